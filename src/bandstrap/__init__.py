@@ -1,0 +1,5 @@
+"""Bandits whose optimism is read off the data: bootstrapped upper confidence bounds."""
+
+from importlib.metadata import version
+
+__version__ = version("bandstrap")

@@ -1,0 +1,133 @@
+"""Compile plain functions with numba on first need, with a disk cache that follows the sources.
+
+A formula is written once, as a plain module-level function of scalars and arrays. Marked with :func:`jitable` it can be
+called from Python as it is, and from compiled code by the same name. An :class:`Entry` is the door between the two: it
+runs its function plainly while the work is small, so that a first small request never waits for a compiler, and compiled
+otherwise. Both give the same bits.
+
+Numba stamps a cached entry with its own file only, so an edit to a function it *calls* would leave old machine code in
+use. Every entry therefore takes a :data:`SOURCES` stamp as its first argument, whose numba type is named after a digest
+of all package sources: any edit changes the signature and misses the cache.
+
+Importing this module does not import numba.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_jitables: list[Callable[..., Any]] = []
+_numba_ready = False
+
+
+def jitable(function: Function) -> Function:
+    """Mark a plain function as callable from compiled code; it stays a plain function."""
+    _jitables.append(function)
+    if _numba_ready:
+        _register(function)
+    return function
+
+
+@functools.cache
+def source_digest() -> str:
+    """Digest of every Python source of the installed package."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class Sources:
+    """Stamp whose numba type is named after :func:`source_digest`; carries no data."""
+
+
+SOURCES = Sources()
+
+
+class Entry:
+    """A function of ``(sources, *arguments)`` that runs plainly or compiled, with the same result.
+
+    Parameters
+    ----------
+    function
+        Plain function; its first parameter receives :data:`SOURCES`. It may call :func:`jitable` functions.
+    plain_work
+        Largest amount of work, in inner-loop steps as told to :meth:`__call__`, that is run plainly while nothing has
+        been compiled yet. The default is about a tenth of a second of plain Python, less than importing numba takes.
+    """
+
+    def __init__(self, function: Callable[..., Any], plain_work: int = 100_000) -> None:
+        self.function = function
+        self.plain_work = plain_work
+        self._compiled: Callable[..., Any] | None = None
+        functools.update_wrapper(self, function)
+
+    def __call__(self, work: float, *arguments: Any) -> Any:
+        """Run on ``arguments``; ``work`` is a rough count of inner-loop steps."""
+        if self._compiled is None and work <= self.plain_work:
+            return self.plain(*arguments)
+        return self.compiled(*arguments)
+
+    def plain(self, *arguments: Any) -> Any:
+        """Run as plain Python."""
+        return self.function(SOURCES, *arguments)
+
+    def compiled(self, *arguments: Any) -> Any:
+        """Run compiled, compiling or loading from the disk cache first if need be."""
+        if self._compiled is None:
+            self._compiled = _compile(self.function)
+        return self._compiled(SOURCES, *arguments)
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Decorate a function as an :class:`Entry`."""
+    return Entry(function)
+
+
+def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
+    _prepare_numba()
+    import numba
+
+    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+    return compiled
+
+
+def _register(function: Callable[..., Any]) -> None:
+    from numba.extending import register_jitable
+
+    register_jitable(function)
+
+
+def _prepare_numba() -> None:
+    """Teach numba the stamp's type and every function marked so far; once per process."""
+    global _numba_ready
+    if _numba_ready:
+        return
+    from numba.core import types
+    from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+
+    class SourcesType(types.Type):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(name=f"bandstrap@{source_digest()}")
+
+    register_model(SourcesType)(models.OpaqueModel)
+
+    @typeof_impl.register(Sources)  # type: ignore[untyped-decorator]
+    def _typeof(value: Sources, context: Any) -> SourcesType:
+        return SourcesType()
+
+    @unbox(SourcesType)  # type: ignore[untyped-decorator]
+    def _unbox(kind: SourcesType, value: Any, context: Any) -> Any:
+        return NativeValue(context.context.get_dummy_value())
+
+    for function in _jitables:
+        _register(function)
+    _numba_ready = True

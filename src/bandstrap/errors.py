@@ -1,0 +1,101 @@
+"""What bandstrap raises and warns, and the checks that raise it.
+
+``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
+value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+class InvalidInput(ValueError):
+    """A parameter does not meet its requirement; the message says which, whose, what and what was received."""
+
+
+class AccuracyWarning(UserWarning):
+    """A result was computed outside the region where its method is accurate."""
+
+
+def requirement(parameter: str, owner: str, rule: str, received: object) -> InvalidInput:
+    """Build the one sentence every refusal is made of."""
+    return InvalidInput(f"The '{parameter}' parameter of {owner} must be {rule}. Got {received} instead.")
+
+
+def check_number(
+    value: Any,
+    parameter: str,
+    owner: str,
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+) -> float:
+    """Return ``value`` as a float strictly inside ``(above, below)``."""
+    rule = "a finite number"
+    if above > -math.inf and below < math.inf:
+        rule = f"a number in the open interval ({above:g}, {below:g})"
+    elif above > -math.inf:
+        rule = f"a finite number greater than {above:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise requirement(parameter, owner, rule, repr(value))
+    number = float(value)
+    if not (math.isfinite(number) and above < number < below):
+        raise requirement(parameter, owner, rule, number)
+    return number
+
+
+def check_count(value: Any, parameter: str, owner: str, *, at_least: int = 1) -> int:
+    """Return ``value`` as an int of at least ``at_least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise requirement(parameter, owner, f"an integer of at least {at_least}", repr(value))
+    return int(value)
+
+
+def check_choice(value: Any, parameter: str, owner: str, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), repr(value))
+    return value
+
+
+def check_sample(sample: ArrayLike, owner: str) -> Floats:
+    """Return ``sample`` as finite floats of shape ``(..., n)`` with ``n >= 1``."""
+    try:
+        array = np.asarray(sample, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise requirement("sample", owner, "numbers of shape (..., n)", _brief(sample)) from None
+    if array.ndim == 0:
+        raise requirement("sample", owner, "an array with at least one axis", f"the single value {_brief(sample)}")
+    if array.shape[-1] == 0:
+        raise requirement("sample", owner, "non-empty along its last axis", f"shape {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        position = where[0] if len(where) == 1 else where
+        raise requirement("sample", owner, "finite", f"{array[where]} at position {position}")
+    return array
+
+
+def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
+    """Return ``level`` as floats, each strictly between 0 and 1."""
+    rule = "strictly between 0 and 1"
+    try:
+        levels = np.asarray(level, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise requirement(parameter, owner, rule, _brief(level)) from None
+    outside = ~((levels > 0) & (levels < 1))
+    if outside.any():
+        raise requirement(parameter, owner, rule, float(levels[outside].flat[0]))
+    return levels
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

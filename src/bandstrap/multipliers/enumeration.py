@@ -1,0 +1,186 @@
+"""Exact quantiles of ``X = sum_i a_i w_i`` by enumeration of the weights.
+
+Two ways, both exact. Where the tail holds few of the ``2^n`` signed sums, those are built from the top
+(:func:`extreme_sum`). Otherwise the terms are split in two halves whose laws are enumerated and sorted, and pairs are
+counted by binary search (meet in the middle), so that n = 40 needs two arrays of ``2^20`` instead of one of ``2^40``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandstrap.engine.kernel import entry, jitable
+from bandstrap.errors import Floats
+from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
+
+# Largest sample sizes that are enumerated, by law: two halves of 2^20 sums, or of C(23, 8) resamples.
+MOST_TERMS = {law: 40 for law in TWO_POINT} | {EFRON: 16}
+# Signed sums are listed from the top while the tail holds fewer than this many.
+MOST_EXTREME = 4096
+# Pairs of half sums that are listed and sorted once bisection has narrowed the quantile down to them.
+MOST_LISTED = 1 << 18
+
+
+@jitable
+def without_zeros(magnitudes):  # type: ignore[no-untyped-def]
+    """The positive part of ascending ``magnitudes``: a zero term leaves the law as it is."""
+    zeros = 0
+    while zeros < magnitudes.size and magnitudes[zeros] == 0.0:
+        zeros += 1
+    return magnitudes[zeros:]
+
+
+@jitable
+def extreme_sum(magnitudes, rank):  # type: ignore[no-untyped-def]
+    """The sum number ``rank + 1`` from the top among all ``sum +-a_i``; ``magnitudes`` ascend and are positive.
+
+    The sums from the top are ``sum a - 2 (subset sums from the bottom)``; the smallest ``rank + 1`` subset sums are
+    built by merging, one term at a time, and a term larger than all of them changes nothing.
+    """
+    size = 1
+    sums = np.zeros(rank + 1)
+    merged = np.zeros(rank + 1)
+    total = 0.0
+    for i in range(magnitudes.size):
+        term = magnitudes[i]
+        total += term
+        if size == rank + 1 and term >= sums[size - 1]:
+            continue
+        new_size = min(2 * size, rank + 1)
+        left = 0
+        right = 0
+        for j in range(new_size):
+            if right >= size or (left < size and sums[left] <= sums[right] + term):
+                merged[j] = sums[left]
+                left += 1
+            else:
+                merged[j] = sums[right] + term
+                right += 1
+        size = new_size
+        sums, merged = merged, sums
+    return total - 2.0 * sums[rank]
+
+
+@jitable
+def extreme_rank(n, level):  # type: ignore[no-untyped-def]
+    """How many of the ``2^n`` sums lie beyond the quantile, counted from the nearer end."""
+    if n > 52:  # more sums than a double can count
+        return 1 << 62
+    sums = 2.0**n
+    beyond = math.floor(level * sums)  # exact: a product with a power of two
+    return int(min(beyond, sums - beyond - 1.0))
+
+
+@jitable
+def extreme_quantile(magnitudes, level):  # type: ignore[no-untyped-def]
+    """``inf {x : P(sum +-a_i > x) <= level}`` by :func:`extreme_sum`; the law is symmetric."""
+    rank = extreme_rank(magnitudes.size, level)
+    return extreme_sum(magnitudes, rank) if level <= 0.5 else -extreme_sum(magnitudes, rank)
+
+
+@entry
+def extreme_batch(sources, magnitudes, levels, out):  # type: ignore[no-untyped-def]
+    """Row by row: :func:`extreme_quantile` where the rank allows it, NaN elsewhere."""
+    for row in range(magnitudes.shape[0]):
+        terms = without_zeros(magnitudes[row])
+        for k in range(levels.size):
+            out[row, k] = math.nan
+            if terms.size == 0:
+                out[row, k] = 0.0
+            elif extreme_rank(terms.size, levels[k]) < MOST_EXTREME:
+                out[row, k] = extreme_quantile(terms, levels[k])
+
+
+class HalfLaw:
+    """The sorted values of one half of the sum, their probabilities, and tail probabilities."""
+
+    def __init__(self, values: Floats, probabilities: Floats) -> None:
+        order = np.argsort(values, kind="stable")
+        self.values = values[order]
+        self.probabilities = probabilities[order]
+        # tail[j] = P(value number j or a later one)
+        self.tail = np.append(np.cumsum(self.probabilities[::-1])[::-1], 0.0)
+
+
+def two_point_law(terms: Floats, law: int) -> HalfLaw:
+    """Law of ``sum_i a_i w_i`` for two-point weights: ``2^n`` values."""
+    low, high, high_probability = TWO_POINT[law]
+    values = np.zeros(1)
+    probabilities = np.ones(1)
+    for term in terms:
+        values = np.concatenate([values + term * low, values + term * high])
+        probabilities = np.concatenate([probabilities * (1 - high_probability), probabilities * high_probability])
+    return HalfLaw(values, probabilities)
+
+
+def resampled_law(terms: Floats, n_draws: int) -> HalfLaw:
+    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value a multiset."""
+    # by_draws[d]: sums of d draws from the terms seen so far, weighted by prod 1/count!
+    by_draws = [(np.zeros(1), np.ones(1))] + [(np.zeros(0), np.zeros(0))] * n_draws
+    for term in terms:
+        by_draws = [
+            (
+                np.concatenate([by_draws[d - c][0] + c * term for c in range(d + 1)]),
+                np.concatenate([by_draws[d - c][1] / math.factorial(c) for c in range(d + 1)]),
+            )
+            for d in range(n_draws + 1)
+        ]
+    values, weights = by_draws[n_draws]
+    return HalfLaw(values, weights * (math.factorial(n_draws) / terms.size**n_draws))
+
+
+def meet_in_the_middle(left: HalfLaw, right: HalfLaw, level: float) -> float:
+    """``inf {x : P(L + R > x) <= level}`` for independent halves."""
+
+    def above(x: float) -> tuple[float, np.ndarray]:
+        first = np.searchsorted(right.values, x - left.values, side="right")
+        return float(left.probabilities @ right.tail[first]), first
+
+    # A margin on both sides: x - left and left + right do not round alike.
+    low, high = left.values[0] + right.values[0], left.values[-1] + right.values[-1]
+    margin = 1e-12 * (high - low)
+    low, high = low - margin, high + margin
+    _, low_first = above(low)
+    high_mass, high_first = above(high)
+    while (high_first - low_first).sum() > MOST_LISTED:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:  # so many equal sums that the quantile is their value
+            return float(high)
+        mass, first = above(middle)
+        if mass > level:
+            low, low_first = middle, first
+        else:
+            high, high_mass, high_first = middle, mass, first
+    # The quantile is one of the sums in (low, high]: list them from the top.
+    counts = high_first - low_first
+    rows = np.repeat(np.arange(counts.size), counts)
+    columns = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + low_first[rows]
+    sums = left.values[rows] + right.values[columns]
+    order = np.argsort(-sums, kind="stable")
+    probabilities = (left.probabilities[rows] * right.probabilities[columns])[order]
+    beyond = high_mass + np.cumsum(probabilities) - probabilities  # P(X > this sum), ties aside
+    reached = np.searchsorted(beyond, level, side="right") - 1
+    return float(sums[order[reached]])
+
+
+def quantiles(law: int, terms: Floats, levels: Floats) -> Floats:
+    """Quantiles of ``sum_i a_i w_i`` for each row ``a`` of ``terms``: shape ``(rows, levels)``."""
+    out = np.full((terms.shape[0], levels.size), np.nan)
+    if law == RADEMACHER:
+        magnitudes = np.sort(np.abs(terms), axis=-1)
+        listed = min(MOST_EXTREME, 2.0 ** min(terms.shape[-1], 60) * min(1.0, float(levels.max())) + 1)
+        extreme_batch(terms.size * levels.size * listed, magnitudes, levels, out)
+    for row in np.flatnonzero(np.isnan(out).any(axis=1)):
+        if law == EFRON:
+            n = terms.shape[-1]
+            left, right = resampled_law(terms[row], (n + 1) // 2), resampled_law(terms[row], n // 2)
+        else:
+            # Alternate large and small terms, so that both halves are spread alike.
+            ordered = np.sort(np.abs(terms[row]))[::-1] if law == RADEMACHER else terms[row]
+            ordered = ordered[ordered != 0]
+            left, right = two_point_law(ordered[::2], law), two_point_law(ordered[1::2], law)
+        for k in np.flatnonzero(np.isnan(out[row])):
+            out[row, k] = meet_in_the_middle(left, right, float(levels[k]))
+    return out

@@ -1,0 +1,89 @@
+"""Cornish-Fisher quantiles from power sums alone: constant time and memory, for large samples.
+
+The cumulants of ``X = (1/n) sum w_i (y_i - ybar)`` are those of one weight times power sums of the residuals, so the law
+of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``. With standardised cumulants ``g_r`` and
+``z`` the normal quantile,
+
+* symmetric weights: ``q/sd = z + g4/24 (z^3 - 3z) + g6/720 (z^5 - 10z^3 + 15z) - g4^2/384 (3z^5 - 24z^3 + 29z)``;
+* skew weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
+
+The expansion is asymptotic in ``n`` and fails for small or heavy-tailed samples. It says so itself: it is *trusted* only
+while its last correction is a small part of the quantile, and where it is not, the normal quantile is returned instead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from bandstrap.engine.kernel import jitable
+from bandstrap.errors import Floats
+from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER
+
+# The third, fourth and sixth cumulant of one weight; the sixth only where odd ones vanish.
+WEIGHT_CUMULANTS = {
+    RADEMACHER: (0.0, -2.0, 16.0),
+    GAUSSIAN: (0.0, 0.0, 0.0),
+    EXPONENTIAL: (2.0, 6.0, 0.0),
+    MAMMEN: (1.0, -1.0, 0.0),
+}
+# Trusted while the first-order correction is below this share of the larger of z and 1 ...
+FIRST_ORDER_SHARE = 0.1
+# ... and the second-order one below this.
+SECOND_ORDER_SHARE = 0.004
+
+
+class Cumulants(NamedTuple):
+    """Standard deviation of ``X`` given the sample, and its standardised cumulants."""
+
+    deviation: float
+    third: float
+    fourth: float
+    sixth: float
+
+
+def standardised_cumulants(law: int, n: int, moments: tuple[float, float, float, float]) -> Cumulants:
+    """Cumulants of ``X`` from the central moments ``(m2, m3, m4, m6)`` of ``n`` rewards, ``m2 > 0``."""
+    m2, m3, m4, m6 = moments
+    deviation = math.sqrt(m2 / n)
+    skewness = m3 / (m2 * math.sqrt(m2) * math.sqrt(n))
+    if law == EFRON:  # X is a mean of n draws from the residuals
+        return Cumulants(deviation, skewness, (m4 / m2**2 - 3.0) / n, 0.0)
+    third, fourth, sixth = WEIGHT_CUMULANTS[law]
+    return Cumulants(deviation, third * skewness, fourth * m4 / (n * m2**2), sixth * m6 / (n**2 * m2**3))
+
+
+@jitable
+def expansion_quantile(deviation, third, fourth, sixth, z):  # type: ignore[no-untyped-def]
+    """Cornish-Fisher quantile at the normal quantile ``z``, and whether it may be trusted."""
+    z2 = z * z
+    first = fourth / 24.0 * (z2 - 3.0) * z
+    if third == 0.0:
+        second = sixth / 720.0 * ((z2 - 10.0) * z2 + 15.0) * z
+        second -= fourth * fourth / 384.0 * ((3.0 * z2 - 24.0) * z2 + 29.0) * z
+    else:
+        second = first - third * third / 36.0 * (2.0 * z2 - 5.0) * z
+        first = third / 6.0 * (z2 - 1.0)
+    size = max(abs(z), 1.0)
+    if abs(first) <= FIRST_ORDER_SHARE * size and abs(second) <= SECOND_ORDER_SHARE * size:
+        return deviation * (z + first + second), True
+    return deviation * z, False
+
+
+def quantiles(law: int, terms: Floats, levels: Floats) -> tuple[Floats, bool]:
+    """Quantiles for each row ``(y - ybar)/n`` of ``terms``, shape ``(rows, levels)``, and whether all are trusted."""
+    n = terms.shape[-1]
+    residuals = terms * n
+    out = np.zeros((terms.shape[0], levels.size))
+    trusted = True
+    moments = np.stack([(residuals**r).mean(axis=-1) for r in (2, 3, 4, 6)], axis=-1)
+    for row in np.flatnonzero(moments[:, 0] > 0):
+        m2, m3, m4, m6 = (float(m) for m in moments[row])
+        cumulants = standardised_cumulants(law, n, (m2, m3, m4, m6))
+        for k, z in enumerate(-ndtri(levels)):
+            out[row, k], safe = expansion_quantile(*cumulants, float(z))
+            trusted = trusted and safe
+    return out, trusted

@@ -1,0 +1,378 @@
+"""Saddlepoint quantiles of ``X = sum_i a_i w_i``: a handful of O(n) passes, accurate far into the tail.
+
+With ``K`` the cumulant generating function of ``X``, ``x = K'(s)``, ``w = sqrt(2 (s x - K(s)))`` and
+``u = s sqrt(K''(s))``, the tail is ``P(X > x) ~ 1 - Phi(r*)`` with ``r* = w + log(u/w)/w`` (Barndorff-Nielsen's form
+of Lugannani and Rice). A quantile needs no inner loop: solve ``r*(s) = z`` in the one unknown ``s`` and return
+``K'(s)``.
+
+A sum of few signs is lumpy where a few terms dominate, and no smooth formula can follow the lumps. For Rademacher
+weights :func:`conditioned_quantiles` therefore enumerates the signs of the dominating terms and uses the saddlepoint for
+the rest; and where the tail holds only few of the ``2^n`` sums, they are found exactly as in ``enumeration``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+from bandstrap.engine.kernel import entry, jitable
+from bandstrap.errors import Floats
+from bandstrap.multipliers.enumeration import MOST_EXTREME, extreme_quantile, extreme_rank, without_zeros
+from bandstrap.multipliers.weights import (
+    EFRON,
+    EXPONENTIAL,
+    GAUSSIAN,
+    MAMMEN_HIGH,
+    MAMMEN_LOW,
+    MAMMEN_LOW_PROBABILITY,
+    RADEMACHER,
+)
+
+LOG_2 = math.log(2.0)
+LOG_LOW = math.log(MAMMEN_LOW_PROBABILITY)
+LOG_HIGH = math.log(1.0 - MAMMEN_LOW_PROBABILITY)
+
+# A term joins the enumerated ones while its square exceeds this share of the squares below it, up to MOST_CONDITIONED.
+DOMINANCE = 0.02
+MOST_CONDITIONED = 10
+# Nodes in s of the tabulated tail of the terms that are not enumerated.
+N_NODES = 128
+
+
+@jitable
+def cumulants(law, a, s):  # type: ignore[no-untyped-def]
+    """``K(s), K'(s), K''(s)`` of ``sum_i a_i w_i``; ``a`` sums to zero for the laws that are not centred."""
+    k0 = 0.0
+    k1 = 0.0
+    k2 = 0.0
+    if law == RADEMACHER:  # K = sum log cosh(s a), without overflow
+        for i in range(a.size):
+            v = abs(s * a[i])
+            e = math.exp(-2.0 * v)
+            t = (1.0 - e) / (1.0 + e)
+            k0 += v + math.log1p(e) - LOG_2
+            k1 += abs(a[i]) * t
+            k2 += a[i] * a[i] * 4.0 * e / ((1.0 + e) * (1.0 + e))
+        if s < 0.0:
+            k1 = -k1
+    elif law == EFRON:  # K = n log mean exp(s a)
+        n = a.size
+        top = s * a[0]
+        for i in range(n):
+            top = max(top, s * a[i])
+        mass = 0.0
+        for i in range(n):
+            e = math.exp(s * a[i] - top)
+            mass += e
+            k1 += e * a[i]
+            k2 += e * a[i] * a[i]
+        k1 /= mass
+        k2 = n * max(k2 / mass - k1 * k1, 0.0)
+        k1 *= n
+        k0 = n * (top + math.log(mass / n))
+    elif law == EXPONENTIAL:  # K = -sum (log(1 - s a) + s a)
+        for i in range(a.size):
+            v = 1.0 - s * a[i]
+            k0 -= math.log(v) + s * a[i]
+            k1 += a[i] * (1.0 / v - 1.0)
+            k2 += (a[i] / v) * (a[i] / v)
+    elif law == GAUSSIAN:
+        for i in range(a.size):
+            k2 += a[i] * a[i]
+        k1 = s * k2
+        k0 = 0.5 * s * s * k2
+    else:  # Mammen's two points
+        for i in range(a.size):
+            low = LOG_LOW + s * a[i] * MAMMEN_LOW
+            high = LOG_HIGH + s * a[i] * MAMMEN_HIGH
+            top = max(low, high)
+            k = top + math.log(math.exp(low - top) + math.exp(high - top))
+            p = math.exp(high - k)
+            spread = a[i] * (MAMMEN_HIGH - MAMMEN_LOW)
+            k0 += k
+            k1 += a[i] * MAMMEN_LOW + p * spread
+            k2 += p * math.exp(low - k) * spread * spread
+    return k0, k1, k2
+
+
+@jitable
+def third_cumulant(law, a):  # type: ignore[no-untyped-def]
+    """``K'''(0)``: 0 for symmetric weights, else the third moment of the weight times ``sum a^3``."""
+    if law == RADEMACHER or law == GAUSSIAN:
+        return 0.0
+    cubes = 0.0
+    for i in range(a.size):
+        cubes += a[i] * a[i] * a[i]
+    return 2.0 * cubes if law == EXPONENTIAL else cubes
+
+
+@jitable
+def largest_sum(law, a):  # type: ignore[no-untyped-def]
+    """The largest value ``sum_i a_i w_i`` can take."""
+    total = 0.0
+    if law == EFRON:
+        for i in range(a.size):
+            total = max(total, a[i])
+        return a.size * total
+    if law == RADEMACHER:
+        for i in range(a.size):
+            total += abs(a[i])
+        return total
+    if law == GAUSSIAN or law == EXPONENTIAL:
+        return math.inf
+    for i in range(a.size):
+        total += max(a[i] * MAMMEN_LOW, a[i] * MAMMEN_HIGH)
+    return total
+
+
+@jitable
+def signed_root(s, k0, k1, k2, skew):  # type: ignore[no-untyped-def]
+    """Barndorff-Nielsen's ``r*`` at ``s >= 0``; ``skew`` is the standardised third cumulant at 0."""
+    w = math.sqrt(max(2.0 * (s * k1 - k0), 0.0))
+    if w < 1e-3:  # the formula is 0/0 at the mean, where r* = w + skew/6
+        return w + skew / 6.0
+    u = s * math.sqrt(k2)
+    if u <= 0.0:
+        return -math.inf
+    return w + math.log(u / w) / w
+
+
+@jitable
+def upper_saddle(law, a, z, start):  # type: ignore[no-untyped-def]
+    """Smallest ``s >= 0`` with ``r*(s) = z``, or -1 where ``r*`` never reaches ``z``.
+
+    ``start`` is a first guess of ``s`` (0 for none). ``z`` is at least ``r*(0)``.
+    """
+    _, _, k2 = cumulants(law, a, 0.0)
+    scale = math.sqrt(k2)
+    skew = third_cumulant(law, a) / (scale * k2)
+    if z <= skew / 6.0:
+        return 0.0
+    top = 0.0
+    for i in range(a.size):
+        top = max(top, a[i] if law == EXPONENTIAL else abs(a[i]))
+    limit = (1.0 if law == EXPONENTIAL else 350.0) / top
+    low = 0.0
+    s = start if start > 0.0 else max(z, 0.1) / scale
+    if s >= limit:
+        s = 0.5 * limit
+    before = -math.inf
+    # Walk right until r* passes z. A fall of r* before that means the end of the support is reached.
+    while True:
+        k0, k1, k2 = cumulants(law, a, s)
+        r = signed_root(s, k0, k1, k2, skew)
+        if r >= z:
+            break
+        if r < before or s >= limit * (1.0 - 1e-9):
+            return -1.0
+        before = r
+        low = s
+        s = min(1.3 * s, 0.5 * (s + limit)) if law == EXPONENTIAL else min(1.3 * s, limit)
+    high = s
+    # Newton with the derivative of the leading term, dw/ds = s K''/w, kept inside the bracket.
+    for _ in range(80):
+        if abs(r - z) <= 1e-11 * (1.0 + z):
+            break
+        if r >= z:
+            high = s
+        else:
+            low = s
+        w = math.sqrt(max(2.0 * (s * k1 - k0), 1e-300))
+        slope = s * k2 / w
+        step = s - (r - z) / slope if slope > 0.0 else low
+        s = step if low < step < high else 0.5 * (low + high)
+        if high - low <= 1e-14 * high:
+            break
+        k0, k1, k2 = cumulants(law, a, s)
+        r = signed_root(s, k0, k1, k2, skew)
+    return s
+
+
+@jitable
+def saddlepoint_quantile(law, a, z):  # type: ignore[no-untyped-def]
+    """Quantile of ``sum_i a_i w_i`` whose upper tail is that of a standard normal above ``z``."""
+    _, _, k2 = cumulants(law, a, 0.0)
+    if k2 <= 0.0:
+        return 0.0
+    sign = 1.0
+    if z < third_cumulant(law, a) / (6.0 * k2 * math.sqrt(k2)):  # below r*(0): reflect
+        sign = -1.0
+        z = -z
+        a = -a
+    s = upper_saddle(law, a, z, 0.0)
+    if s < 0.0:
+        return sign * largest_sum(law, a)
+    _, x, _ = cumulants(law, a, s)
+    return sign * min(x, largest_sum(law, a))
+
+
+@jitable
+def normal_tail(z):  # type: ignore[no-untyped-def]
+    """``P(N(0,1) > z)``."""
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+@jitable
+def count_dominating(magnitudes):  # type: ignore[no-untyped-def]
+    """How many of the largest terms are enumerated; ``magnitudes`` ascend."""
+    below = np.zeros(magnitudes.size + 1)
+    for i in range(magnitudes.size):
+        below[i + 1] = below[i] + magnitudes[i] * magnitudes[i]
+    count = 0
+    last = magnitudes.size - 1
+    while count < MOST_CONDITIONED and last - count > 0:
+        term = magnitudes[last - count]
+        if term * term <= DOMINANCE * below[last - count]:
+            break
+        count += 1
+    return count
+
+
+@jitable
+def tail_table(a, positions, roots):  # type: ignore[no-untyped-def]
+    """Tabulate ``r*`` against ``x`` along the saddlepoints of ``sum +-a_i``; returns how many nodes were filled."""
+    square = 0.0
+    top = 0.0
+    total = 0.0
+    for i in range(a.size):
+        square += a[i] * a[i]
+        top = max(top, abs(a[i]))
+        total += abs(a[i])
+    filled = 1
+    positions[0] = 0.0
+    roots[0] = 0.0
+    scale = math.sqrt(square)
+    ratio = (700.0 * scale / top / 0.05) ** (1.0 / (N_NODES - 2))
+    s = 0.05 / scale
+    for _ in range(1, N_NODES):
+        k0, k1, k2 = cumulants(RADEMACHER, a, s)
+        r = signed_root(s, k0, k1, k2, 0.0)
+        if r <= roots[filled - 1] or k1 <= positions[filled - 1] or k1 >= total:
+            break
+        positions[filled] = k1
+        roots[filled] = r
+        filled += 1
+        s *= ratio
+    return filled
+
+
+@jitable
+def tabulated_tail(x, positions, roots, filled, total):  # type: ignore[no-untyped-def]
+    """``P(sum +-a_i > x)`` from :func:`tail_table`."""
+    size = abs(x)
+    if size >= total:
+        tail = 0.0
+    else:
+        left = 0
+        right = filled
+        while right - left > 1:
+            middle = (left + right) // 2
+            if positions[middle] <= size:
+                left = middle
+            else:
+                right = middle
+        r = roots[left]
+        if right < filled:
+            share = (size - positions[left]) / (positions[right] - positions[left])
+            r += share * (roots[right] - roots[left])
+        tail = normal_tail(r)
+    return 1.0 - tail if x < 0.0 else tail
+
+
+@jitable
+def conditioned_quantiles(magnitudes, n_dominating, levels, out):  # type: ignore[no-untyped-def]
+    """Quantiles of ``sum +-a_i`` at ``levels``: the largest terms enumerated, the rest by saddlepoint."""
+    n_rest = magnitudes.size - n_dominating
+    rest = magnitudes[:n_rest]
+    centres = np.zeros(1 << n_dominating)
+    centres[0] = 0.0
+    size = 1
+    for i in range(n_rest, magnitudes.size):
+        for j in range(size):
+            centres[size + j] = centres[j] + magnitudes[i]
+            centres[j] -= magnitudes[i]
+        size *= 2
+    rest_total = 0.0
+    for i in range(n_rest):
+        rest_total += rest[i]
+    total = 0.0
+    for i in range(magnitudes.size):
+        total += magnitudes[i]
+    positions = np.empty(N_NODES)
+    roots = np.empty(N_NODES)
+    filled = tail_table(rest, positions, roots)
+    for k in range(levels.size):
+        # False position on the log of the tail (Illinois: halve the weight of an end that stays twice).
+        target = math.log(levels[k])
+        low = -total
+        low_gap = -target  # at the far left the tail is 1
+        high = total
+        high_gap = -math.inf
+        side = 0
+        for _ in range(100):
+            if high_gap == -math.inf:
+                x = 0.5 * (low + high)
+            else:
+                x = (low * high_gap - high * low_gap) / (high_gap - low_gap)
+                if not low < x < high:
+                    x = 0.5 * (low + high)
+            mass = 0.0
+            for j in range(size):
+                mass += tabulated_tail(x - centres[j], positions, roots, filled, rest_total)
+            gap = math.log(mass / size) - target if mass > 0.0 else -math.inf
+            if gap > 0.0:
+                low = x
+                low_gap = gap
+                if side == 1:
+                    high_gap *= 0.5
+                side = 1
+            else:
+                high = x
+                high_gap = gap
+                if side == -1:
+                    low_gap *= 0.5
+                side = -1
+            if high - low <= 1e-10 * total or abs(gap) <= 1e-10:
+                break
+        out[k] = x if abs(gap) <= 1e-10 else high
+
+
+@jitable
+def rademacher_quantiles(magnitudes, levels, z, out):  # type: ignore[no-untyped-def]
+    """Quantiles of ``sum +-a_i`` at ``levels``; ``magnitudes`` ascend, ``z`` are the normal quantiles of the levels."""
+    magnitudes = without_zeros(magnitudes)
+    if magnitudes.size == 0:
+        out[:] = 0.0
+        return
+    n_dominating = count_dominating(magnitudes)
+    if n_dominating == 0:
+        for k in range(levels.size):
+            out[k] = saddlepoint_quantile(RADEMACHER, magnitudes, z[k])
+    else:
+        conditioned_quantiles(magnitudes, n_dominating, levels, out)
+    for k in range(levels.size):
+        if extreme_rank(magnitudes.size, levels[k]) < MOST_EXTREME:
+            out[k] = extreme_quantile(magnitudes, levels[k])
+
+
+@entry
+def saddlepoint_batch(sources, law, terms, levels, z, out):  # type: ignore[no-untyped-def]
+    """Row by row: quantiles of ``sum_i a_i w_i``, into ``out`` of shape ``(rows, levels)``."""
+    for row in range(terms.shape[0]):
+        if law == RADEMACHER:
+            rademacher_quantiles(terms[row], levels, z, out[row])
+        else:
+            for k in range(levels.size):
+                out[row, k] = saddlepoint_quantile(law, terms[row], z[k])
+
+
+def quantiles(law: int, terms: Floats, levels: Floats) -> Floats:
+    """Quantiles of ``sum_i a_i w_i`` for each row ``a`` of ``terms``: shape ``(rows, levels)``."""
+    if law == RADEMACHER:
+        terms = np.sort(np.abs(terms), axis=-1)
+    out = np.empty((terms.shape[0], levels.size))
+    passes = 10 * levels.size + (N_NODES if law == RADEMACHER else 0)
+    saddlepoint_batch(terms.size * passes, law, terms, levels, -ndtri(levels), out)
+    return out
