@@ -168,6 +168,7 @@ def meet_in_the_middle(left: HalfLaw, right: HalfLaw, level: float) -> float:
 def quantiles(law: int, terms: Floats, levels: Floats) -> Floats:
     """Quantiles of ``sum_i a_i w_i`` for each row ``a`` of ``terms``: shape ``(rows, levels)``."""
     out = np.full((terms.shape[0], levels.size), np.nan)
+    out[(terms == 0).all(axis=-1)] = 0.0
     if law == RADEMACHER:
         magnitudes = np.sort(np.abs(terms), axis=-1)
         listed = min(MOST_EXTREME, 2.0 ** min(terms.shape[-1], 60) * min(1.0, float(levels.max())) + 1)
