@@ -11,4 +11,5 @@ from bandstrap.errors import Floats
 def quantiles(terms: Floats, levels: Floats) -> Floats:
     """Quantiles of ``sum_i a_i w_i`` for each row ``a`` of ``terms``: shape ``(rows, levels)``."""
     scale = np.sqrt((terms**2).sum(axis=-1))
-    return np.multiply.outer(scale, -ndtri(levels))
+    values: Floats = np.multiply.outer(scale, -ndtri(levels))
+    return values

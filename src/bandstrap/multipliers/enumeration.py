@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 
@@ -24,7 +24,7 @@ MOST_LISTED = 1 << 18
 
 
 @jitable
-def without_zeros(magnitudes):  # type: ignore[no-untyped-def]
+def without_zeros(magnitudes: Floats) -> Floats:
     """The positive part of ascending ``magnitudes``: a zero term leaves the law as it is."""
     zeros = 0
     while zeros < magnitudes.size and magnitudes[zeros] == 0.0:
@@ -33,7 +33,7 @@ def without_zeros(magnitudes):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def extreme_sum(magnitudes, rank):  # type: ignore[no-untyped-def]
+def extreme_sum(magnitudes: Floats, rank: int) -> float:
     """The sum number ``rank + 1`` from the top among all ``sum +-a_i``; ``magnitudes`` ascend and are positive.
 
     The sums from the top are ``sum a - 2 (subset sums from the bottom)``; the smallest ``rank + 1`` subset sums are
@@ -64,7 +64,7 @@ def extreme_sum(magnitudes, rank):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def extreme_rank(n, level):  # type: ignore[no-untyped-def]
+def extreme_rank(n: int, level: float) -> int:
     """How many of the ``2^n`` sums lie beyond the quantile, counted from the nearer end."""
     if n > 52:  # more sums than a double can count
         return 1 << 62
@@ -74,14 +74,14 @@ def extreme_rank(n, level):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def extreme_quantile(magnitudes, level):  # type: ignore[no-untyped-def]
+def extreme_quantile(magnitudes: Floats, level: float) -> float:
     """``inf {x : P(sum +-a_i > x) <= level}`` by :func:`extreme_sum`; the law is symmetric."""
     rank = extreme_rank(magnitudes.size, level)
     return extreme_sum(magnitudes, rank) if level <= 0.5 else -extreme_sum(magnitudes, rank)
 
 
 @entry
-def extreme_batch(sources, magnitudes, levels, out):  # type: ignore[no-untyped-def]
+def extreme_batch(sources: Sources, magnitudes: Floats, levels: Floats, out: Floats) -> None:
     """Row by row: :func:`extreme_quantile` where the rank allows it, NaN elsewhere."""
     for row in range(magnitudes.shape[0]):
         terms = without_zeros(magnitudes[row])

@@ -57,7 +57,7 @@ def standardised_cumulants(law: int, n: int, moments: tuple[float, float, float,
 
 
 @jitable
-def expansion_quantile(deviation, third, fourth, sixth, z):  # type: ignore[no-untyped-def]
+def expansion_quantile(deviation: float, third: float, fourth: float, sixth: float, z: float) -> tuple[float, bool]:
     """Cornish-Fisher quantile at the normal quantile ``z``, and whether it may be trusted."""
     z2 = z * z
     first = fourth / 24.0 * (z2 - 3.0) * z

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 
@@ -29,7 +29,7 @@ def sign_words(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np
 
 
 @jitable
-def signed_sums(terms, words, out):  # type: ignore[no-untyped-def]
+def signed_sums(terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
     """``out[b] = sum_i +-a_i`` with the signs of ``a_i`` in bit ``i % 64`` of ``words[i // 64, b]``."""
     out[:] = 0.0
     table = np.empty(256)
@@ -49,7 +49,7 @@ def signed_sums(terms, words, out):  # type: ignore[no-untyped-def]
 
 
 @entry
-def signed_sums_batch(sources, terms, words, out):  # type: ignore[no-untyped-def]
+def signed_sums_batch(sources: Sources, terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
     """:func:`signed_sums`, compiled."""
     signed_sums(terms, words, out)
 

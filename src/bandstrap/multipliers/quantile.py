@@ -119,7 +119,8 @@ def bootstrap_quantile(
 
     References
     ----------
-    .. [1] Hao, Abbasi-Yadkori, Wen, Cheng. Bootstrapping upper confidence bound. NeurIPS 2019, section 2.1, supplement D.
+    .. [1] Hao, Abbasi-Yadkori, Wen, Cheng. Bootstrapping upper confidence bound. NeurIPS 2019.
+       Section 2.1 and supplement D.
     .. [2] Lugannani, Rice. Saddle point approximation for the distribution of the sum of independent random variables.
        Advances in Applied Probability 12, 1980.
     .. [3] Davison, Hinkley. Saddlepoint approximations in resampling methods. Biometrika 75, 1988.
@@ -174,7 +175,9 @@ def quantiles(
             elif name == "expansion":
                 out[chosen], trusted = expansion.quantiles(law, terms, flat)
                 if not trusted:
-                    warn("the expansion is not accurate for this sample: the normal quantile is returned where it fails")
+                    warn(
+                        "the expansion is not accurate for this sample; where it fails, the normal quantile is returned"
+                    )
             else:
                 if n_resamples * flat.min(initial=1.0) < 1:
                     warn(
@@ -199,13 +202,15 @@ def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
     constant = (rows == rows[:, :1]).all(axis=-1)
     residuals[constant] = 0.0  # the mean of equal numbers need not equal them
     _, rest = np.frexp(np.abs(residuals).max(axis=-1, keepdims=True))
-    return np.ldexp(residuals, -rest), (size + rest)[:, 0]
+    exponents: np.ndarray = (size + rest)[:, 0]
+    return np.ldexp(residuals, -rest), exponents
 
 
 def two_values(residuals: Floats) -> Floats:
     """Rows of two values, told apart by sign, as rows of exactly two values."""
     low, high = residuals.min(axis=-1, keepdims=True), residuals.max(axis=-1, keepdims=True)
-    return np.where(residuals > 0, high, low)
+    exact: Floats = np.where(residuals > 0, high, low)
+    return exact
 
 
 def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:

@@ -6,8 +6,8 @@ of Lugannani and Rice). A quantile needs no inner loop: solve ``r*(s) = z`` in t
 ``K'(s)``.
 
 A sum of few signs is lumpy where a few terms dominate, and no smooth formula can follow the lumps. For Rademacher
-weights :func:`conditioned_quantiles` therefore enumerates the signs of the dominating terms and uses the saddlepoint for
-the rest; and where the tail holds only few of the ``2^n`` sums, they are found exactly as in ``enumeration``.
+weights :func:`conditioned_quantiles` therefore enumerates the signs of the dominating terms and uses the saddlepoint
+for the rest; and where the tail holds only few of the ``2^n`` sums, they are found exactly as in ``enumeration``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
+from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.enumeration import MOST_EXTREME, extreme_quantile, extreme_rank, without_zeros
 from bandstrap.multipliers.weights import (
     EFRON,
@@ -42,7 +43,7 @@ N_NODES = 128
 
 
 @jitable
-def cumulants(law, a, s):  # type: ignore[no-untyped-def]
+def cumulants(law: int, a: Floats, s: float) -> tuple[float, float, float]:
     """``K(s), K'(s), K''(s)`` of ``sum_i a_i w_i``; ``a`` sums to zero for the laws that are not centred."""
     k0 = 0.0
     k1 = 0.0
@@ -98,7 +99,7 @@ def cumulants(law, a, s):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def third_cumulant(law, a):  # type: ignore[no-untyped-def]
+def third_cumulant(law: int, a: Floats) -> float:
     """``K'''(0)``: 0 for symmetric weights, else the third moment of the weight times ``sum a^3``."""
     if law == RADEMACHER or law == GAUSSIAN:
         return 0.0
@@ -109,7 +110,7 @@ def third_cumulant(law, a):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def largest_sum(law, a):  # type: ignore[no-untyped-def]
+def largest_sum(law: int, a: Floats) -> float:
     """The largest value ``sum_i a_i w_i`` can take."""
     total = 0.0
     if law == EFRON:
@@ -128,7 +129,7 @@ def largest_sum(law, a):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def signed_root(s, k0, k1, k2, skew):  # type: ignore[no-untyped-def]
+def signed_root(s: float, k0: float, k1: float, k2: float, skew: float) -> float:
     """Barndorff-Nielsen's ``r*`` at ``s >= 0``; ``skew`` is the standardised third cumulant at 0."""
     w = math.sqrt(max(2.0 * (s * k1 - k0), 0.0))
     if w < 1e-3:  # the formula is 0/0 at the mean, where r* = w + skew/6
@@ -140,7 +141,7 @@ def signed_root(s, k0, k1, k2, skew):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def upper_saddle(law, a, z, start):  # type: ignore[no-untyped-def]
+def upper_saddle(law: int, a: Floats, z: float, start: float) -> float:
     """Smallest ``s >= 0`` with ``r*(s) = z``, or -1 where ``r*`` never reaches ``z``.
 
     ``start`` is a first guess of ``s`` (0 for none). ``z`` is at least ``r*(0)``.
@@ -191,7 +192,7 @@ def upper_saddle(law, a, z, start):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def saddlepoint_quantile(law, a, z):  # type: ignore[no-untyped-def]
+def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
     """Quantile of ``sum_i a_i w_i`` whose upper tail is that of a standard normal above ``z``."""
     _, _, k2 = cumulants(law, a, 0.0)
     if k2 <= 0.0:
@@ -209,13 +210,13 @@ def saddlepoint_quantile(law, a, z):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def normal_tail(z):  # type: ignore[no-untyped-def]
+def normal_tail(z: float) -> float:
     """``P(N(0,1) > z)``."""
     return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 @jitable
-def count_dominating(magnitudes):  # type: ignore[no-untyped-def]
+def count_dominating(magnitudes: Floats) -> int:
     """How many of the largest terms are enumerated; ``magnitudes`` ascend."""
     below = np.zeros(magnitudes.size + 1)
     for i in range(magnitudes.size):
@@ -231,7 +232,7 @@ def count_dominating(magnitudes):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def tail_table(a, positions, roots):  # type: ignore[no-untyped-def]
+def tail_table(a: Floats, positions: Floats, roots: Floats) -> int:
     """Tabulate ``r*`` against ``x`` along the saddlepoints of ``sum +-a_i``; returns how many nodes were filled."""
     square = 0.0
     top = 0.0
@@ -259,7 +260,7 @@ def tail_table(a, positions, roots):  # type: ignore[no-untyped-def]
 
 
 @jitable
-def tabulated_tail(x, positions, roots, filled, total):  # type: ignore[no-untyped-def]
+def tabulated_tail(x: float, positions: Floats, roots: Floats, filled: int, total: float) -> float:
     """``P(sum +-a_i > x)`` from :func:`tail_table`."""
     size = abs(x)
     if size >= total:
@@ -282,65 +283,103 @@ def tabulated_tail(x, positions, roots, filled, total):  # type: ignore[no-untyp
 
 
 @jitable
-def conditioned_quantiles(magnitudes, n_dominating, levels, out):  # type: ignore[no-untyped-def]
-    """Quantiles of ``sum +-a_i`` at ``levels``: the largest terms enumerated, the rest by saddlepoint."""
-    n_rest = magnitudes.size - n_dominating
-    rest = magnitudes[:n_rest]
+def enumerated_centres(magnitudes: Floats, n_dominating: int) -> Floats:
+    """All signed sums of the ``n_dominating`` largest terms."""
     centres = np.zeros(1 << n_dominating)
-    centres[0] = 0.0
     size = 1
-    for i in range(n_rest, magnitudes.size):
+    for i in range(magnitudes.size - n_dominating, magnitudes.size):
         for j in range(size):
             centres[size + j] = centres[j] + magnitudes[i]
             centres[j] -= magnitudes[i]
         size *= 2
-    rest_total = 0.0
-    for i in range(n_rest):
-        rest_total += rest[i]
-    total = 0.0
-    for i in range(magnitudes.size):
-        total += magnitudes[i]
-    positions = np.empty(N_NODES)
-    roots = np.empty(N_NODES)
-    filled = tail_table(rest, positions, roots)
-    for k in range(levels.size):
-        # False position on the log of the tail (Illinois: halve the weight of an end that stays twice).
-        target = math.log(levels[k])
-        low = -total
-        low_gap = -target  # at the far left the tail is 1
-        high = total
-        high_gap = -math.inf
-        side = 0
-        for _ in range(100):
-            if high_gap == -math.inf:
-                x = 0.5 * (low + high)
-            else:
-                x = (low * high_gap - high * low_gap) / (high_gap - low_gap)
-                if not low < x < high:
-                    x = 0.5 * (low + high)
-            mass = 0.0
-            for j in range(size):
-                mass += tabulated_tail(x - centres[j], positions, roots, filled, rest_total)
-            gap = math.log(mass / size) - target if mass > 0.0 else -math.inf
-            if gap > 0.0:
-                low = x
-                low_gap = gap
-                if side == 1:
-                    high_gap *= 0.5
-                side = 1
-            else:
-                high = x
-                high_gap = gap
-                if side == -1:
-                    low_gap *= 0.5
-                side = -1
-            if high - low <= 1e-10 * total or abs(gap) <= 1e-10:
-                break
-        out[k] = x if abs(gap) <= 1e-10 else high
+    return centres
 
 
 @jitable
-def rademacher_quantiles(magnitudes, levels, z, out):  # type: ignore[no-untyped-def]
+def mixed_tail(x: float, centres: Floats, positions: Floats, roots: Floats, filled: int, rest_total: float) -> float:
+    """``P(sum +-a_i > x)``: the tabulated tail of the rest, averaged over the signs of the dominating terms."""
+    mass = 0.0
+    for j in range(centres.size):
+        mass += tabulated_tail(x - centres[j], positions, roots, filled, rest_total)
+    return mass / centres.size
+
+
+@jitable
+def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats, out: Floats) -> None:
+    """Quantiles of ``sum +-a_i`` at ``levels``: the largest terms enumerated, the rest by saddlepoint."""
+    rest = magnitudes[: magnitudes.size - n_dominating]
+    centres = enumerated_centres(magnitudes, n_dominating)
+    positions = np.empty(N_NODES)
+    roots = np.empty(N_NODES)
+    filled = tail_table(rest, positions, roots)
+    rest_total = rest.sum()
+    total = magnitudes.sum()
+    for k in range(levels.size):
+        target = math.log(levels[k])
+        bracket = (-total, -target, total, -math.inf, 0)  # at the far left the tail is 1, at the far right 0
+        x = total
+        for _ in range(100):
+            x = next_point(bracket)
+            tail = mixed_tail(x, centres, positions, roots, filled, rest_total)
+            gap = math.log(tail) - target if tail > 0.0 else -math.inf
+            if abs(gap) <= 1e-10:
+                break
+            bracket = narrowed(bracket, x, gap)
+            if bracket[2] - bracket[0] <= 1e-10 * total:
+                x = bracket[2]
+                break
+        out[k] = x
+
+
+@jitable
+def smooth_tail(magnitudes: Floats, x: float) -> float:
+    """``P(sum +-a_i > x)`` by saddlepoint, for ``0 <= x < sum a_i``: solve ``K'(s) = x``, then ``1 - Phi(r*)``."""
+    _, _, k2 = cumulants(RADEMACHER, magnitudes, 0.0)
+    low = 0.0
+    high = math.inf
+    s = x / k2
+    k0 = 0.0
+    k1 = 0.0
+    for _ in range(100):
+        k0, k1, k2 = cumulants(RADEMACHER, magnitudes, s)
+        if abs(k1 - x) <= 1e-12 * x:
+            break
+        if k1 < x:
+            low = s
+        else:
+            high = s
+        step = s + (x - k1) / k2 if k2 > 0.0 else math.inf
+        if not low < step < high:
+            step = 2.0 * s if high == math.inf else 0.5 * (low + high)
+        if step * magnitudes[magnitudes.size - 1] > 350.0:
+            break
+        s = step
+    return normal_tail(signed_root(s, k0, k1, k2, 0.0))
+
+
+@jitable
+def rademacher_tail(magnitudes: Floats, x: float) -> float:
+    """``P(sum +-a_i > x)``; ``magnitudes`` ascend."""
+    magnitudes = without_zeros(magnitudes)
+    total = magnitudes.sum()
+    if x >= total:
+        return 0.0
+    if x < -total:
+        return 1.0
+    n_dominating = count_dominating(magnitudes)
+    if n_dominating == 0:
+        tail = smooth_tail(magnitudes, abs(x)) if x != 0.0 else 0.5
+        return 1.0 - tail if x < 0.0 else tail
+    rest = magnitudes[: magnitudes.size - n_dominating]
+    positions = np.empty(N_NODES)
+    roots = np.empty(N_NODES)
+    filled = tail_table(rest, positions, roots)
+    centres = enumerated_centres(magnitudes, n_dominating)
+    return mixed_tail(x, centres, positions, roots, filled, rest.sum())
+
+
+@jitable
+def rademacher_quantiles(magnitudes: Floats, levels: Floats, z: Floats, out: Floats) -> None:
     """Quantiles of ``sum +-a_i`` at ``levels``; ``magnitudes`` ascend, ``z`` are the normal quantiles of the levels."""
     magnitudes = without_zeros(magnitudes)
     if magnitudes.size == 0:
@@ -358,7 +397,7 @@ def rademacher_quantiles(magnitudes, levels, z, out):  # type: ignore[no-untyped
 
 
 @entry
-def saddlepoint_batch(sources, law, terms, levels, z, out):  # type: ignore[no-untyped-def]
+def saddlepoint_batch(sources: Sources, law: int, terms: Floats, levels: Floats, z: Floats, out: Floats) -> None:
     """Row by row: quantiles of ``sum_i a_i w_i``, into ``out`` of shape ``(rows, levels)``."""
     for row in range(terms.shape[0]):
         if law == RADEMACHER:

@@ -1,0 +1,138 @@
+"""The betting bound: time-uniform, for bounded rewards."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.errors import Floats, check_number
+
+
+@jitable
+def predictable_bets(y: Floats, alpha: float, bets: Floats) -> None:
+    """``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))``, ``v`` a running variance of rewards in [0, 1]."""
+    square = 0.25
+    total = 0.5
+    for i in range(y.size):
+        variance = square / (i + 1)
+        bets[i] = math.sqrt(2.0 * math.log(1.0 / alpha) / (variance * (i + 1) * math.log(2.0 + i)))
+        total += y[i]
+        deviation = y[i] - total / (i + 2)
+        square += deviation * deviation
+
+
+@jitable
+def largest_log_capital(y: Floats, bets: Floats, mean: float, share: float) -> float:
+    """Largest log capital over the path when betting that the mean is below ``mean``; rises with ``mean``."""
+    most = share / (1.0 - mean) if mean < 1.0 else math.inf
+    capital = 0.0
+    largest = 0.0
+    for i in range(y.size):
+        capital += math.log1p(min(bets[i], most) * (mean - y[i]))
+        largest = max(largest, capital)
+    return largest
+
+
+@jitable
+def betting_end(y: Floats, alpha: float, share: float) -> float:
+    """``sup {m : the capital against m has stayed below 1/alpha}`` for rewards in [0, 1]."""
+    bets = np.empty(y.size)
+    predictable_bets(y, alpha, bets)
+    target = math.log(1.0 / alpha)
+    low = 0.0
+    high = 1.0
+    if largest_log_capital(y, bets, high, share) < target:
+        return high
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if largest_log_capital(y, bets, middle, share) < target:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@entry
+def betting_batch(sources: Sources, rows: Floats, alpha: float, share: float, out: Floats) -> None:
+    """:func:`betting_end` row by row."""
+    for i in range(rows.shape[0]):
+        out[i] = betting_end(rows[i], alpha, share)
+
+
+@register(assumes="bounded", needs=("support",))
+def betting(
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: str = "upper",
+    support: tuple[float, float] | None = None,
+    share: float = 0.5,
+) -> Bound:
+    r"""Time-uniform bound for bounded rewards: the means against which a gambler has not grown rich.
+
+    .. math:: \sup\{m : \max_{t \le n} \prod_{i \le t} (1 - \lambda_i (y_i - m)) < 1/\alpha\}
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(..., n)``, in the order they came.
+    alpha
+        Error probability in (0, 1), for all sample sizes together.
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    support
+        The interval ``(low, high)`` the rewards lie in.
+    share
+        Largest share of the capital put at risk in one bet; the default is the authors'.
+
+    Returns
+    -------
+    Bound
+        Holds for every prefix of the sample at once, so it may be looked at after every reward.
+
+    See Also
+    --------
+    bandstrap.bounds.symmetric_betting : for symmetric rewards without a known support.
+    bandstrap.bounds.empirical_kl : for a sample size fixed in advance.
+
+    Notes
+    -----
+    On [0, 1] the bets are ``min(share/(1 - m), sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i))))`` with ``v`` a running
+    variance, so each depends on earlier rewards only. The capital is a martingale at the true mean, and Ville's
+    inequality bounds the chance that it ever reaches ``1/alpha``.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import betting
+    >>> betting([0.2, 0.9, 0.4, 0.5] * 10, 0.05, support=(0, 1)).value
+    0.608
+
+    References
+    ----------
+    .. [1] Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B 86, 2024.
+    """
+    ends = check_support(support, "betting")
+    check_number(share, "share", "betting", above=0, below=1)
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        low, high = mirror(ends, mirrored)
+        check_inside(rewards, (low, high), "betting")
+        rows = (rewards.reshape(-1, rewards.shape[-1]) - low) / (high - low)
+        out = np.empty(len(rows))
+        betting_batch(60.0 * rows.size, rows, alpha, share, out)
+        main = low + (high - low) * out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        return Threshold(main, {"main": main}, "martingale")
+
+    return build(
+        "betting",
+        sample,
+        alpha,
+        side,
+        threshold,
+        guarantee=alpha,
+        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}], at all sample sizes together",
+    )

@@ -1,0 +1,243 @@
+"""The paper's bound: the multiplier-bootstrap quantile plus a second-order correction (theorem 1)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
+from bandstrap.bounds.phi import Phi, preliminary_width
+from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
+from bandstrap.multipliers import WEIGHTS
+from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
+from bandstrap.multipliers.monte_carlo import draws, order_statistics
+from bandstrap.multipliers.quantile import METHODS, quantiles
+from bandstrap.multipliers.weights import LAWS
+
+CORRECTIONS = ("practical", "theorem", "stated", "sharp", "none")
+# The forms that theorem 1 proves; they need a phi that holds on both sides.
+PROVED = ("theorem", "sharp")
+INTERVALS = ("percentile", "basic")
+
+
+def mean_sign_quantile(n: int, level: float) -> float:
+    """``c = inf {x : P(wbar > x) <= level}`` for the mean ``wbar`` of ``n`` random signs: exact, at most 1."""
+    beyond = tail_sums(binomial_probabilities(n, 0.5))[1:]  # P(Bin(n, 1/2) > k)
+    k = int(np.argmax(beyond <= level))
+    return (2 * k - n) / n
+
+
+def correction_factor(correction: str, n: int, alpha: float, delta: float) -> float:
+    """What ``phi`` is multiplied by: see :func:`bootstrap`."""
+    if correction == "none":
+        return 0.0
+    if correction == "practical":
+        return 1 / math.sqrt(n)
+    if correction == "sharp":
+        return mean_sign_quantile(n, alpha * delta)
+    log = math.log(2 / (alpha * delta))
+    return math.sqrt((2 if correction == "theorem" else 1) * log / n)
+
+
+@register(assumes="symmetric", needs=("sigma|support|phi",))
+def bootstrap(
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: str = "upper",
+    weights: str = "rademacher",
+    delta: float = 0.1,
+    correction: str = "practical",
+    phi: Phi | None = None,
+    sigma: float | None = None,
+    support: tuple[float, float] | None = None,
+    beta: float | None = None,
+    interval: str = "percentile",
+    quantile: str = "auto",
+    n_resamples: int = 200,
+    rng: np.random.Generator | int | None = None,
+) -> Bound:
+    r"""Bootstrapped bound: a quantile read off the data, plus a second-order correction.
+
+    .. math:: \bar y + q_{\alpha(1-\delta)}(y - \bar y) + c\, \varphi(y)
+
+    with ``q`` the multiplier-bootstrap quantile and ``phi`` a coarse preliminary width.
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(..., n)``.
+    alpha
+        The paper's ``alpha``: the proved forms miss with probability at most ``2 alpha``.
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    weights
+        Bootstrap weights. The theorem is about ``"rademacher"`` (default); the others hold for large samples only.
+    delta
+        Share of ``alpha`` spent on the correction; the default is that of the paper's experiments.
+    correction
+        ``"practical"``
+            ``c = 1/sqrt(n)``: what the paper's experiments use (default). Not proved.
+        ``"theorem"``
+            ``c = sqrt(2 log(2/(alpha delta))/n)``: theorem 1 as its proof has it.
+        ``"stated"``
+            ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed, which its proof does not give.
+        ``"sharp"``
+            ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.
+            Proved at the same level, never wider than ``"theorem"`` nor than ``phi``.
+        ``"none"``
+            ``c = 0``: the naive bootstrap, too narrow for small samples.
+    phi
+        Preliminary width: the name of a bound, a width, or a callable of ``(rewards, alpha)``. Defaults to
+        ``"hoeffding"`` where ``sigma`` or ``support`` is given. Two-sided for the proved forms, one-sided for the
+        others, as in the paper's experiments.
+    sigma, support, beta
+        Options of the bound that ``phi`` names.
+    interval
+        ``"percentile"`` (default) adds the upper quantile of the bootstrap, ``"basic"`` subtracts its lower quantile.
+        The same for symmetric weights; for skew rewards and skew weights the percentile points the right way.
+    quantile
+        Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact or nearly so.
+    n_resamples, rng
+        For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
+        probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.
+
+    Returns
+    -------
+    Bound
+        ``parts`` has ``"main"`` (the quantile), ``"correction"`` and ``"phi"``.
+
+    See Also
+    --------
+    bandstrap.bounds.sign_flip : needs no ``phi`` at all; prefer it from ``log2(1/alpha)`` rewards on.
+
+    Notes
+    -----
+    Theorem 1 bounds ``ybar - mu``; for symmetric rewards ``mu - ybar``, which an upper bound is about, has the same law.
+    Its ``phi`` must hold on both sides, where the paper's remark plugs in a one-sided one.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import bootstrap
+    >>> rewards = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.0, -0.2, 0.5, -0.1]
+    >>> bound = bootstrap(rewards, 0.05, sigma=1.0)
+    >>> bound.value, bound.parts["main"], bound.parts["correction"]
+    (0.5168, 0.202, 0.2448)
+    >>> bootstrap(rewards, 0.05, sigma=1.0, correction="sharp").width
+    0.8589
+
+    References
+    ----------
+    .. [1] Hao, Abbasi-Yadkori, Wen, Cheng. Bootstrapping upper confidence bound. NeurIPS 2019, theorem 1.
+    .. [2] Arlot, Blanchard, Roquain. Some nonasymptotic results on resampling in high dimension. Annals of Statistics
+       38, 2010.
+    """
+    check_choice(weights, "weights", "bootstrap", WEIGHTS)
+    check_choice(correction, "correction", "bootstrap", CORRECTIONS)
+    check_choice(interval, "interval", "bootstrap", INTERVALS)
+    check_choice(quantile, "quantile", "bootstrap", METHODS)
+    check_count(n_resamples, "n_resamples", "bootstrap")
+    check_number(delta, "delta", "bootstrap", above=0, below=1)
+    options = {
+        "sigma": sigma,
+        "support": None if support is None else check_support(support, "bootstrap"),
+        "beta": beta,
+    }
+    by_draws = quantile == "monte-carlo"
+    proved = weights == "rademacher" and correction in PROVED and not (by_draws and correction == "theorem")
+    generator = np.random.default_rng(rng) if by_draws else None
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        n = rewards.shape[-1]
+        level = alpha * (1 - delta)
+        source = rewards if interval == "percentile" else -rewards
+        if interval == "basic":
+            raise_if_drawn_sharp(by_draws, correction)
+        if by_draws and correction == "sharp":
+            main, factor = drawn_quantile_and_factor(source, alpha, delta, weights, n_resamples, generator)
+            method = quantile
+        else:
+            found = quantiles(source, level, weights=weights, method=quantile, n_resamples=n_resamples, rng=generator)
+            main, method = found.values, " and ".join(dict.fromkeys(found.methods.ravel()))
+            factor = np.asarray(correction_factor(correction, n, alpha, delta))
+        if correction == "none":
+            return Threshold(main, {"main": main, "correction": np.zeros(())}, method)
+        width = preliminary_width(
+            phi,
+            rewards,
+            alpha,
+            two_sided=correction in PROVED,
+            owner="bootstrap",
+            options=options,
+            mirrored=mirrored,
+        )
+        total = main + factor * width
+        if correction == "sharp":
+            total = np.minimum(total, width)
+        return Threshold(total, {"main": main, "correction": total - main, "phi": width}, method)
+
+    return build(
+        "bootstrap",
+        sample,
+        alpha,
+        side,
+        threshold,
+        guarantee=guarantee(alpha, by_draws, n_resamples) if proved else None,
+        holds_for=assumption(weights, correction, proved),
+    )
+
+
+def guarantee(alpha: float, by_draws: bool, n_resamples: int) -> float:
+    """Proved miss probability: ``2 alpha``, or what Monte Carlo adds to it."""
+    if not by_draws:
+        return 2 * alpha
+    return (math.floor(n_resamples * alpha) + 1) / (n_resamples + 1) + alpha
+
+
+def assumption(weights: str, correction: str, proved: bool) -> str:
+    """The sentence of ``Bound.holds_for``."""
+    if proved:
+        return "independent rewards symmetric about their mean, and a phi that holds: misses at most 2 alpha"
+    if weights == "rademacher" and correction != "none":
+        return "large samples; no proof at small ones, though the corrected forms rarely miss for symmetric rewards"
+    return "large samples only"
+
+
+def raise_if_drawn_sharp(by_draws: bool, correction: str) -> None:
+    """The sharp Monte Carlo correction is proved for the percentile interval only."""
+    if by_draws and correction == "sharp":
+        rule = "'percentile' for correction='sharp' with quantile='monte-carlo'"
+        raise requirement("interval", "bootstrap", rule, "'basic'")
+
+
+def drawn_quantile_and_factor(
+    rewards: Floats,
+    alpha: float,
+    delta: float,
+    weights: str,
+    n_resamples: int,
+    rng: np.random.Generator | None,
+) -> tuple[Floats, Floats]:
+    """Monte Carlo quantile, and the correction's factor from the same draws.
+
+    The factor is the larger of the ``(floor(B alpha delta) + 1)``-th largest ``wbar_b`` and ``-wbar_b``. Where
+    ``|ybar - mu| <= phi``, at most ``floor(B alpha (1 - delta)) + floor(B alpha delta) <= floor(B alpha)`` draws of the
+    bootstrap around the true mean exceed the threshold, and the exchangeability of signs gives the rest.
+    """
+    if weights != "rademacher":
+        rule = "'rademacher' for correction='sharp' with quantile='monte-carlo'"
+        raise requirement("weights", "bootstrap", rule, repr(weights))
+    generator = np.random.default_rng(rng)
+    n = rewards.shape[-1]
+    rows = rewards.reshape(-1, n)
+    main, factor = np.empty(len(rows)), np.empty(len(rows))
+    for i, row in enumerate(rows):
+        seed = generator.integers(2**63)
+        centred = draws(LAWS[weights], (row - row.mean()) / n, n_resamples, np.random.default_rng(seed))
+        means = draws(LAWS[weights], np.full(n, 1 / n), n_resamples, np.random.default_rng(seed))
+        main[i] = order_statistics(centred, np.array([alpha * (1 - delta)]))[0]
+        tail = np.array([alpha * delta])
+        factor[i] = max(order_statistics(means, tail)[0], order_statistics(-means, tail)[0])
+    return main.reshape(rewards.shape[:-1]), factor.reshape(rewards.shape[:-1])

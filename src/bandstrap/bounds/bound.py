@@ -1,0 +1,199 @@
+"""What a bound is: the record every bound returns, the frame every bound is built in, and the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.errors import Floats, check_choice, check_number, check_sample, requirement
+
+SIDES = ("upper", "lower", "two-sided")
+Support = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A confidence bound on a mean.
+
+    Numbers are floats for one sample and arrays of the batch shape for a batch of samples.
+
+    Attributes
+    ----------
+    name
+        The bound's name, as in ``bandstrap.bounds``.
+    side
+        ``"upper"``, ``"lower"`` or ``"two-sided"`` (each side at ``alpha / 2``).
+    alpha
+        The error probability asked for.
+    mean
+        The sample mean.
+    lower, upper
+        The ends; infinite on the side that was not asked for, or where the data cannot exclude any mean.
+    parts
+        What the distance from the mean to the bound is made of: ``"main"`` and, where the bound has them,
+        ``"correction"`` and ``"phi"``. For two-sided bounds the keys start with ``"lower "`` or ``"upper "``.
+    method
+        How it was computed.
+    guarantee
+        The probability of missing the mean is at most this under ``holds_for``; ``None`` where nothing is proved at
+        finite sample sizes.
+    holds_for
+        The assumption, in one sentence.
+    """
+
+    name: str
+    side: str
+    alpha: float
+    mean: Any
+    lower: Any
+    upper: Any
+    parts: Mapping[str, Any]
+    method: str
+    guarantee: float | None
+    holds_for: str
+
+    @property
+    def value(self) -> Any:
+        """The bound: a number, or the pair ``(lower, upper)`` if two-sided."""
+        if self.side == "two-sided":
+            return self.lower, self.upper
+        return self.upper if self.side == "upper" else self.lower
+
+    @property
+    def width(self) -> Any:
+        """Distance between mean and bound, or between the two ends if two-sided."""
+        if self.side == "two-sided":
+            return self.upper - self.lower
+        return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
+
+    def misses(self, mean: float) -> Any:
+        """Whether a true ``mean`` lies beyond the bound."""
+        return (mean > self.upper) | (mean < self.lower)
+
+
+class Threshold(NamedTuple):
+    """Distance from the mean to the upper bound, its parts, and how it was computed."""
+
+    width: Floats
+    parts: Mapping[str, Floats]
+    method: str = "closed-form"
+
+
+class UpperThreshold(Protocol):
+    """The upper threshold of rewards of shape ``(..., n)``; ``mirrored`` tells that their sign was turned."""
+
+    def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold: ...
+
+
+def build(
+    name: str,
+    sample: ArrayLike,
+    alpha: float,
+    side: str,
+    threshold: UpperThreshold,
+    *,
+    guarantee: float | None,
+    holds_for: str,
+) -> Bound:
+    """Turn an upper threshold into a :class:`Bound`; a lower bound is the upper bound of the negated rewards."""
+    rewards = check_sample(sample, name)
+    alpha = check_number(alpha, "alpha", name, above=0, below=1)
+    check_choice(side, "side", name, SIDES)
+    mean = rewards.mean(axis=-1)
+    lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+    parts: dict[str, Any] = {}
+    methods = []
+    one_sided = side != "two-sided"
+    for end in ("lower", "upper"):
+        if side in (end, "two-sided"):
+            rewards_here = rewards if end == "upper" else -rewards
+            found = threshold(rewards_here, alpha if one_sided else alpha / 2, end == "lower")
+            prefix = "" if one_sided else end + " "
+            parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
+            methods.append(found.method)
+            if end == "upper":
+                upper = mean + found.width
+            else:
+                lower = mean - found.width
+    return Bound(
+        name=name,
+        side=side,
+        alpha=alpha,
+        mean=as_number(mean, mean.shape),
+        lower=as_number(lower, mean.shape),
+        upper=as_number(upper, mean.shape),
+        parts=parts,
+        method=" and ".join(dict.fromkeys(methods)),
+        guarantee=guarantee,
+        holds_for=holds_for,
+    )
+
+
+def as_number(value: Any, shape: tuple[int, ...]) -> Any:
+    """A float for one sample, an array of the batch shape otherwise."""
+    array = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+    return array.copy() if shape else float(array)
+
+
+def check_support(support: Any, owner: str) -> Support:
+    """Return ``support`` as a pair of finite floats, the lower one first."""
+    rule = "a pair (low, high) of finite numbers with low < high"
+    try:
+        low, high = (float(end) for end in support)
+    except (TypeError, ValueError):
+        raise requirement("support", owner, rule, repr(support)) from None
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise requirement("support", owner, rule, repr(support))
+    return low, high
+
+
+def check_inside(rewards: Floats, support: Support, owner: str) -> None:
+    """Refuse rewards outside the support they are said to have."""
+    low, high = support
+    outside = (rewards < low) | (rewards > high)
+    if outside.any():
+        where = tuple(int(i) for i in np.argwhere(outside)[0])
+        position = where[0] if len(where) == 1 else where
+        rule = f"inside the support [{low:g}, {high:g}]"
+        raise requirement("sample", owner, rule, f"{rewards[where]} at position {position}")
+
+
+def mirror(support: Support, mirrored: bool) -> Support:
+    """The support of the rewards whose sign was turned."""
+    return (-support[1], -support[0]) if mirrored else support
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered bound: what it assumes of the rewards and which options it cannot do without."""
+
+    name: str
+    function: Callable[..., Bound]
+    assumes: str
+    needs: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().splitlines()[0]
+
+
+BOUNDS: dict[str, Entry] = {}
+
+
+def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
+    """Register a bound; listing, coverage lab, command line and benchmarks read the registry.
+
+    ``assumes`` is one of ``"bounded"``, ``"symmetric"``, ``"sub-Gaussian"``, ``"sub-Weibull"`` and ``"normal"``.
+    ``needs`` names options that must be given; ``"sigma|support"`` means one of the two.
+    """
+
+    def add(function: Callable[..., Bound]) -> Callable[..., Bound]:
+        BOUNDS[function.__name__] = Entry(function.__name__, function, assumes, needs)
+        return function
+
+    return add

@@ -1,0 +1,82 @@
+"""Hoeffding's bound: the concentration bound behind UCB1, and the paper's preliminary bound ``phi``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.errors import Floats, check_number, requirement
+
+
+def hoeffding_width(n: int, alpha: float, sigma: float) -> float:
+    """``sigma sqrt(2 log(1/alpha) / n)``."""
+    return sigma * math.sqrt(2 * math.log(1 / alpha) / n)
+
+
+@register(assumes="sub-Gaussian", needs=("sigma|support",))
+def hoeffding(
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: str = "upper",
+    sigma: float | None = None,
+    support: tuple[float, float] | None = None,
+) -> Bound:
+    r"""Hoeffding's bound for sub-Gaussian or bounded rewards.
+
+    .. math:: \bar y + \sigma \sqrt{2 \log(1/\alpha) / n}
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(..., n)``.
+    alpha
+        Error probability in (0, 1).
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    sigma
+        Sub-Gaussian scale of the rewards: an upper bound on their standard deviation if they are normal. There is no
+        default: a guessed scale would make the bound a guess.
+    support
+        Instead of ``sigma``, the interval ``(low, high)`` the rewards lie in; then ``sigma = (high - low)/2``.
+
+    Returns
+    -------
+    Bound
+
+    See Also
+    --------
+    bandstrap.bounds.betting : prefer it for bounded rewards; far narrower when their variance is small.
+    bandstrap.bounds.bootstrap : reads the width off the data.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import hoeffding
+    >>> hoeffding([0.2, 0.9, 0.4, 0.5], 0.05, support=(0, 1)).value
+    1.1119
+
+    References
+    ----------
+    .. [1] Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58, 1963.
+    """
+    if (sigma is None) == (support is None):
+        received = "neither" if sigma is None else "both"
+        raise requirement("sigma", "hoeffding", "given, or else 'support', and not both", received)
+    if support is not None:
+        ends = check_support(support, "hoeffding")
+        scale = (ends[1] - ends[0]) / 2
+        holds_for = f"independent rewards in [{ends[0]:g}, {ends[1]:g}]"
+    else:
+        ends = (-math.inf, math.inf)
+        scale = check_number(sigma, "sigma", "hoeffding", above=0)
+        holds_for = f"independent sub-Gaussian rewards of scale {scale:g}"
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        check_inside(rewards, mirror(ends, mirrored), "hoeffding")
+        width = np.asarray(hoeffding_width(rewards.shape[-1], alpha, scale))
+        return Threshold(width, {"main": width})
+
+    return build("hoeffding", sample, alpha, side, threshold, guarantee=alpha, holds_for=holds_for)

@@ -1,0 +1,57 @@
+"""The preliminary bound ``phi`` of theorem 1: a coarse width known to hold, from a name, a number or a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.bounds.bound import BOUNDS, mirror
+from bandstrap.errors import Floats, requirement
+
+Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
+
+
+def preliminary_width(
+    phi: Phi | None,
+    rewards: Floats,
+    alpha: float,
+    *,
+    two_sided: bool,
+    owner: str,
+    options: dict[str, Any],
+    mirrored: bool,
+) -> Floats:
+    """Width of ``phi`` for ``rewards``.
+
+    ``two_sided`` asks that ``|ybar - mu| > phi`` has probability at most ``alpha``, as theorem 1 needs; otherwise only
+    the upper side has, as in the paper's experiments. ``options`` go to the bound that ``phi`` names.
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    if phi is None:
+        if not given:
+            rule = "a bound's name, a width or a callable, unless 'sigma' or 'support' is given"
+            raise requirement("phi", owner, rule, "None")
+        phi = "hoeffding"
+    if isinstance(phi, str):
+        if phi not in BOUNDS or phi in ("bootstrap", "sign_flip"):
+            usable = ", ".join(repr(name) for name in BOUNDS if name not in ("bootstrap", "sign_flip"))
+            raise requirement("phi", owner, f"one of {usable}, a width or a callable", repr(phi))
+        if "support" in given:
+            given["support"] = mirror(given["support"], mirrored)
+        try:
+            bound = BOUNDS[phi].function(rewards, alpha, side="two-sided" if two_sided else "upper", **given)
+        except TypeError:
+            raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None
+        width = np.asarray(bound.upper - bound.mean)
+        return np.maximum(width, bound.mean - bound.lower) if two_sided else width
+    value = phi(rewards, alpha) if callable(phi) else phi
+    try:
+        width = np.broadcast_to(np.asarray(value, dtype=np.float64), rewards.shape[:-1])
+    except (TypeError, ValueError):
+        raise requirement("phi", owner, f"a width of shape {rewards.shape[:-1]}", repr(value)) from None
+    if not (width >= 0).all():
+        raise requirement("phi", owner, "non-negative", float(width[~(width >= 0)].flat[0]))
+    return width

@@ -1,0 +1,141 @@
+"""The betting bound for symmetric rewards: time-uniform, with no scale and no range."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.bounds.bound import Bound, Threshold, build, register
+from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.errors import Floats
+
+
+@jitable
+def scale_free_bets(y: Floats, alpha: float, bets: Floats) -> None:
+    """``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))`` with ``v`` the running variance; 0 while that is 0."""
+    mean = 0.0
+    square = 0.0
+    for i in range(y.size):
+        bets[i] = 0.0
+        if square > 0.0:
+            variance = square / i
+            bets[i] = math.sqrt(2.0 * math.log(1.0 / alpha) / (variance * (i + 1) * math.log(2.0 + i)))
+        change = y[i] - mean
+        mean += change / (i + 1)
+        square += change * (y[i] - mean)
+
+
+@jitable
+def largest_log_capital(y: Floats, bets: Floats, centre: float) -> float:
+    """Largest over the path of ``sum log(1 - tanh(bet (y - centre)))``; rises with ``centre``."""
+    capital = 0.0
+    largest = 0.0
+    for i in range(y.size):
+        v = 2.0 * bets[i] * (y[i] - centre)
+        # log(1 - tanh(v/2)) = log 2 - log(1 + e^v), without overflow
+        capital += math.log(2.0) - (v + math.log1p(math.exp(-v)) if v > 0.0 else math.log1p(math.exp(v)))
+        largest = max(largest, capital)
+    return largest
+
+
+@jitable
+def symmetric_end(y: Floats, alpha: float) -> float:
+    """``sup {x : the capital against x has stayed below 1/alpha}``."""
+    bets = np.empty(y.size)
+    scale_free_bets(y, alpha, bets)
+    target = math.log(1.0 / alpha)
+    if (bets > 0.0).sum() * math.log(2.0) < target:  # each bet at most doubles the capital
+        return math.inf
+    low = y.min()
+    high = y.max()
+    spread = high - low
+    while largest_log_capital(y, bets, high) < target:
+        low = high
+        high += spread
+        spread *= 2.0
+    spread = high - low
+    while largest_log_capital(y, bets, low) >= target:
+        high = low
+        low -= spread
+        spread *= 2.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if largest_log_capital(y, bets, middle) < target:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@entry
+def symmetric_betting_batch(sources: Sources, rows: Floats, alpha: float, out: Floats) -> None:
+    """:func:`symmetric_end` row by row."""
+    for i in range(rows.shape[0]):
+        out[i] = symmetric_end(rows[i], alpha)
+
+
+@register(assumes="symmetric")
+def symmetric_betting(sample: ArrayLike, alpha: float, *, side: str = "upper") -> Bound:
+    r"""Time-uniform bound for symmetric rewards, with no scale and no range.
+
+    .. math:: \sup\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\}
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(..., n)``, in the order they came.
+    alpha
+        Error probability in (0, 1), for all sample sizes together.
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+
+    Returns
+    -------
+    Bound
+        Holds for every prefix of the sample at once. Infinite for the first few rewards: the first two set the scale,
+        and each later one at most doubles the capital.
+
+    See Also
+    --------
+    bandstrap.bounds.sign_flip : prefer it for a sample size fixed in advance; it is narrower there.
+
+    Notes
+    -----
+    ``tanh`` is odd, so for rewards symmetric about ``mu`` each factor has mean 1 at ``x = mu`` whatever the bet: the
+    product is a martingale, and Ville's inequality bounds the chance that it ever reaches ``1/alpha``. Every factor
+    rises with ``x``, so the means not rejected are a half line. The bets
+    ``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))`` use the variance ``v`` of earlier rewards only.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import symmetric_betting
+    >>> rewards = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.0, -0.2, 0.5, -0.1]
+    >>> symmetric_betting(rewards, 0.05).value
+    0.5737
+
+    References
+    ----------
+    .. [1] Ramdas, Ruf, Larsson, Koolen. Admissible anytime-valid sequential inference must rely on nonnegative
+       martingales. 2020: martingales of this kind for symmetric laws go back to de la Pena (1999).
+    """
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        rows = rewards.reshape(-1, rewards.shape[-1])
+        out = np.empty(len(rows))
+        symmetric_betting_batch(100.0 * rows.size, rows, alpha, out)
+        main = out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        return Threshold(main, {"main": main}, "martingale")
+
+    return build(
+        "symmetric_betting",
+        sample,
+        alpha,
+        side,
+        threshold,
+        guarantee=alpha,
+        holds_for="independent rewards symmetric about their mean, at all sample sizes together",
+    )

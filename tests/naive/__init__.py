@@ -1,0 +1,1 @@
+"""Slow, obvious oracles; they import nothing of the package they check."""
