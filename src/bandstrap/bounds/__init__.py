@@ -1,21 +1,24 @@
 """Upper, lower and two-sided confidence bounds on a mean, one a file, and a lab that measures how often they miss."""
 
-from bandstrap.bounds.hoeffding import hoeffding
-from bandstrap.bounds.empirical_bernstein import empirical_bernstein
-from bandstrap.bounds.sub_weibull import sub_weibull
-from bandstrap.bounds.student_t import student_t
-from bandstrap.bounds.bootstrap import bootstrap
-from bandstrap.bounds.sign_flip import sign_flip
-from bandstrap.bounds.empirical_kl import empirical_kl
 from bandstrap.bounds.betting import betting
-from bandstrap.bounds.symmetric_betting import symmetric_betting
+from bandstrap.bounds.bootstrap import bootstrap
 from bandstrap.bounds.bound import BOUNDS, Bound
+from bandstrap.bounds.coverage import CoverageRow, coverage
+from bandstrap.bounds.empirical_bernstein import empirical_bernstein
+from bandstrap.bounds.empirical_kl import empirical_kl
+from bandstrap.bounds.hoeffding import hoeffding
+from bandstrap.bounds.sign_flip import sign_flip
+from bandstrap.bounds.student_t import student_t
+from bandstrap.bounds.sub_weibull import sub_weibull
+from bandstrap.bounds.symmetric_betting import symmetric_betting
 
 __all__ = [
     "BOUNDS",
     "Bound",
+    "CoverageRow",
     "betting",
     "bootstrap",
+    "coverage",
     "empirical_bernstein",
     "empirical_kl",
     "hoeffding",

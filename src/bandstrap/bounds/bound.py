@@ -86,7 +86,9 @@ class Threshold(NamedTuple):
 class UpperThreshold(Protocol):
     """The upper threshold of rewards of shape ``(..., n)``; ``mirrored`` tells that their sign was turned."""
 
-    def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold: ...
+    def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold:
+        """Width of the upper bound at ``alpha``."""
+        ...
 
 
 def build(

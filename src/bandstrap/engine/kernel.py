@@ -60,19 +60,21 @@ class Entry:
     function
         Plain function; its first parameter receives :data:`SOURCES`. It may call :func:`jitable` functions.
     plain_work
-        Largest amount of work, in inner-loop steps as told to :meth:`__call__`, that is run plainly while nothing has
-        been compiled yet. The default is about a tenth of a second of plain Python, less than importing numba takes.
+        How much work, in inner-loop steps as told to :meth:`__call__` and added up over calls, is run plainly before the
+        function is compiled. The default is about a tenth of a second of plain Python, less than importing numba takes.
     """
 
     def __init__(self, function: Callable[..., Any], plain_work: int = 100_000) -> None:
         self.function = function
         self.plain_work = plain_work
+        self._work_done = 0.0
         self._compiled: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
 
     def __call__(self, work: float, *arguments: Any) -> Any:
         """Run on ``arguments``; ``work`` is a rough count of inner-loop steps."""
-        if self._compiled is None and work <= self.plain_work:
+        self._work_done += work
+        if self._compiled is None and self._work_done <= self.plain_work:
             return self.plain(*arguments)
         return self.compiled(*arguments)
 
@@ -111,22 +113,7 @@ def _prepare_numba() -> None:
     global _numba_ready
     if _numba_ready:
         return
-    from numba.core import types
-    from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
-
-    class SourcesType(types.Type):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__(name=f"bandstrap@{source_digest()}")
-
-    register_model(SourcesType)(models.OpaqueModel)
-
-    @typeof_impl.register(Sources)  # type: ignore[untyped-decorator]
-    def _typeof(value: Sources, context: Any) -> SourcesType:
-        return SourcesType()
-
-    @unbox(SourcesType)  # type: ignore[untyped-decorator]
-    def _unbox(kind: SourcesType, value: Any, context: Any) -> Any:
-        return NativeValue(context.context.get_dummy_value())
+    from bandstrap.engine import stamp  # noqa: F401 - registers the type
 
     for function in _jitables:
         _register(function)

@@ -16,11 +16,11 @@ from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 
 # Largest sample sizes that are enumerated, by law: two halves of 2^20 sums, or of C(23, 8) resamples.
-MOST_TERMS = {law: 40 for law in TWO_POINT} | {EFRON: 16}
+MOST_TERMS = dict.fromkeys(TWO_POINT, 40) | {EFRON: 16}
 # Signed sums are listed from the top while the tail holds fewer than this many.
 MOST_EXTREME = 4096
 # Pairs of half sums that are listed and sorted once bisection has narrowed the quantile down to them.
-MOST_LISTED = 1 << 18
+MOST_LISTED = 1 << 12
 
 
 @jitable

@@ -36,7 +36,7 @@ LOG_LOW = math.log(MAMMEN_LOW_PROBABILITY)
 LOG_HIGH = math.log(1.0 - MAMMEN_LOW_PROBABILITY)
 
 # A term joins the enumerated ones while its square exceeds this share of the squares below it, up to MOST_CONDITIONED.
-DOMINANCE = 0.02
+DOMINANCE = 0.1
 MOST_CONDITIONED = 10
 # Nodes in s of the tabulated tail of the terms that are not enumerated.
 N_NODES = 128
@@ -99,6 +99,15 @@ def cumulants(law: int, a: Floats, s: float) -> tuple[float, float, float]:
 
 
 @jitable
+def variance(a: Floats) -> float:
+    """``K''(0)``, the same for all laws."""
+    squares = 0.0
+    for i in range(a.size):
+        squares += a[i] * a[i]
+    return squares
+
+
+@jitable
 def third_cumulant(law: int, a: Floats) -> float:
     """``K'''(0)``: 0 for symmetric weights, else the third moment of the weight times ``sum a^3``."""
     if law == RADEMACHER or law == GAUSSIAN:
@@ -141,14 +150,10 @@ def signed_root(s: float, k0: float, k1: float, k2: float, skew: float) -> float
 
 
 @jitable
-def upper_saddle(law: int, a: Floats, z: float, start: float) -> float:
-    """Smallest ``s >= 0`` with ``r*(s) = z``, or -1 where ``r*`` never reaches ``z``.
-
-    ``start`` is a first guess of ``s`` (0 for none). ``z`` is at least ``r*(0)``.
-    """
-    _, _, k2 = cumulants(law, a, 0.0)
-    scale = math.sqrt(k2)
-    skew = third_cumulant(law, a) / (scale * k2)
+def upper_saddle(law: int, a: Floats, z: float) -> float:
+    """``K'(s)`` at the smallest ``s >= 0`` with ``r*(s) = z``, or NaN where ``r*`` never reaches ``z >= r*(0)``."""
+    scale = math.sqrt(variance(a))
+    skew = third_cumulant(law, a) / (scale * scale * scale)
     if z <= skew / 6.0:
         return 0.0
     top = 0.0
@@ -156,7 +161,7 @@ def upper_saddle(law: int, a: Floats, z: float, start: float) -> float:
         top = max(top, a[i] if law == EXPONENTIAL else abs(a[i]))
     limit = (1.0 if law == EXPONENTIAL else 350.0) / top
     low = 0.0
-    s = start if start > 0.0 else max(z, 0.1) / scale
+    s = max(z, 0.1) / scale
     if s >= limit:
         s = 0.5 * limit
     before = -math.inf
@@ -167,14 +172,14 @@ def upper_saddle(law: int, a: Floats, z: float, start: float) -> float:
         if r >= z:
             break
         if r < before or s >= limit * (1.0 - 1e-9):
-            return -1.0
+            return math.nan
         before = r
         low = s
         s = min(1.3 * s, 0.5 * (s + limit)) if law == EXPONENTIAL else min(1.3 * s, limit)
     high = s
     # Newton with the derivative of the leading term, dw/ds = s K''/w, kept inside the bracket.
     for _ in range(80):
-        if abs(r - z) <= 1e-11 * (1.0 + z):
+        if abs(r - z) <= 1e-10 * (1.0 + z):
             break
         if r >= z:
             high = s
@@ -188,13 +193,13 @@ def upper_saddle(law: int, a: Floats, z: float, start: float) -> float:
             break
         k0, k1, k2 = cumulants(law, a, s)
         r = signed_root(s, k0, k1, k2, skew)
-    return s
+    return k1
 
 
 @jitable
 def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
     """Quantile of ``sum_i a_i w_i`` whose upper tail is that of a standard normal above ``z``."""
-    _, _, k2 = cumulants(law, a, 0.0)
+    k2 = variance(a)
     if k2 <= 0.0:
         return 0.0
     sign = 1.0
@@ -202,11 +207,9 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
         sign = -1.0
         z = -z
         a = -a
-    s = upper_saddle(law, a, z, 0.0)
-    if s < 0.0:
-        return sign * largest_sum(law, a)
-    _, x, _ = cumulants(law, a, s)
-    return sign * min(x, largest_sum(law, a))
+    x = upper_saddle(law, a, z)
+    most = largest_sum(law, a)
+    return sign * (most if math.isnan(x) else min(x, most))
 
 
 @jitable
@@ -334,12 +337,12 @@ def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats,
 @jitable
 def smooth_tail(magnitudes: Floats, x: float) -> float:
     """``P(sum +-a_i > x)`` by saddlepoint, for ``0 <= x < sum a_i``: solve ``K'(s) = x``, then ``1 - Phi(r*)``."""
-    _, _, k2 = cumulants(RADEMACHER, magnitudes, 0.0)
     low = 0.0
     high = math.inf
-    s = x / k2
+    s = x / variance(magnitudes)
     k0 = 0.0
     k1 = 0.0
+    k2 = 0.0
     for _ in range(100):
         k0, k1, k2 = cumulants(RADEMACHER, magnitudes, s)
         if abs(k1 - x) <= 1e-12 * x:

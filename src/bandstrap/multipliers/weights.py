@@ -49,7 +49,7 @@ def draw_weights(law: int, n_resamples: int, n: int, rng: np.random.Generator) -
     """Draw ``n_resamples`` weight vectors of length ``n``: shape ``(n_resamples, n)``."""
     shape = (n_resamples, n)
     if law == RADEMACHER:
-        return 1.0 - 2.0 * rng.integers(0, 2, shape)
+        return np.where(rng.integers(0, 2, shape) == 0, 1.0, -1.0)
     if law == GAUSSIAN:
         return rng.standard_normal(shape)
     if law == EFRON:

@@ -1,0 +1,40 @@
+# Each target sets up what it needs: a virtual environment in .venv with this package and its tools.
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+
+.PHONY: help test check bench format clean
+
+help:
+	@echo "make test    run the tests (about five minutes on two cores)"
+	@echo "make check   lint, types and layers"
+	@echo "make bench   speed, as ratios measured side by side"
+	@echo "make format  format the sources"
+	@echo "make clean   remove .venv and caches"
+
+# pip is asked for its own upgrade because dependency groups need 25.1.
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+test: $(READY)
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+
+check: $(READY)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(READY)
+	$(VENV)/bin/python -m benchmarks
+
+format: $(READY)
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""``python -m bandstrap``."""
+
+from bandstrap.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""The ``bandstrap`` command: one file a subcommand.
+
+A user's mistake ends with one sentence on standard error and exit code 2, never with a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import typer
+
+from bandstrap import __version__
+from bandstrap.cli import bound, coverage, listing
+from bandstrap.cli.terminal import complain
+from bandstrap.errors import AccuracyWarning, InvalidInput
+
+app = typer.Typer(
+    name="bandstrap",
+    help="Bootstrapped upper confidence bounds: bounds on a mean that are read off the data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("bound")(bound.bound)
+app.command("coverage")(coverage.coverage)
+app.command("list")(listing.listing)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"bandstrap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Take the options that come before a subcommand."""
+
+
+def main() -> None:
+    """Run the command line."""
+    warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+    warnings.simplefilter("once", AccuracyWarning)
+    try:
+        app()
+    except (InvalidInput, OSError) as error:
+        complain(f"error: {describe(error)}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        complain("stopped")
+        sys.exit(130)
+
+
+def describe(error: Exception) -> str:
+    """One sentence for an error of ours or of the file system."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)

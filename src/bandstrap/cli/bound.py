@@ -1,0 +1,145 @@
+"""``bandstrap bound``: a confidence bound for each group of a CSV file."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
+from bandstrap.errors import InvalidInput, check_choice, check_number
+
+
+def bound(
+    data: Annotated[Path, typer.Argument(help="CSV file with a header line; '-' reads standard input.")],
+    column: Annotated[str, typer.Option(help="Column with the rewards.")],
+    by: Annotated[str | None, typer.Option(help="Column that names the group of a row; without it, one group.")] = None,
+    alpha: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
+    method: Annotated[
+        str, typer.Option(help="Bound, with options: sign_flip, bootstrap:correction=sharp,sigma=2, ...")
+    ] = "sign_flip",
+    side: Annotated[str, typer.Option(help="upper, lower or two-sided.")] = "upper",
+    sigma: Annotated[float | None, typer.Option(help="Noise scale, for bounds that need it.")] = None,
+    support: Annotated[
+        tuple[float, float] | None, typer.Option(help="Lowest and highest possible reward, for bounds that need them.")
+    ] = None,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
+    ] = False,
+    format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002 - the flag's name
+) -> None:
+    """Bound the mean of a CSV column, group by group.
+
+    Warnings about data that contradict the bound's assumption go to standard error.
+    """
+    from bandstrap.bounds import BOUNDS
+    from bandstrap.bounds.assumptions import doubts
+    from bandstrap.bounds.bound import SIDES, check_support
+    from bandstrap.calls import parse_call
+
+    call = parse_call(method)
+    check_choice(call.name, "method", "bandstrap bound", BOUNDS)
+    check_choice(format, "format", "bandstrap bound", FORMATS)
+    check_choice(side, "side", "bandstrap bound", SIDES)
+    check_number(alpha, "alpha", "bandstrap bound", above=0, below=1)
+    options = dict(call.options)
+    if sigma is not None:
+        options["sigma"] = check_number(sigma, "sigma", "bandstrap bound", above=0)
+    if support is not None:
+        options["support"] = support
+    if "support" in options:
+        options["support"] = check_support(options["support"], "bandstrap bound")
+    groups = read_groups(data, column, by, drop_missing)
+
+    rows = []
+    for group, rewards in groups.items():
+        warnings = doubts(call.name, rewards, options)
+        impossible = any("cannot be computed" in text for text in warnings)
+        found = None if impossible else evaluate(BOUNDS[call.name].function, call.name, rewards, alpha, side, options)
+        rows.append(
+            {
+                by or "group": group,
+                "n": len(rewards),
+                "mean": math.fsum(rewards) / len(rewards),
+                **ends(found, side),
+                "width": found.width if found else math.nan,
+                "assumption": found.holds_for if found else "",
+                "warning": "; ".join(warnings),
+            }
+        )
+    if format == "table":
+        columns = [key for key in rows[0] if key != "warning"]
+        title = f"{call.name}, {side}, alpha = {alpha:g}"
+        print_table(columns, [[row[key] for key in columns] for row in rows], title=title)
+    else:
+        write_records(rows, format)
+    for row in rows:
+        if row["warning"]:
+            prefix = f"{row[by]}: " if by else ""
+            complain(f"warning: {prefix}{row['warning']}.")
+
+
+def evaluate(
+    function: Callable[..., Any], name: str, rewards: list[float], alpha: float, side: str, options: dict[str, Any]
+) -> Any:
+    """Call a bound; an option it does not have is the user's mistake."""
+    try:
+        return function(rewards, alpha, side=side, **options)
+    except TypeError as error:
+        raise InvalidInput(f"The bound {name} does not take these options: {error}.") from None
+
+
+def ends(found: Any, side: str) -> dict[str, float]:
+    """The bound's value, or both ends if two-sided."""
+    if side != "two-sided":
+        return {"bound": found.value if found else math.nan}
+    return {"lower": found.lower if found else math.nan, "upper": found.upper if found else math.nan}
+
+
+def read_groups(path: Path, column: str, by: str | None, drop_missing: bool) -> dict[str, list[float]]:
+    """Rewards of each group, groups in order of appearance."""
+    import polars
+
+    source: Any = sys.stdin.buffer if str(path) == "-" else path
+    name = "standard input" if str(path) == "-" else str(path)
+    if source is path and not path.is_file():
+        raise InvalidInput(f"{name} is not a file.")
+    try:
+        frame = polars.read_csv(source, infer_schema=False)
+    except polars.exceptions.NoDataError:
+        raise InvalidInput(f"{name} is empty.") from None
+    except (polars.exceptions.PolarsError, UnicodeDecodeError) as error:
+        first_line = str(error).strip().splitlines()[0]
+        raise InvalidInput(f"{name} is not a readable CSV file: {first_line}.") from None
+    for wanted in (column, by):
+        if wanted is not None and wanted not in frame.columns:
+            present = ", ".join(frame.columns)
+            raise InvalidInput(f"{name} has no column {wanted!r}; it has {present}.")
+    groups: dict[str, list[float]] = {}
+    names = frame[by].to_list() if by else ["all"] * frame.height
+    for line, (text, group) in enumerate(zip(frame[column].to_list(), names, strict=True), start=2):
+        missing = text is None or not text.strip()
+        if missing and drop_missing:
+            continue
+        groups.setdefault("" if group is None else str(group), []).append(
+            parse_reward(text, missing, line, column, name)
+        )
+    if not groups:
+        raise InvalidInput(f"{name} has no rows with a reward in column {column!r}.")
+    return groups
+
+
+def parse_reward(text: str | None, missing: bool, line: int, column: str, name: str) -> float:
+    """A finite number, or one sentence about where it is not."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        held = "nothing (use --drop-missing to leave such rows out)" if missing else f"{text!r}, which is not a number"
+        raise InvalidInput(f"Line {line} of {name} has in column {column!r} {held}.")
+    return value

@@ -1,0 +1,1 @@
+"""One picture a file. Importing a plot imports matplotlib; nothing else in the package does."""

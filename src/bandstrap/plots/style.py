@@ -1,0 +1,41 @@
+"""How every picture looks: colours that survive colour blindness and print, light grid, saved whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from bandstrap.errors import InvalidInput
+
+# Okabe and Ito's palette, dark enough on white; yellow left out.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Any]]:
+    """A figure of ``columns`` axes side by side, drawn without a screen."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(visible=True, linewidth=0.5, alpha=0.4)
+    return figure, axes
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write to a temporary name and rename, so that a killed run leaves no half picture."""
+    kinds = figure.canvas.get_supported_filetypes()
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in kinds:
+        raise InvalidInput(f"The picture file {str(path)!r} must end in one of {', '.join(sorted(kinds))}.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        figure.savefig(temporary, format=kind, dpi=150)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
