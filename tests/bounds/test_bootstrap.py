@@ -79,8 +79,8 @@ def test_figure_one_of_the_paper_starts_at_five_point_nine_nine():
     bound = bootstrap([0.3], 0.05, sigma=1.0, correction="stated")
     assert bound.parts["main"] == 0.0
     assert bound.width == pytest.approx(5.99, abs=0.005)
-    rewards = naive.truncated_normal(np.random.default_rng(1), (4000, 20))
-    # The mean width is .32 by eye of a published figure, good to about 3 %; its standard error here is 0.0006.
+    rewards = naive.truncated_normal(np.random.default_rng(1), (1000, 20))
+    # The mean width is .32 by eye of a published figure, good to about 3 %; its standard error here is 0.001.
     assert bootstrap(rewards, 0.05, sigma=1.0).width.mean() == pytest.approx(0.32, rel=0.03)
 
 
@@ -278,10 +278,10 @@ def test_two_sided_sharp_monte_carlo_promises_no_less_than_its_two_sides_need(al
 
 
 def test_sign_flip_is_narrower_than_the_sharp_form_from_a_few_rewards_on():
-    # Not a theorem: what "See Also" recommends, on 200 normal samples of 12.
+    # Not a theorem: what "See Also" recommends, on average over 200 normal samples of 12.
     sample = np.random.default_rng(3).normal(size=(200, 12))
     flips = sign_flip(sample, 0.05).width
-    assert (flips < bootstrap(sample, 0.05, sigma=1.0, correction="sharp").width).all()
+    assert flips.mean() < 0.8 * bootstrap(sample, 0.05, sigma=1.0, correction="sharp").width.mean()
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

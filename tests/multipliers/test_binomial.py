@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy import stats
+
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.binomial import binomial_probabilities, is_two_valued, lattice_quantile, tail_sums
 from naive.multipliers import ATOMS, away_from_atoms, quantiles
-from scipy import stats
 
 
 def two_valued(n: int, k: int, low: float = 0.0, high: float = 1.0) -> np.ndarray:

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from bandstrap.multipliers import bootstrap_quantile
 from scipy import stats
+
+from bandstrap.multipliers import bootstrap_quantile
 
 LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-7, 1e-15])
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.enumeration import (
     extreme_quantile,

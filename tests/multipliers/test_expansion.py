@@ -2,12 +2,13 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.expansion import expansion_quantile, standardised_cumulants
 from bandstrap.multipliers.weights import LAWS
 from naive.multipliers import ATOMS
-from scipy import stats
 
 LEVELS = (0.05, 0.01, 1e-3, 1e-4, 1e-5)
 REWARDS = {
@@ -101,3 +102,11 @@ def test_formula_at_a_hand_computed_point():
 def test_it_gives_up_where_a_correction_is_too_large():
     assert expansion_quantile(1.0, 0.0, -1.5, 1.0, 3.0) == (3.0, False)
     assert expansion_quantile(1.0, 0.9, 0.0, 0.0, 3.0) == (3.0, False)
+
+
+def test_falling_back_to_the_normal_quantile_keeps_the_order_of_the_levels():
+    # Trusted at the larger level and not at the smaller one, whose quantile must still not be the smaller.
+    sample = np.array([0.943, 0.511, 0.976, 0.081])
+    with pytest.warns(AccuracyWarning):
+        smaller, larger = bootstrap_quantile(sample, [0.3984375, 0.40625], method="expansion")
+    assert smaller >= larger

@@ -5,14 +5,15 @@ import warnings
 
 import numpy as np
 import pytest
-from bandstrap.errors import AccuracyWarning
-from bandstrap.multipliers import bootstrap_quantile
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive.multipliers import exact_residuals
 from scipy import stats
 
-facts = settings(max_examples=60, deadline=None, derandomize=True)
+from bandstrap.errors import AccuracyWarning
+from bandstrap.multipliers import bootstrap_quantile
+from naive.multipliers import exact_residuals
+
+facts = settings(max_examples=80, deadline=None, derandomize=True)
 
 RADEMACHER_METHODS = ["auto", "enumeration", "binomial", "saddlepoint", "expansion", "monte-carlo"]
 DETERMINISTIC = [m for m in RADEMACHER_METHODS if m != "monte-carlo"]
@@ -41,7 +42,7 @@ def samples(draw, two_valued=False, largest=20):
 
 
 @st.composite
-def generic_samples(draw, two_valued=False, largest=40):
+def generic_samples(draw, two_valued=False, largest=30):
     """No residual is zero and no two sums are equal, except for two-valued samples."""
     n = draw(st.integers(2, largest))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -57,7 +58,7 @@ def q(sample, level, method="auto", weights="rademacher"):
 
 
 def drawn(data, method, strategy=samples):
-    return data.draw(strategy(two_valued=method == "binomial"))
+    return data.draw(strategy(two_valued=method == "binomial", largest=20 if method == "enumeration" else 30))
 
 
 def largest_sum(sample):
@@ -69,9 +70,8 @@ def largest_sum(sample):
 @given(st.data(), levels, st.integers(-60, 60), st.booleans())
 def test_powers_of_two_and_signs_scale_exactly(method, data, level, power, negative):
     sample = drawn(data, method)
-    factor = math.ldexp(-1.0 if negative else 1.0, power)
-    if method == "monte-carlo" and negative:
-        return  # the draws are mirrored, so their upper quantile is another draw
+    # A sign mirrors the Monte Carlo draws, so that their upper quantile is another draw.
+    factor = math.ldexp(-1.0 if negative and method != "monte-carlo" else 1.0, power)
     assert q(factor * sample, level, method) == abs(factor) * q(sample, level, method)
 
 
@@ -186,6 +186,14 @@ def test_other_weights_do_not_rise_with_the_level(weights, method, data, several
     assert (np.diff(values) <= 1e-9 * largest_sum(sample)).all()
 
 
+@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+def test_it_does_not_rise_through_the_middle_of_a_large_sample(weights):
+    # Near the mean r* is a quotient of two small numbers; rounding may cost no more than 1e-4 of a standard deviation.
+    sample = np.random.default_rng(5000).exponential(size=5000)
+    values = q(sample, np.linspace(0.49, 0.51, 401), "auto", weights)
+    assert np.diff(values).max() <= 1e-4 * sample.std() / math.sqrt(5000)
+
+
 @pytest.mark.parametrize(("weights", "method"), SKEW_PAIRS)
 @facts
 @given(st.data(), st.floats(1e-6, 0.999))
@@ -193,4 +201,4 @@ def test_turning_the_sample_over_turns_the_tails_over(weights, method, data, lev
     # Ties aside, the upper quantile of -X is minus the lower one of X; generic samples and levels have no ties.
     sample = data.draw(generic_samples(largest=30))
     upper, lower = q(-sample, level, method, weights), q(sample, 1 - level, method, weights)
-    assert upper == pytest.approx(-lower, rel=1e-6, abs=1e-9 * np.abs(sample).max())
+    assert upper == pytest.approx(-lower, rel=0, abs=1e-6 * np.abs(sample).max())

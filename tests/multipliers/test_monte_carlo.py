@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import WEIGHTS, bootstrap_quantile
 from bandstrap.multipliers.enumeration import two_point_law

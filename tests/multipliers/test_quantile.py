@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from bandstrap.errors import AccuracyWarning, InvalidInput
 from bandstrap.multipliers import METHODS, WEIGHTS, bootstrap_quantile
 from bandstrap.multipliers.quantile import AUTO_ENUMERATES, METHOD_LAWS, quantiles, scaled_residuals

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import EFRON, LAWS, MAMMEN, RADEMACHER, SYMMETRIC_LAWS, TWO_POINT, draw_weights
 

@@ -1,0 +1,176 @@
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bandstrap import __version__
+from bandstrap.bounds import hoeffding, sign_flip
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run(
+        [sys.executable, "-m", "bandstrap", *map(str, arguments)], capture_output=True, text=True, input=stdin
+    )
+
+
+@pytest.fixture
+def data(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = {"a": rng.normal(1, 1, 20), "b": rng.normal(2, 1, 12)}
+    lines = ["variant,revenue,note"]
+    lines += [f"{name},{float(value)!r},x" for name, values in groups.items() for value in values]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path, groups
+
+
+def test_bound_prints_a_row_a_group(data):
+    path, groups = data
+    done = run("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["variant"] for row in rows] == ["a", "b"]
+    for row in rows:
+        expected = sign_flip(groups[row["variant"]], 0.05)
+        assert row["n"] == len(groups[row["variant"]])
+        assert row["bound"] == expected.value
+        assert row["width"] == expected.width
+        assert row["assumption"] == expected.holds_for
+    table = run("bound", path, "--column", "revenue", "--by", "variant").stdout
+    assert f"{rows[0]['bound']:.4g}" in table
+    text = run("bound", path, "--column", "revenue", "--by", "variant", "--format", "csv").stdout
+    assert float(next(csv.DictReader(io.StringIO(text)))["bound"]) == rows[0]["bound"]
+
+
+def test_bound_reads_standard_input_and_takes_options(data):
+    path, groups = data
+    arguments = (
+        "--column",
+        "revenue",
+        "--method",
+        "hoeffding",
+        "--sigma",
+        2,
+        "--side",
+        "two-sided",
+        "--format",
+        "json",
+    )
+    done = run("bound", "-", *arguments, stdin=path.read_text())
+    (row,) = json.loads(done.stdout)
+    expected = hoeffding(np.concatenate(list(groups.values())), 0.05, sigma=2, side="two-sided")
+    assert (row["group"], row["lower"], row["upper"]) == ("all", expected.lower, expected.upper)
+    same = run(
+        "bound", path, "--column", "revenue", "--method", "hoeffding:sigma=2", "--side", "two-sided", "--format", "json"
+    )
+    assert same.stdout == done.stdout
+
+
+def test_bound_warns_when_the_data_contradict_the_assumption(tmp_path):
+    path = tmp_path / "skewed.csv"
+    path.write_text("y\n" + "\n".join(str(v) for v in np.random.default_rng(0).exponential(size=200)))
+    done = run("bound", path, "--column", "y")
+    assert done.returncode == 0
+    assert "warning: the rewards look skewed to the right" in done.stderr
+    outside = run("bound", path, "--column", "y", "--method", "betting", "--support", 0, 1, "--format", "json")
+    assert "lie outside [0, 1], so the bound cannot be computed" in outside.stderr
+    assert json.loads(outside.stdout)[0]["bound"] is None
+
+
+def test_infinite_bound_is_null_in_json_and_inf_elsewhere():
+    arguments = ("bound", "-", "--column", "y")
+    assert json.loads(run(*arguments, "--format", "json", stdin="y\n1\n2\n").stdout)[0]["bound"] is None
+    assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (["--column", "z"], "y\n1\n", "has no column 'z'; it has y"),
+        (["--column", "y", "--by", "z"], "y\n1\n", "has no column 'z'"),
+        (["--column", "y"], "y\n1\nabc\n", "Line 3 of standard input has in column 'y' 'abc', which is not a number"),
+        (["--column", "y"], "y\nnan\n", "which is not a number"),
+        (["--column", "y"], "y\ninf\n", "which is not a number"),
+        (["--column", "y"], "y,x\n1,2\n,3\n", "use --drop-missing"),
+        (["--column", "y"], "y\n", "has no rows with a reward"),
+        (["--column", "y"], "", "is empty"),
+        (
+            ["--column", "y", "--alpha", "0"],
+            "y\n1\n",
+            "'alpha' parameter of bandstrap bound must be a number in the open",
+        ),
+        (["--column", "y", "--method", "nope"], "y\n1\n", "'method' parameter of bandstrap bound must be one of"),
+        (["--column", "y", "--method", "hoeffding"], "y\n1\n", "'sigma' parameter of hoeffding must be given"),
+        (["--column", "y", "--method", "sign_flip:foo=2"], "y\n1\n", "does not take these options"),
+        (["--column", "y", "--format", "xml"], "y\n1\n", "'format' parameter of bandstrap bound must be one of"),
+        (["--column", "y", "--side", "left"], "y\n1\n", "'side' parameter"),
+        (["--column", "y", "--sigma", "-1"], "y\n1\n", "'sigma' parameter"),
+        (["--column", "y", "--support", "1", "0"], "y\n1\n", "'support' parameter"),
+    ],
+)
+def test_bound_refuses_with_one_sentence_and_exit_code_2(arguments, stdin, message):
+    done = run("bound", "-", *arguments, stdin=stdin)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_bound_drops_missing_rows_when_told():
+    done = run("bound", "-", "--column", "y", "--drop-missing", "--format", "json", stdin="y,x\n1,2\n,3\n3,4\n")
+    assert json.loads(done.stdout)[0]["n"] == 2
+
+
+@pytest.mark.parametrize("path", ["missing.csv", "."])
+def test_bound_refuses_what_is_not_a_file(path):
+    done = run("bound", path, "--column", "y")
+    assert (done.returncode, done.stderr) == (2, f"error: {path} is not a file.\n")
+
+
+def test_coverage_prints_miss_rates_and_draws(tmp_path):
+    picture = tmp_path / "new" / "coverage.png"
+    arguments = ("--distribution", "normal", "--sample-size", 5, "--sample-size", 9, "--replications", 50)
+    done = run("coverage", *arguments, "--plot", picture)
+    assert done.returncode == 0, done.stderr
+    assert "sign_flip" in done.stdout
+    assert "skipped: needs support" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in picture.parent.iterdir()] == ["coverage.png"]
+    rows = json.loads(run("coverage", *arguments, "--bound", "student_t", "--format", "json").stdout)
+    assert [(row["bound"], row["sample_size"]) for row in rows] == [("student_t", 5), ("student_t", 9)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "needs --distribution and --sample-size"),
+        (["--distribution", "normal"], "needs --distribution and --sample-size"),
+        (["--distribution", "nope", "--sample-size", "5"], "'distribution' parameter"),
+        (["--distribution", "normal", "--sample-size", "0"], "'sample_size' parameter"),
+        (["--distribution", "normal", "--sample-size", "5", "--replications", "0"], "'replications' parameter"),
+        (["--distribution", "normal", "--sample-size", "5", "--bound", "nope"], "'bounds' parameter"),
+        (
+            ["--distribution", "normal", "--sample-size", "5", "--replications", "9", "--plot", "x.doc"],
+            "must end in one of",
+        ),
+    ],
+)
+def test_coverage_refuses_with_one_sentence_and_exit_code_2(arguments, message):
+    done = run("coverage", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_list_and_version():
+    assert "sign_flip" in run("list", "bounds").stdout
+    assert "saddlepoint" in run("list", "methods").stdout
+    assert "mammen" in run("list", "weights").stdout
+    assert run("list", "stars").returncode == 2
+    assert run("--version").stdout == f"bandstrap {__version__}\n"
+    assert run("nope").returncode == 2

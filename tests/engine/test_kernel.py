@@ -1,0 +1,252 @@
+import ast
+import importlib
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import bandstrap
+import bandstrap.multipliers
+from bandstrap.engine import kernel
+from bandstrap.engine.kernel import SOURCES, Entry, entry, jitable, source_digest
+from bandstrap.multipliers.enumeration import extreme_batch
+from bandstrap.multipliers.monte_carlo import sign_words, signed_sums_batch
+from bandstrap.multipliers.saddlepoint import saddlepoint_batch
+from bandstrap.multipliers.weights import LAWS
+
+PACKAGE = Path(bandstrap.__file__).parent
+LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6, 1e-12])
+
+
+def run(code: str, **environment: object) -> str:
+    """What ``code`` prints in a fresh interpreter."""
+    finished = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {name: str(value) for name, value in environment.items()},
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
+
+
+def centred(n: int) -> np.ndarray:
+    """Rows ``(y - ybar)/n`` of several shapes: normal, heavy-tailed, skew, two-scale, many zeros, all zeros, lattice."""
+    rng = np.random.default_rng(n)
+    rows = np.stack(
+        [
+            rng.normal(size=n),
+            rng.standard_t(2, size=n),
+            rng.exponential(size=n),
+            rng.normal(size=n) * np.where(rng.random(n) < 0.5, 1, 10),
+            np.r_[np.zeros(n - 1), 1.0],
+            np.zeros(n),
+            rng.integers(0, 3, size=n).astype(float),
+        ]
+    )
+    return (rows - rows.mean(axis=1, keepdims=True)) / n
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("weights", LAWS)
+@pytest.mark.parametrize("n", [2, 9, 13, 14, 40, 300])
+def test_plain_and_compiled_saddlepoints_are_the_same_bits(weights, n):
+    terms = centred(n)
+    if weights == "rademacher":
+        terms = np.sort(np.abs(terms), axis=-1)
+    outs = [np.empty((len(terms), LEVELS.size)) for _ in range(2)]
+    for call, out in zip((saddlepoint_batch.plain, saddlepoint_batch.compiled), outs, strict=True):
+        call(LAWS[weights], terms, LEVELS, -ndtri(LEVELS), out)
+    assert np.isfinite(outs[0]).all()
+    assert same_bits(*outs), np.abs(outs[0] - outs[1]).max()
+
+
+@pytest.mark.parametrize("n", [2, 9, 13, 30, 60])
+def test_plain_and_compiled_lists_from_the_top_are_the_same_bits(n):
+    magnitudes = np.sort(np.abs(centred(n)), axis=-1)
+    outs = [np.empty((len(magnitudes), LEVELS.size)) for _ in range(2)]
+    for call, out in zip((extreme_batch.plain, extreme_batch.compiled), outs, strict=True):
+        call(magnitudes, LEVELS, out)
+    assert np.isfinite(outs[0]).any()
+    assert same_bits(*outs)
+
+
+@pytest.mark.parametrize("n", [1, 8, 13, 64, 100, 200])
+def test_plain_and_compiled_signed_sums_are_the_same_bits(n):
+    terms, words = np.random.default_rng(n).normal(size=n), sign_words(300, n, np.random.default_rng(1))
+    outs = [np.full(300, np.nan) for _ in range(2)]
+    for call, out in zip((signed_sums_batch.plain, signed_sums_batch.compiled), outs, strict=True):
+        call(terms, words, out)
+    assert np.isfinite(outs[0]).all()
+    assert same_bits(*outs)
+
+
+def test_every_entry_of_the_multipliers_is_compared_by_some_test():
+    modules = [
+        importlib.import_module(found.name)
+        for found in pkgutil.iter_modules(bandstrap.multipliers.__path__, "bandstrap.multipliers.")
+    ]
+    entries = {value.__name__ for module in modules for value in vars(module).values() if isinstance(value, Entry)}
+    tests = Path(__file__).parent.parent
+    compared = "".join(p.read_text() for p in [Path(__file__), *tests.glob("multipliers/test_*.py")])
+    assert {"saddlepoint_batch", "extreme_batch", "signed_sums_batch"} <= entries
+    assert {name for name in entries if f"{name}.plain" not in compared or f"{name}.compiled" not in compared} == set()
+
+
+def test_small_work_runs_plainly_until_something_is_compiled():
+    def twice(sources, x):
+        assert sources is SOURCES
+        return 2 * x
+
+    door = Entry(twice, plain_work=10)
+    calls = []
+    door._compiled = None
+    door.compiled = lambda *arguments: calls.append(arguments)  # stands for the compiler
+    assert door(10, 4) == 8
+    assert calls == []
+    door(10.5, 4)
+    assert calls == [(4,)]
+    door._compiled = twice
+    door(1, 5)
+    assert calls == [(4,), (5,)]
+
+
+def test_an_entry_keeps_the_name_and_words_of_its_function():
+    @entry
+    def shown(sources, x):
+        """What it says."""
+        return x
+
+    assert isinstance(shown, Entry)
+    assert (shown.__name__, shown.__doc__) == ("shown", "What it says.")
+    assert shown.plain(3) == 3
+
+
+def test_a_marked_function_stays_a_plain_function():
+    def plain(x):
+        return x + 1
+
+    before = len(kernel._jitables)
+    try:
+        assert jitable(plain) is plain
+        assert kernel._jitables[before:] == [plain]
+    finally:
+        del kernel._jitables[before:]
+
+
+def test_the_digest_is_stable_within_a_process():
+    assert source_digest() == source_digest()
+    assert len(source_digest()) == 16
+
+
+def test_importing_the_quantiles_imports_no_compiler_no_figures_no_tables():
+    code = "import sys, bandstrap.multipliers; print({'numba', 'matplotlib', 'polars'} & set(sys.modules))"
+    assert run(code) == "set()"
+
+
+@pytest.mark.parametrize("weights", LAWS)
+def test_a_small_request_does_not_import_the_compiler(weights):
+    code = f"""
+        import sys
+        from bandstrap.multipliers import bootstrap_quantile
+        sample = [0.1, 0.4, 2.0, 0.3, 0.5, 0.9, 1.4, 0.2, 0.8, 3.0]
+        for method in ("auto", "saddlepoint", "monte-carlo"):
+            bootstrap_quantile(sample, 0.05, weights="{weights}", method=method, rng=1)
+        print("numba" in sys.modules)
+    """
+    assert run(code) == "False"
+
+
+def test_large_work_is_compiled():
+    code = """
+        import sys
+        import numpy as np
+        from bandstrap.multipliers import bootstrap_quantile
+        bootstrap_quantile(np.arange(100.0), 0.05, method="monte-carlo", n_resamples=100_000, rng=1)
+        print("numba" in sys.modules)
+    """
+    assert run(code) == "True"
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package sources, and how to run code with it and a disk cache of its own."""
+    root = tmp_path / "sources"
+    shutil.copytree(PACKAGE, root / "bandstrap", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run_copy(code: str) -> str:
+        return run(code, PYTHONPATH=root, NUMBA_CACHE_DIR=tmp_path / "cache", PYTHONDONTWRITEBYTECODE=1)
+
+    return root / "bandstrap", run_copy
+
+
+COUNT_HITS = """
+    import numpy as np
+    import bandstrap
+    from bandstrap.multipliers.monte_carlo import signed_sums_batch, sign_words
+    out = np.empty(10)
+    signed_sums_batch.compiled(np.arange(5.0), sign_words(10, 5, np.random.default_rng(1)), out)
+    stats = signed_sums_batch._compiled.stats
+    print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
+"""
+
+
+def test_the_disk_cache_hits_in_a_second_process_and_misses_after_any_edit(copied):
+    package, run_copy = copied
+
+    def hits_and_misses():
+        file, hits, misses = ast.literal_eval(run_copy(COUNT_HITS))
+        assert Path(file).parent == package
+        return hits, misses
+
+    assert hits_and_misses() == (0, 1)
+    assert hits_and_misses() == (1, 0)
+    edited = package / "errors.py"  # neither holds the entry nor anything it calls
+    edited.write_text(edited.read_text() + "# edited\n")
+    assert hits_and_misses() == (0, 1)
+    assert hits_and_misses() == (1, 0)
+    (package / "added.py").write_text('"""A new module."""\n')
+    assert hits_and_misses() == (0, 1)
+
+
+def test_an_edit_to_a_called_function_in_another_file_reaches_compiled_code(copied):
+    package, run_copy = copied
+    helper = package / "helper.py"
+    helper.write_text("from bandstrap.engine.kernel import jitable\n@jitable\ndef step(x):\n    return x + 1.0\n")
+    (package / "door.py").write_text(
+        "from bandstrap.engine.kernel import entry\nfrom bandstrap.helper import step\n"
+        "@entry\ndef stepped(sources, x):\n    return step(x)\n"
+    )
+    code = "from bandstrap.door import stepped; print(stepped.compiled(1.0), stepped.plain(1.0))"
+    assert run_copy(code) == "2.0 2.0"
+    helper.write_text(helper.read_text().replace("1.0", "2.0"))
+    assert run_copy(code) == "3.0 3.0"
+
+
+def test_functions_marked_after_the_first_compilation_are_known_to_the_compiler(copied):
+    package, run_copy = copied
+    (package / "late.py").write_text(
+        "from bandstrap.engine.kernel import entry, jitable\n@jitable\ndef step(x):\n    return x + 1.0\n"
+        "@entry\ndef stepped(sources, x):\n    return step(x)\n"
+    )
+    (package / "early.py").write_text(
+        "from bandstrap.engine.kernel import entry\n@entry\ndef same(sources, x):\n    return x\n"
+    )
+    code = """
+        from bandstrap.early import same
+        first = same.compiled(1.0)
+        from bandstrap.late import stepped
+        print(first, stepped.compiled(1.0))
+    """
+    assert run_copy(code) == "1.0 2.0"

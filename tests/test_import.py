@@ -1,0 +1,14 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy.stats")
+
+
+@pytest.mark.parametrize("module", ["bandstrap", "bandstrap.bounds", "bandstrap.multipliers", "bandstrap.cli"])
+def test_importing_is_light_and_silent(module):
+    code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+    assert done.stderr == ""
