@@ -15,64 +15,67 @@ CALIBRATIONS = ("proved", "plain")
 
 
 @jitable
-def dual(y: Floats, nu: float) -> tuple[float, float]:
-    """``f(nu) = mean log(nu - y) + log mean 1/(nu - y)``, and ``mean 1/(nu - y)``; ``nu`` above all rewards."""
+def dual(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
+    """``f = mean log(nu - y) + log mean 1/(nu - y)`` at ``nu = highest + gap``, and the means of ``1/(nu - y)^k``, k = 1, 2."""
     logs = 0.0
     inverses = 0.0
+    squares = 0.0
     for i in range(y.size):
-        gap = nu - y[i]
-        logs += math.log(gap)
-        inverses += 1.0 / gap
+        distance = (highest - y[i]) + gap  # nu - y, without losing a gap far below the rewards
+        logs += math.log(distance)
+        inverses += 1.0 / distance
+        squares += 1.0 / (distance * distance)
     inverses /= y.size
-    return logs / y.size + math.log(inverses), inverses
+    return logs / y.size + math.log(inverses), inverses, squares / y.size
 
 
 @jitable
-def largest_mean(y: Floats, top: float, divergence: float) -> float:
-    """``sup {E_q : q on the rewards and top, KL(empirical law, q) <= divergence}``."""
-    highest = y[0]
-    lowest = y[0]
-    for i in range(y.size):
-        highest = max(highest, y[i])
-        lowest = min(lowest, y[i])
+def solve_dual(y: Floats, top: float, divergence: float, start: float) -> tuple[float, float]:
+    """``sup {E_q : q on the rewards and top, KL(empirical law, q) <= divergence}``, and the dual variable ``nu``.
+
+    The supremum is ``min_{nu >= top} nu - exp(mean log(nu - y) - divergence)``: either ``nu = top`` and some mass moves to
+    the unseen top, or ``f(nu) = divergence``, solved by Newton's method on ``log(nu - highest)`` inside a bracket.
+    ``start`` is a guess of ``nu``; one that is not above the rewards is ignored. The derivative of the supremum in the
+    divergence is ``nu`` minus the supremum.
+    """
+    highest = y.max()
+    lowest = y.min()
     if top > highest:
-        f, inverses = dual(y, top)
-        if f < divergence:  # part of the mass moves to the unseen top
-            r = math.exp(f - divergence)
-            return r * (top - 1.0 / inverses) + (1.0 - r) * top
+        f, inverses, _ = dual(y, highest, top - highest)
+        if f < divergence:
+            return top - math.exp(f - divergence) / inverses, top
     if highest == lowest:
-        return highest
-    # f falls from infinity at the highest reward to 0: bisect the log of nu - highest.
+        return highest, highest
     spread = highest - lowest
-    low = math.log(spread) - 700.0
-    high = math.log(spread)
-    while dual(y, highest + math.exp(high))[0] > divergence:
-        low = high
-        high += 1.0
-        if high > math.log(spread) + 30.0:  # a divergence so small that the mean itself is the answer
-            break
-    nu = highest + math.exp(high)
+    low = 0.0
+    high = math.inf
+    gap = start - highest if start > highest else spread
+    inverses = 1.0
     for _ in range(200):
-        middle = 0.5 * (low + high)
-        nu = highest + math.exp(middle)
-        if nu == highest:
-            low = middle
-            continue
-        if dual(y, nu)[0] > divergence:
-            low = middle
-        else:
-            high = middle
-        if high - low < 1e-13:
+        f, inverses, squares = dual(y, highest, gap)
+        excess = f - divergence
+        if abs(excess) <= 1e-13 + 1e-12 * divergence:
             break
-    _, inverses = dual(y, nu)
-    return min(nu - 1.0 / inverses, top)
+        if excess > 0.0:
+            low = gap
+        else:
+            high = gap
+        slope = (inverses - squares / inverses) * gap  # df/dlog(gap), never positive
+        move = -excess / slope if slope < 0.0 else math.inf
+        following = gap * math.exp(min(max(move, -3.0), 3.0))
+        if not low < following < high:
+            following = math.sqrt(low * high) if low > 0.0 and high < math.inf else gap * (8.0 if excess > 0.0 else 0.125)
+        if following == gap or gap > 1e14 * spread or gap < 1e-290 * spread:
+            break
+        gap = following
+    return min((highest + gap) - 1.0 / inverses, top), highest + gap
 
 
 @entry
 def largest_mean_batch(sources: Sources, rows: Floats, top: float, divergence: float, out: Floats) -> None:
-    """:func:`largest_mean` row by row."""
+    """The supremum of :func:`solve_dual`, row by row."""
     for i in range(rows.shape[0]):
-        out[i] = largest_mean(rows[i], top, divergence)
+        out[i] = solve_dual(rows[i], top, divergence, -math.inf)[0]
 
 
 def divergence_budget(n: int, alpha: float, calibration: str) -> float:
@@ -138,7 +141,7 @@ def empirical_kl(
         n = rewards.shape[-1]
         rows = rewards.reshape(-1, n)
         out = np.empty(len(rows))
-        largest_mean_batch(60.0 * rows.size, rows, here[1], divergence_budget(n, alpha, calibration), out)
+        largest_mean_batch(20.0 * rows.size, rows, here[1], divergence_budget(n, alpha, calibration), out)
         main = np.maximum(out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1), 0.0)
         return Threshold(main, {"main": main}, "dual")
 

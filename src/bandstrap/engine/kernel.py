@@ -89,13 +89,44 @@ class Entry:
         return self._compiled(SOURCES, *arguments)
 
 
+class Kernel:
+    """The functions of one policy, bundled so that one compiled ``play`` serves all policies.
+
+    ``learn(params, state, arm, reward, round_, rng)`` takes in a reward. Index policies give
+    ``prepare(params, state, round_)``, what all arms share in a round, and ``score(params, state, arm, shared, rng)``;
+    the arm with the highest score is pulled. A policy that chooses otherwise gives ``choose(params, state, round_, rng)``.
+
+    The functions are plain and module-level. Compiled code finds them by the kernel's numba type, whose name holds the
+    digest of all sources.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        learn: Callable[..., None],
+        score: Callable[..., float] | None = None,
+        prepare: Callable[..., Any] | None = None,
+        choose: Callable[..., int] | None = None,
+    ) -> None:
+        self.name = name
+        self.learn = jitable(learn)
+        self.score = score and jitable(score)
+        self.prepare = prepare and jitable(prepare)
+        self.choose = choose and jitable(choose)
+        KERNELS[name] = self
+
+
+KERNELS: dict[str, Kernel] = {}
+
+
 def entry(function: Callable[..., Any]) -> Entry:
     """Decorate a function as an :class:`Entry`."""
     return Entry(function)
 
 
 def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    _prepare_numba()
+    prepare_numba()
     import numba
 
     compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
@@ -108,8 +139,8 @@ def _register(function: Callable[..., Any]) -> None:
     register_jitable(function)
 
 
-def _prepare_numba() -> None:
-    """Teach numba the stamp's type and every function marked so far; once per process."""
+def prepare_numba() -> None:
+    """Teach numba our types and every function marked so far; once per process."""
     global _numba_ready
     if _numba_ready:
         return

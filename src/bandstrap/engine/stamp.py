@@ -1,6 +1,6 @@
-"""The numba type of the :data:`~bandstrap.engine.kernel.SOURCES` stamp; importing this module imports numba.
+"""What numba must be told: the types of the stamp and of kernels; importing this module imports numba.
 
-The class must live at module level: numba pickles the types of a cached signature, and a class defined in a function
+The classes must live at module level: numba pickles the types of a cached signature, and a class defined in a function
 would come back as another class, which never equals the one in use, so that the cache would never hit.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
-from bandstrap.engine.kernel import Sources, source_digest
+from bandstrap.engine import play
+from bandstrap.engine.kernel import KERNELS, Kernel, Sources, source_digest
 
 
 class SourcesType(types.Type):
@@ -34,3 +35,65 @@ def typeof_sources(value: Sources, context: Any) -> SourcesType:
 def unbox_sources(kind: SourcesType, value: Any, context: Any) -> Any:
     """Pass a stamp into compiled code: it carries nothing."""
     return NativeValue(context.context.get_dummy_value())
+
+
+class KernelType(types.Type):
+    """Type of one policy's kernel, named after the policy and the digest of the package's sources."""
+
+    def __init__(self, kernel_name: str) -> None:
+        self.kernel_name = kernel_name
+        super().__init__(name=f"{kernel_name}@{source_digest()}")
+
+
+register_model(KernelType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Kernel)
+def typeof_kernel(value: Kernel, context: Any) -> KernelType:
+    """Tell numba the type of a kernel."""
+    return KernelType(value.name)
+
+
+@unbox(KernelType)
+def unbox_kernel(kind: KernelType, value: Any, context: Any) -> Any:
+    """Pass a kernel into compiled code: it carries nothing."""
+    return NativeValue(context.context.get_dummy_value())
+
+
+@overload(play.learn, strict=False)  # annotations may differ
+def overload_learn(kernel: Any, params: Any, state: Any, arm: Any, reward: Any, round_: Any, rng: Any) -> Any:
+    """Compile a call of the kernel's ``learn``."""
+    leaf = KERNELS[kernel.kernel_name].learn
+
+    def call(kernel, params, state, arm, reward, round_, rng):  # type: ignore[no-untyped-def]  # noqa: ANN
+        leaf(params, state, arm, reward, round_, rng)
+
+    return call
+
+
+@overload(play.select, strict=False)  # annotations may differ
+def overload_select(kernel: Any, params: Any, state: Any, round_: Any, rng: Any) -> Any:
+    """Compile the kernel's own choice, or the highest score."""
+    chooser = KERNELS[kernel.kernel_name].choose
+    if chooser is None:
+        highest_score = play.highest_score
+        return lambda kernel, params, state, round_, rng: highest_score(kernel, params, state, round_, rng)
+
+    def call(kernel, params, state, round_, rng):  # type: ignore[no-untyped-def]  # noqa: ANN
+        return chooser(params, state, round_, rng)
+
+    return call
+
+
+@overload(play.prepare, strict=False)  # annotations may differ
+def overload_prepare(kernel: Any, params: Any, state: Any, round_: Any) -> Any:
+    """Compile a call of the kernel's ``prepare``."""
+    leaf = KERNELS[kernel.kernel_name].prepare
+    return lambda kernel, params, state, round_: leaf(params, state, round_)
+
+
+@overload(play.score, strict=False)  # annotations may differ
+def overload_score(kernel: Any, params: Any, state: Any, arm: Any, shared: Any, rng: Any) -> Any:
+    """Compile a call of the kernel's ``score``."""
+    leaf = KERNELS[kernel.kernel_name].score
+    return lambda kernel, params, state, arm, shared, rng: leaf(params, state, arm, shared, rng)

@@ -21,6 +21,7 @@ from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.enumeration import MOST_EXTREME, extreme_quantile, extreme_rank, without_zeros
+from bandstrap.multipliers.normal import normal_tail
 from bandstrap.multipliers.weights import (
     EFRON,
     EXPONENTIAL,
@@ -210,12 +211,6 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
     x = upper_saddle(law, a, z)
     most = largest_sum(law, a)
     return sign * (most if math.isnan(x) else min(x, most))
-
-
-@jitable
-def normal_tail(z: float) -> float:
-    """``P(N(0,1) > z)``."""
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 @jitable

@@ -1,0 +1,95 @@
+"""One replication: a policy meets a tape of rewards.
+
+``select`` and ``learn`` are generic: called from Python they run the kernel's plain functions, called from compiled code
+they are resolved by the kernel's type (see ``stamp.py``). The online object and the simulator thus share every formula.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel, jitable, prepare_numba
+from bandstrap.errors import Floats
+
+
+def learn(kernel: Kernel, params: Any, state: Any, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Take in a reward."""
+    kernel.learn(params, state, arm, reward, round_, rng)
+
+
+def prepare(kernel: Kernel, params: Any, state: Any, round_: int) -> Any:
+    """What all arms share in a round."""
+    assert kernel.prepare is not None  # noqa: S101 - a kernel has a choose or both of these
+    return kernel.prepare(params, state, round_)
+
+
+def score(kernel: Kernel, params: Any, state: Any, arm: int, shared: Any, rng: np.random.Generator) -> float:
+    """The index of one arm."""
+    assert kernel.score is not None  # noqa: S101 - a kernel has a choose or both of these
+    return kernel.score(params, state, arm, shared, rng)
+
+
+@jitable
+def highest_score(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+    """The arm with the highest score; the first in the order drawn at the start wins a tie."""
+    shared = prepare(kernel, params, state, round_)
+    best = -1
+    best_score = -math.inf
+    for i in range(state.order.size):
+        arm = state.order[i]
+        value = score(kernel, params, state, arm, shared, rng)
+        if best < 0 or value > best_score:
+            best = arm
+            best_score = value
+    return best
+
+
+def select(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+    """The arm to pull in a round, once every arm has been pulled."""
+    if kernel.choose is not None:
+        return kernel.choose(params, state, round_, rng)
+    return highest_score(kernel, params, state, round_, rng)
+
+
+def play(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    n_first: int,
+) -> None:
+    """Play ``choices.size`` rounds; ``tape[arm, i]`` is the reward of the arm's pull number ``i``.
+
+    The first ``n_first`` rounds pull the arms in turn.
+    """
+    n_arms = tape.shape[0]
+    pulls = np.zeros(n_arms, dtype=np.int64)
+    for t in range(choices.size):
+        if t < n_first:
+            arm = t % n_arms
+        else:
+            arm = select(kernel, params, state, t + 1, rng)
+        reward = tape[arm, pulls[arm]]
+        pulls[arm] += 1
+        learn(kernel, params, state, arm, reward, t + 1, rng)
+        choices[t] = arm
+
+
+_compiled_play: Any = None
+
+
+def compiled_play() -> Any:
+    """:func:`play` compiled by numba: one specialisation a policy, loaded from the disk cache where possible."""
+    global _compiled_play
+    if _compiled_play is None:
+        prepare_numba()
+        import numba
+
+        _compiled_play = numba.njit(cache=True, nogil=True)(play)
+    return _compiled_play

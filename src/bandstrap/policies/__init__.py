@@ -1,0 +1,21 @@
+"""Policies, one a file: each is described to the simulator without arms, and live with them."""
+
+from bandstrap.policies.bernoulli_ts import BernoulliTS
+from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
+from bandstrap.policies.gaussian_ts import GaussianTS
+from bandstrap.policies.giro import Giro
+from bandstrap.policies.policy import POLICIES, Policy
+from bandstrap.policies.ucb1 import UCB1
+
+__all__ = [
+    "POLICIES",
+    "UCB1",
+    "BernoulliTS",
+    "BootstrappedUCB",
+    "EmpiricalKLUCB",
+    "GaussianTS",
+    "Giro",
+    "NaiveBootstrappedUCB",
+    "Policy",
+]

@@ -1,0 +1,410 @@
+"""Bootstrapped UCB: algorithm 1 of the paper, with the quantile drawn literally, in law, once, or not at all."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.errors import Floats, check_choice, check_count, check_number
+from bandstrap.multipliers import WEIGHTS
+from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.multipliers.weights import LAWS
+from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.rewards import arm_quantile, mean_reward, new_memory, refresh_curve, remember
+from bandstrap.policies.schedule import Schedule, error_probability
+
+RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
+QUANTILES = {"resampled": RESAMPLED, "resampled-literal": LITERAL, "streaming": STREAMING, "exact": EXACT}
+NONE, PRACTICAL, STATED, THEOREM, SHARP = range(5)
+CORRECTIONS = {"practical": PRACTICAL, "theorem": THEOREM, "stated": STATED, "sharp": SHARP, "none": NONE}
+HOEFFDING, SUB_WEIBULL = range(2)
+PHIS = {"hoeffding": HOEFFDING, "sub_weibull": SUB_WEIBULL}
+# Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
+MOST_EXACT_SIGNS = 64
+
+
+class Params(NamedTuple):
+    """Settings as numbers."""
+
+    schedule: Schedule
+    law: int
+    mode: int
+    n_resamples: int
+    correction: int
+    phi: int
+    sigma: float
+    beta: float
+    constant: float
+    delta: float
+
+
+class State(NamedTuple):
+    """What is known of each arm; ``draws`` and ``history`` are empty unless the mode needs them."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    powers: Floats
+    shifts: Floats
+    kept: Floats
+    residuals: Floats
+    curves: Floats
+    sums: Floats  # (arm, resample): sum of w y, streaming
+    totals: Floats  # (arm, resample): sum of w, streaming
+    cached: Floats  # (arm, 2): rank and quantile, streaming
+    history: Floats  # (arm, reward), literal
+    scratch: Floats
+
+
+class Shared(NamedTuple):
+    """What all arms share in a round."""
+
+    alpha: float
+    level: float
+    z: float
+    rank: int
+    root_log: float
+
+
+def prepare(params: Params, state: State, round_: int) -> Shared:
+    """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
+    alpha = error_probability(params.schedule, round_)
+    level = alpha * (1.0 - params.delta)
+    proved = params.correction == THEOREM or params.correction == SHARP
+    sides = 2.0 if proved else 1.0  # theorem 1 needs a phi that holds on both sides
+    return Shared(
+        alpha,
+        level,
+        normal_quantile(level),
+        draw_rank(params.n_resamples, level),
+        math.sqrt(2.0 * math.log(sides / alpha)),
+    )
+
+
+@jitable
+def streamed_quantile(state: State, arm: int, rank: int) -> float:
+    """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
+    if state.cached[arm, 0] != rank:
+        n = state.pulls[arm]
+        mean = mean_reward(state.pulls, state.powers, state.shifts, arm) - state.shifts[arm]
+        for b in range(state.scratch.size):
+            state.scratch[b] = (state.sums[arm, b] - mean * state.totals[arm, b]) / n
+        state.cached[arm, 0] = rank
+        state.cached[arm, 1] = largest(state.scratch, rank)
+    return state.cached[arm, 1]
+
+
+@jitable
+def literal_quantile(params: Params, state: State, arm: int, rank: int, rng: np.random.Generator) -> float:
+    """Definition (D.1) with fresh draws."""
+    n = state.pulls[arm]
+    mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
+    a = np.empty(n)
+    for i in range(n):
+        a[i] = (state.history[arm, i] - mean) / n
+    resampled_sums(params.law, a, state.scratch, rng)
+    return largest(state.scratch, rank)
+
+
+@jitable
+def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """The bootstrapped quantile of an arm, by the mode asked for."""
+    if params.mode == STREAMING:
+        return streamed_quantile(state, arm, shared.rank)
+    if params.mode == LITERAL:
+        return literal_quantile(params, state, arm, shared.rank, rng)
+    level = shared.level
+    z = shared.z
+    if params.mode == RESAMPLED:  # an order statistic of B draws, drawn in law
+        level = order_statistic_level(shared.rank, params.n_resamples, rng)
+        if state.pulls[arm] == 1:
+            return 0.0
+        z = normal_quantile(level)
+    return arm_quantile(params.law, state.pulls, state.residuals, state.curves, arm, level, z)
+
+
+@jitable
+def sign_mean_quantile(n: int, level: float) -> float:
+    """Upper ``level`` quantile of the mean of ``n`` random signs, or a proved upper bound of it for large ``n``."""
+    if n <= MOST_EXACT_SIGNS:
+        mass = 0.5**n  # P(Bin = n), then downwards
+        tail = 0.0
+        k = n
+        while k > 0 and tail + mass <= level:
+            tail += mass
+            mass *= k / (n - k + 1.0)
+            k -= 1
+        return (2.0 * k - n) / n
+    # Chernoff: n KL((1 + c)/2, 1/2) = log(1/level), by Newton from Hoeffding's bound
+    budget = math.log(1.0 / level) / n
+    c = min(math.sqrt(2.0 * budget), 0.999)
+    for _ in range(6):
+        value = 0.5 * ((1.0 + c) * math.log1p(c) + (1.0 - c) * math.log1p(-c)) - budget
+        c -= value / (0.5 * (math.log1p(c) - math.log1p(-c)))
+    return c
+
+
+@jitable
+def preliminary_width(params: Params, n: int, shared: Shared) -> float:
+    """``phi``: Hoeffding's width, or theorem 2's with the constant given."""
+    if params.phi == HOEFFDING:
+        return params.sigma * shared.root_log / math.sqrt(n)
+    log = 0.5 * shared.root_log * shared.root_log
+    rest = 0.0
+    if params.beta <= 1.0:
+        rest = log ** (1.0 / params.beta) / n
+    elif params.beta < 2.0:
+        rest = (log / n) ** (1.0 / params.beta)
+    return params.constant * params.sigma * (math.sqrt(log / n) + rest)
+
+
+@jitable
+def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
+    """Main term plus second-order correction, see ``bounds/bootstrap.py``."""
+    if params.correction == NONE:
+        return main
+    phi = preliminary_width(params, n, shared)
+    if params.correction == PRACTICAL:
+        return main + phi / math.sqrt(n)
+    if params.correction == SHARP:
+        return min(phi, main + sign_mean_quantile(n, shared.alpha * params.delta) * phi)
+    log = math.log(2.0 / (shared.alpha * params.delta))
+    return main + math.sqrt((2.0 if params.correction == THEOREM else 1.0) * log / n) * phi
+
+
+def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """``ybar + q + correction``: equation (2.8)."""
+    main = main_term(params, state, arm, shared, rng)
+    return mean_reward(state.pulls, state.powers, state.shifts, arm) + threshold(params, state.pulls[arm], main, shared)
+
+
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Take the reward into sums, memory and draws, and refit the arm's quantile function."""
+    if params.mode == LITERAL:
+        state.history[arm, state.pulls[arm]] = reward
+    remember(state.pulls, state.powers, state.shifts, state.kept, arm, reward)
+    if params.mode == STREAMING:
+        add_weights(params.law, reward - state.shifts[arm], state.sums[arm], state.totals[arm], rng)
+        state.cached[arm, 0] = -1.0
+    elif params.mode != LITERAL:
+        refresh_curve(
+            params.law, state.pulls, state.powers, state.shifts, state.kept, state.residuals, state.curves, arm
+        )
+
+
+KERNEL = Kernel("bootstrapped_ucb", learn=learn, score=score, prepare=prepare)
+
+
+class BootstrappedUCB(Policy):
+    r"""Bootstrapped upper confidence bound: optimism read off the data (algorithm 1 of the paper).
+
+    .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y) + \text{correction}
+
+    Parameters
+    ----------
+    sigma
+        Assumed noise scale, used in the correction only. The default suits rewards in units of their noise.
+    quantile
+        How the bootstrapped quantile is found.
+
+        ``"resampled"``
+            The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). Drawn in
+            law: one order statistic of uniforms and one evaluation of the arm's quantile function.
+        ``"resampled-literal"``
+            The same by drawing every weight, at O(B t) a round.
+        ``"streaming"``
+            Weights drawn once a reward and kept: O(B) for the pulled arm.
+        ``"exact"``
+            ``n_resamples`` = infinity; never saturates.
+    n_resamples
+        ``B``. The default is the paper's.
+    weights
+        Bootstrap weights; ``"rademacher"`` (default) is the paper's.
+    correction
+        ``"practical"`` (default, the paper's experiments), ``"theorem"``, ``"stated"``, ``"sharp"`` or ``"none"``, as in
+        :func:`bandstrap.bounds.bootstrap`.
+    phi
+        Preliminary width: ``"hoeffding"`` (default) or ``"sub_weibull"`` with ``beta`` and ``constant``.
+    beta, constant
+        Tail exponent and constant of theorem 2.
+    delta
+        Share of the error probability spent on the correction; the default is the paper's.
+    alpha, tau, horizon
+        Schedule of the error probability, see :class:`bandstrap.UCB1`.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever the
+    level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
+
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. Signed sums
+    are listed up to 12 rewards; beyond, an arm's quantile function is a saddlepoint one, within about 1 % of exact.
+
+    See Also
+    --------
+    bandstrap.UCB1 : the same with a worst-case width.
+
+    Examples
+    --------
+    >>> from bandstrap import BootstrappedUCB
+    >>> policy = BootstrappedUCB(arms=["a", "b", "c"], sigma=1.0, rng=7)
+    >>> policy.select()
+    'a'
+    >>> policy.update(["a", "b", "c", "b"], [0.3, 0.9, 0.1, 0.7])
+    >>> policy.select()
+    'b'
+
+    References
+    ----------
+    .. [1] Hao, Abbasi-Yadkori, Wen, Cheng. Bootstrapping upper confidence bound. NeurIPS 2019, algorithm 1.
+    """
+
+    kernel = KERNEL
+
+    def __init__(
+        self,
+        *,
+        sigma: float = 1.0,
+        quantile: str = "resampled",
+        n_resamples: int = 200,
+        weights: str = "rademacher",
+        correction: str = "practical",
+        phi: str = "hoeffding",
+        beta: float = 2.0,
+        constant: float = 1.0,
+        delta: float = 0.1,
+        alpha: Any = "1/(t+1)",
+        tau: float = 1.0,
+        horizon: int | None = None,
+        **online: Any,
+    ) -> None:
+        owner = type(self).__name__
+        self.sigma = self.positive(sigma, "sigma")
+        self.quantile = check_choice(quantile, "quantile", owner, QUANTILES)
+        self.n_resamples = check_count(n_resamples, "n_resamples", owner)
+        self.weights = check_choice(weights, "weights", owner, WEIGHTS)
+        self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
+        self.phi = check_choice(phi, "phi", owner, PHIS)
+        self.beta = self.positive(beta, "beta")
+        self.constant = self.positive(constant, "constant")
+        self.delta = check_number(delta, "delta", owner, above=0, below=1)
+        self.set_schedule(alpha, tau, horizon)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(
+            self.schedule_for(horizon),
+            LAWS[self.weights],
+            QUANTILES[self.quantile],
+            self.n_resamples,
+            CORRECTIONS[self.correction],
+            PHIS[self.phi],
+            self.sigma,
+            self.beta,
+            self.constant,
+            self.delta,
+        )
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        mode = QUANTILES[self.quantile]
+        draws = self.n_resamples if mode == STREAMING else 0
+        return State(
+            order=order,
+            **new_memory(n_arms),
+            sums=np.zeros((n_arms, draws)),
+            totals=np.zeros((n_arms, draws)),
+            cached=np.full((n_arms, 2), -1.0),
+            history=np.zeros((n_arms, capacity if mode == LITERAL else 0)),
+            scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
+        )
+
+    def bounds(self) -> dict[Any, dict[str, float]]:
+        """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
+
+        Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
+        """
+        self._need_arms("bounds")
+        rng = np.random.Generator(type(self.rng.bit_generator)())
+        rng.bit_generator.state = self.rng.bit_generator.state
+        params = self._round_params()
+        shared = prepare(params, self._state, self.n_rewards + 1)
+        sign = 1.0 if self.direction == "max" else -1.0
+        table = {}
+        for i, label in enumerate(self.arms):
+            n = int(self._state.pulls[i])
+            if n == 0:
+                table[label] = {"pulls": 0, "mean": math.nan, "main": math.inf, "correction": math.inf, "index": math.inf}
+                continue
+            mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
+            main = float(main_term(params, self._state, i, shared, rng))
+            total = float(threshold(params, n, main, shared))
+            table[label] = {
+                "pulls": n,
+                "mean": sign * mean,
+                "main": main,
+                "correction": total - main,
+                "index": mean + total,
+            }
+        return table
+
+    def _make_room(self, arm: int) -> None:
+        if self.quantile == "resampled-literal":
+            super()._make_room(arm)
+
+
+class NaiveBootstrappedUCB(BootstrappedUCB):
+    r"""Bootstrapped UCB without correction: the bound that theorem 4 shows to have linear regret.
+
+    .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y)
+
+    An arm whose first rewards are equal has ``q = 0`` and may never be pulled again.
+
+    Parameters
+    ----------
+    quantile, n_resamples, weights, delta, alpha, tau, horizon, arms, rng, direction
+        As in :class:`bandstrap.BootstrappedUCB`.
+
+    Examples
+    --------
+    >>> from bandstrap import NaiveBootstrappedUCB
+    >>> policy = NaiveBootstrappedUCB(arms=2, rng=0)
+    >>> policy.update([0, 1], [0.0, 1.0])
+    >>> {policy.select() for _ in range(50)}  # arm 0 had one bad reward
+    {1}
+
+    References
+    ----------
+    .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, supplement A.
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: str = "resampled",
+        n_resamples: int = 200,
+        weights: str = "rademacher",
+        delta: float = 0.1,
+        alpha: Any = "1/(t+1)",
+        tau: float = 1.0,
+        horizon: int | None = None,
+        **online: Any,
+    ) -> None:
+        super().__init__(
+            quantile=quantile,
+            n_resamples=n_resamples,
+            weights=weights,
+            correction="none",
+            delta=delta,
+            alpha=alpha,
+            tau=tau,
+            horizon=horizon,
+            **online,
+        )

@@ -1,0 +1,156 @@
+"""Random numbers in compiled loops, from the few generator methods that compile quickly."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandstrap.engine.kernel import jitable
+from bandstrap.errors import Floats
+from bandstrap.multipliers.weights import (
+    EFRON,
+    EXPONENTIAL,
+    GAUSSIAN,
+    MAMMEN_HIGH,
+    MAMMEN_LOW,
+    MAMMEN_LOW_PROBABILITY,
+    RADEMACHER,
+)
+
+# Random bits in one uniform number.
+BITS = 52
+
+
+@jitable
+def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
+    """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
+
+    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))`` over ``j = 0..m`` with uniform ``V``, one factor an order statistic.
+    """
+    total = 0.0
+    for j in range(m + 1):
+        total += rng.standard_exponential() / (n_draws - j)
+    return -math.expm1(-total)
+
+
+@jitable
+def random_bits(rng: np.random.Generator) -> int:
+    """``BITS`` random bits."""
+    return int(rng.random() * 4503599627370496.0)  # 2^52
+
+
+@jitable
+def draw_weight(law: int, rng: np.random.Generator) -> float:
+    """One weight; Efron's multinomial is replaced by independent Poisson(1) counts, its limit."""
+    if law == GAUSSIAN:
+        return rng.standard_normal()
+    if law == EXPONENTIAL:
+        return rng.standard_exponential() - 1.0
+    if law == EFRON:  # count the arrivals of a unit-rate process up to time 1
+        count = 0
+        time = rng.standard_exponential()
+        while time < 1.0:
+            count += 1
+            time += rng.standard_exponential()
+        return float(count)
+    if law == RADEMACHER:
+        return 1.0 if rng.random() < 0.5 else -1.0
+    return MAMMEN_LOW if rng.random() < MAMMEN_LOW_PROBABILITY else MAMMEN_HIGH
+
+
+@jitable
+def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.random.Generator) -> None:
+    """Draw one weight a resample and add ``w reward`` to ``sums`` and ``w`` to ``totals``."""
+    if law == RADEMACHER:
+        bits = 0
+        left = 0
+        for b in range(sums.size):
+            if left == 0:
+                bits = random_bits(rng)
+                left = BITS
+            weight = 1.0 - 2.0 * (bits & 1)
+            bits >>= 1
+            left -= 1
+            sums[b] += weight * reward
+            totals[b] += weight
+    else:
+        for b in range(sums.size):
+            weight = draw_weight(law, rng)
+            sums[b] += weight * reward
+            totals[b] += weight
+
+
+@jitable
+def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -> None:
+    """Fresh draws of ``sum_i a_i w_i`` into ``out``, literally."""
+    out[:] = 0.0
+    n = a.size
+    if law == RADEMACHER:  # 8 rewards have 256 signed sums: look them up with 8 bits at a time
+        table = np.empty(256)
+        words = np.empty(out.size, dtype=np.int64)
+        left = 0
+        for start in range(0, n, 8):
+            table[0] = 0.0
+            size = 1
+            for i in range(start, min(start + 8, n)):
+                for j in range(size):
+                    table[size + j] = table[j] - a[i]
+                    table[j] += a[i]
+                size *= 2
+            if left < 8:
+                for b in range(out.size):
+                    words[b] = random_bits(rng)
+                left = BITS
+            mask = size - 1
+            for b in range(out.size):
+                out[b] += table[words[b] & mask]
+                words[b] >>= 8
+            left -= 8
+    elif law == EFRON:
+        for b in range(out.size):
+            total = 0.0
+            for _ in range(n):
+                total += a[int(rng.random() * n)]
+            out[b] = total
+    else:
+        for b in range(out.size):
+            total = 0.0
+            for i in range(n):
+                total += draw_weight(law, rng) * a[i]
+            out[b] = total
+
+
+@jitable
+def largest(values: Floats, rank: int) -> float:
+    """The value number ``rank + 1`` from the top, by quickselect; reorders ``values``."""
+    low = 0
+    high = values.size - 1
+    target = rank
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i = low
+        j = high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            break
+    return values[target]
+
+
+@jitable
+def draw_rank(n_draws: int, level: float) -> int:
+    """``floor(B level)`` as in the Monte Carlo quantile, see ``monte_carlo.order_rank``."""
+    return min(int(math.floor(n_draws * level + 1e-9)), n_draws - 1)
+

@@ -1,0 +1,159 @@
+"""Empirical KL-UCB: the empirical-likelihood bound as an index, solved only where it can matter."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.bounds.empirical_kl import solve_dual
+from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.errors import Floats, check_number
+from bandstrap.policies.policy import Policy
+
+# Columns of State.solved.
+DIVERGENCE, INDEX, DUAL, FRESH = range(4)
+
+
+class Params(NamedTuple):
+    """The largest possible reward, and the factor of ``log log t``."""
+
+    upper: float
+    c: float
+
+
+class State(NamedTuple):
+    """Rewards, and the last solution of each arm.
+
+    ``solved`` holds its divergence, its index, its dual variable, and whether it belongs to the present rewards.
+    """
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    solved: Floats
+    history: Floats
+
+
+@jitable
+def exploration(params: Params, round_: int) -> float:
+    """``log t + c log log t``."""
+    log = math.log(round_)
+    return log + params.c * math.log(max(log, 1.0))
+
+
+@jitable
+def optimistic_index(state: State, arm: int, divergence: float) -> float:
+    """An upper bound on an arm's index that costs nothing: the index is concave in the divergence."""
+    row = state.solved[arm]
+    if row[FRESH] == 0.0:
+        return math.inf
+    return row[INDEX] + (row[DUAL] - row[INDEX]) * (divergence - row[DIVERGENCE])
+
+
+@jitable
+def solve_arm(params: Params, state: State, arm: int, divergence: float) -> float:
+    """The arm's index; Newton starts at the arm's last dual variable."""
+    row = state.solved[arm]
+    if row[FRESH] == 0.0 or row[DIVERGENCE] != divergence:
+        rewards = state.history[arm, : state.pulls[arm]]
+        row[INDEX], row[DUAL] = solve_dual(rewards, params.upper, divergence, row[DUAL])
+        row[DIVERGENCE] = divergence
+        row[FRESH] = 1.0
+    return row[INDEX]
+
+
+def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
+    """The arm with the highest index; an arm whose upper bound is lower than the best index is not solved."""
+    total = exploration(params, round_)
+    best = -1
+    best_index = -math.inf
+    # Two passes: arms pulled since they were last solved have no bound yet, and set the mark for the others.
+    for stale in (True, False):
+        for i in range(state.order.size):
+            arm = state.order[i]
+            divergence = total / state.pulls[arm]
+            bound = optimistic_index(state, arm, divergence)
+            if stale != (bound == math.inf) or bound < best_index:
+                continue
+            index = solve_arm(params, state, arm, divergence)
+            if best < 0 or index > best_index or (index == best_index and position(state, arm) < position(state, best)):
+                best = arm
+                best_index = index
+    return best
+
+
+@jitable
+def position(state: State, arm: int) -> int:
+    """Place of an arm in the order that breaks ties."""
+    for i in range(state.order.size):
+        if state.order[i] == arm:
+            return i
+    return -1
+
+
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Keep the reward."""
+    state.history[arm, state.pulls[arm]] = reward
+    state.pulls[arm] += 1
+    state.solved[arm, FRESH] = 0.0
+
+
+KERNEL = Kernel("empirical_kl_ucb", learn=learn, choose=choose)
+
+
+class EmpiricalKLUCB(Policy):
+    r"""Empirical KL-UCB: the largest mean within a Kullback-Leibler ball around the rewards.
+
+    .. math:: \sup\{E_q : q \text{ on } \{y_1,\dots,y_n,u\},\ \mathrm{KL}(\hat p_n, q) \le (\log t + c \log\log t)/n\}
+
+    Parameters
+    ----------
+    upper
+        ``u``, the largest possible reward. The lower end does not matter.
+    c
+        Factor of ``log log t``; 0 (default) in practice, 3 in theory.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    Choices are those of the exact index, but arms are solved only when they could win: the index is concave in the
+    divergence, so the tangent at an arm's last solution bounds its later indices until it is pulled.
+
+    See Also
+    --------
+    bandstrap.bounds.empirical_kl : the bound on its own.
+
+    Examples
+    --------
+    >>> from bandstrap import EmpiricalKLUCB
+    >>> policy = EmpiricalKLUCB(arms=2, upper=1.0, rng=0)
+    >>> policy.update([0, 1] * 10, [0.1, 0.4] * 10)
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Cappe, Garivier, Maillard, Munos, Stoltz. Kullback-Leibler upper confidence bounds for optimal sequential
+       allocation. Annals of Statistics 41, 2013.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Any) -> None:
+        self.upper = check_number(upper, "upper", type(self).__name__)
+        self.c = check_number(c, "c", type(self).__name__, above=-1e-300)
+        super().__init__(**online)
+        self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.upper, self.c)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        solved = np.zeros((n_arms, 4))
+        solved[:, DUAL] = -np.inf
+        return State(order, np.zeros(n_arms, dtype=np.int64), solved, np.zeros((n_arms, capacity)))

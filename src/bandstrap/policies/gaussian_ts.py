@@ -1,0 +1,77 @@
+"""Thompson sampling for normal rewards of known variance (the paper's Jeffery-TS)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.ucb1 import State, learn
+
+
+def prepare(params: float, state: State, round_: int) -> float:
+    """The noise scale."""
+    return params
+
+
+def score(params: float, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """A draw from ``N(ybar, sigma^2/n)``."""
+    n = state.pulls[arm]
+    return state.sums[arm] / n + shared / math.sqrt(n) * rng.standard_normal()
+
+
+KERNEL = Kernel("gaussian_ts", learn=learn, score=score, prepare=prepare)
+
+
+class GaussianTS(Policy):
+    r"""Thompson sampling with a normal posterior of known noise scale.
+
+    .. math:: \theta \sim N(\bar y, \hat\sigma^2 / n)
+
+    the posterior of a mean under the flat (Jeffreys) prior.
+
+    Parameters
+    ----------
+    sigma
+        Assumed noise scale.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    The paper calls this Jeffery-TS. It knows the variance; Jeffreys' prior for an unknown variance gives a Student t.
+
+    See Also
+    --------
+    bandstrap.BernoulliTS : for rewards in [0, 1].
+
+    Examples
+    --------
+    >>> from bandstrap import GaussianTS
+    >>> policy = GaussianTS(arms=2, sigma=0.1, rng=0)
+    >>> policy.update([0, 1], [0.0, 1.0])
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Korda, Kaufmann, Munos. Thompson sampling for one-dimensional exponential family bandits. NeurIPS 2013.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, sigma: float = 1.0, **online: Any) -> None:
+        self.sigma = self.positive(sigma, "sigma")
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> float:
+        """The noise scale."""
+        return self.sigma
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))

@@ -1,0 +1,46 @@
+"""The error probability ``alpha_t`` of round ``t``, as a rule that compiled code can follow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from bandstrap.engine.kernel import jitable
+from bandstrap.errors import check_count, check_number, requirement
+
+ANYTIME, FIXED, LOGARITHMIC = range(3)
+RULES = {"1/(t+1)": ANYTIME, "1/T^2": FIXED, "1/(t log^tau t)": LOGARITHMIC}
+
+
+class Schedule(NamedTuple):
+    """A rule and its number: the error probability itself, or ``tau``."""
+
+    rule: int
+    value: float
+
+
+@jitable
+def error_probability(schedule: Schedule, round_: int) -> float:
+    """``alpha_t``; never above 1/2."""
+    if schedule.rule == ANYTIME:
+        return 1.0 / (round_ + 1.0)
+    if schedule.rule == FIXED:
+        return schedule.value
+    t = max(round_, 3)
+    return min(0.5, 1.0 / (t * math.log(t) ** schedule.value))
+
+
+def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
+    """Check ``alpha`` and turn it into a rule; a callable is asked anew each round, online."""
+    check_number(tau, "tau", owner, above=0)
+    if isinstance(alpha, str) and alpha in RULES:
+        if RULES[alpha] == FIXED:
+            if horizon is None:
+                rule = "given for alpha='1/T^2'; simulate() fills it in, online it must be said"
+                raise requirement("horizon", owner, rule, "None")
+            return Schedule(FIXED, 1.0 / max(check_count(horizon, "horizon", owner), 2) ** 2)
+        return Schedule(RULES[alpha], float(tau))
+    if isinstance(alpha, str) or isinstance(alpha, bool) or not isinstance(alpha, int | float):
+        choices = ", ".join(repr(name) for name in RULES)
+        raise requirement("alpha", owner, f"one of {choices}, a number in (0, 1) or a callable", repr(alpha))
+    return Schedule(FIXED, check_number(alpha, "alpha", owner, above=0, below=1))

@@ -1,0 +1,112 @@
+"""UCB1: the concentration bound as an index (the paper's Vanilla-UCB)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import Floats
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.schedule import Schedule, error_probability
+
+
+class Params(NamedTuple):
+    """Noise scale and schedule of the error probability."""
+
+    sigma: float
+    schedule: Schedule
+
+
+class State(NamedTuple):
+    """Pulls and sum of rewards of each arm, and the order that breaks ties."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    sums: Floats
+
+
+def prepare(params: Params, state: State, round_: int) -> float:
+    """``sigma sqrt(2 log(1/alpha_t))``."""
+    return params.sigma * math.sqrt(2.0 * math.log(1.0 / error_probability(params.schedule, round_)))
+
+
+def score(params: Params, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """``ybar + sigma sqrt(2 log(1/alpha_t)/n)``."""
+    n = state.pulls[arm]
+    return state.sums[arm] / n + shared / math.sqrt(n)
+
+
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Count the pull and add the reward."""
+    state.pulls[arm] += 1
+    state.sums[arm] += reward
+
+
+KERNEL = Kernel("ucb1", learn=learn, score=score, prepare=prepare)
+
+
+class UCB1(Policy):
+    r"""Upper confidence bound from Hoeffding's inequality.
+
+    .. math:: \bar y + \hat\sigma \sqrt{2 \log(1/\alpha_t) / n}
+
+    Parameters
+    ----------
+    sigma
+        Assumed noise scale: an upper bound on the standard deviation of normal rewards. The default suits rewards
+        measured in units of their noise.
+    alpha
+        Error probability of the bound in round ``t``: ``"1/(t+1)"`` (default, the paper's), ``"1/T^2"``,
+        ``"1/(t log^tau t)"``, a number, or (online only) a callable of ``t``.
+    tau
+        Exponent of the third schedule.
+    horizon
+        ``T`` of the second schedule; the simulator fills it in.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    See Also
+    --------
+    bandstrap.BootstrappedUCB : reads the width off the data; prefer it where ``sigma`` is a guess.
+
+    Examples
+    --------
+    >>> from bandstrap import UCB1
+    >>> policy = UCB1(arms=["a", "b"], sigma=1.0, rng=7)
+    >>> for _ in range(2):
+    ...     arm = policy.select()
+    ...     policy.update(arm, 1.0 if arm == "b" else 0.0)
+    >>> policy.select()
+    'b'
+
+    References
+    ----------
+    .. [1] Auer, Cesa-Bianchi, Fischer. Finite-time analysis of the multiarmed bandit problem. Machine Learning 47, 2002.
+    """
+
+    kernel = KERNEL
+
+    def __init__(
+        self,
+        *,
+        sigma: float = 1.0,
+        alpha: Any = "1/(t+1)",
+        tau: float = 1.0,
+        horizon: int | None = None,
+        **online: Any,
+    ) -> None:
+        self.sigma = self.positive(sigma, "sigma")
+        self.set_schedule(alpha, tau, horizon)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.sigma, self.schedule_for(horizon))
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
