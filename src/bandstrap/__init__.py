@@ -1,5 +1,36 @@
 """Bandits whose optimism is read off the data: bootstrapped upper confidence bounds."""
 
 from importlib.metadata import version
+from typing import Any
 
 __version__ = version("bandstrap")
+
+# Where each public name lives; imported when first asked for, so that ``import bandstrap`` stays light.
+_HOMES = {
+    "BernoulliTS": "policies",
+    "BootstrappedUCB": "policies",
+    "EmpiricalKLUCB": "policies",
+    "GaussianTS": "policies",
+    "Giro": "policies",
+    "NaiveBootstrappedUCB": "policies",
+    "Result": "engine.result",
+    "UCB1": "policies",
+    "bootstrap_quantile": "multipliers",
+    "simulate": "engine.simulate",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - names of _HOMES
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bandstrap' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"bandstrap.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Public names."""
+    return sorted(__all__)

@@ -4,7 +4,7 @@ from scipy import stats
 
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.binomial import binomial_probabilities, is_two_valued, lattice_quantile, tail_sums
-from naive.multipliers import ATOMS, away_from_atoms, quantiles
+from naive.multipliers import ATOMS, away_from_atoms, quantiles, tails
 
 
 def two_valued(n: int, k: int, low: float = 0.0, high: float = 1.0) -> np.ndarray:
@@ -48,6 +48,15 @@ def test_binomial_equals_the_list_of_all_weights(weights):
             apart = away_from_atoms(atoms, levels)
             got = bootstrap_quantile(sample, apart, weights=weights, method="binomial")
             np.testing.assert_allclose(got, quantiles(atoms, apart), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("method", ["binomial", "enumeration"])
+@pytest.mark.parametrize("sample", [[0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
+def test_efron_is_exact_at_a_tail_probability_where_those_are_dyadic(sample, method):
+    atoms = ATOMS["efron"](sample)
+    levels = [float(tail) for _, tail in tails(atoms) if tail > 0]
+    got = bootstrap_quantile(sample, levels, weights="efron", method=method)
+    np.testing.assert_allclose(got, quantiles(atoms, levels), rtol=1e-12, atol=1e-15)
 
 
 def test_efron_on_two_values_is_a_binomial_quantile_at_any_size():

@@ -64,7 +64,9 @@ def solve_dual(y: Floats, top: float, divergence: float, start: float) -> tuple[
         move = -excess / slope if slope < 0.0 else math.inf
         following = gap * math.exp(min(max(move, -3.0), 3.0))
         if not low < following < high:
-            following = math.sqrt(low * high) if low > 0.0 and high < math.inf else gap * (8.0 if excess > 0.0 else 0.125)
+            following = (
+                math.sqrt(low * high) if low > 0.0 and high < math.inf else gap * (8.0 if excess > 0.0 else 0.125)
+            )
         if following == gap or gap > 1e14 * spread or gap < 1e-290 * spread:
             break
         gap = following

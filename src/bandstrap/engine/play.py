@@ -16,7 +16,9 @@ from bandstrap.engine.kernel import Kernel, jitable, prepare_numba
 from bandstrap.errors import Floats
 
 
-def learn(kernel: Kernel, params: Any, state: Any, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+def learn(
+    kernel: Kernel, params: Any, state: Any, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
     """Take in a reward."""
     kernel.learn(params, state, arm, reward, round_, rng)
 

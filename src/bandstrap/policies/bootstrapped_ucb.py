@@ -341,7 +341,13 @@ class BootstrappedUCB(Policy):
         for i, label in enumerate(self.arms):
             n = int(self._state.pulls[i])
             if n == 0:
-                table[label] = {"pulls": 0, "mean": math.nan, "main": math.inf, "correction": math.inf, "index": math.inf}
+                table[label] = {
+                    "pulls": 0,
+                    "mean": math.nan,
+                    "main": math.inf,
+                    "correction": math.inf,
+                    "index": math.inf,
+                }
                 continue
             mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
             main = float(main_term(params, self._state, i, shared, rng))

@@ -153,4 +153,3 @@ def largest(values: Floats, rank: int) -> float:
 def draw_rank(n_draws: int, level: float) -> int:
     """``floor(B level)`` as in the Monte Carlo quantile, see ``monte_carlo.order_rank``."""
     return min(int(math.floor(n_draws * level + 1e-9)), n_draws - 1)
-

@@ -141,6 +141,7 @@ class EmpiricalKLUCB(Policy):
     """
 
     kernel = KERNEL
+    name = "empirical_kl_ucb"
 
     def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Any) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)

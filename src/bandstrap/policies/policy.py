@@ -47,7 +47,8 @@ class Policy:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
         POLICIES[cls.name] = cls
 
     def __init__(
@@ -142,10 +143,14 @@ class Policy:
             arms, rewards = [arm], [reward]
         else:
             arms, rewards = self._pairs(arm, reward)
-        checked = [(self._arm_index(label), self._check_reward(value)) for label, value in zip(arms, rewards, strict=True)]
+        checked = [
+            (self._arm_index(label), self._check_reward(value)) for label, value in zip(arms, rewards, strict=True)
+        ]
         for index, value in checked:
             self._make_room(index)
-            play.learn(self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards + 1, self.rng)
+            play.learn(
+                self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards + 1, self.rng
+            )
             self._waiting[index] = max(self._waiting[index] - 1, 0)
             self.n_rewards += 1
 

@@ -1,0 +1,33 @@
+"""Reward models; any scipy.stats distribution can be an arm."""
+
+from bandstrap.environments.arms import Arms, Empirical
+from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
+from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.noisy import (
+    Gaussian,
+    Laplace,
+    Logistic,
+    Noisy,
+    StudentT,
+    SubWeibull,
+    TruncatedNormal,
+)
+
+# Shared by others, not environments of their own.
+for _abstract in (Noisy, UnitInterval):
+    del ENVIRONMENTS[_abstract.name]
+
+__all__ = [
+    "ENVIRONMENTS",
+    "Arms",
+    "Bernoulli",
+    "Beta",
+    "Empirical",
+    "Environment",
+    "Gaussian",
+    "Laplace",
+    "Logistic",
+    "StudentT",
+    "SubWeibull",
+    "TruncatedNormal",
+]

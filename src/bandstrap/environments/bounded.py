@@ -1,0 +1,53 @@
+"""Rewards in [0, 1]: Bernoulli and Beta."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.errors import Floats, check_number, requirement
+
+
+class UnitInterval(Environment):
+    """Rewards in [0, 1]; means uniform in (0.25, 0.75) unless given."""
+
+    default_range: ClassVar[Uniform] = (0.25, 0.75)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """[0, 1]."""
+        return 0.0, 1.0
+
+
+class Bernoulli(UnitInterval):
+    """Rewards 0 or 1."""
+
+    def check_means(self, means: Floats) -> None:
+        """Probabilities."""
+        if ((means < 0) | (means > 1)).any():
+            raise requirement("means", "Bernoulli", "between 0 and 1", means.tolist())
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """One with probability ``mean``."""
+        return (rng.random((means.size, horizon)) < means[:, None]).astype(np.float64)
+
+
+class Beta(UnitInterval):
+    """Rewards from ``Beta(v mean, v (1 - mean))``, whose variance is ``mean (1 - mean)/(v + 1)``; ``v = 8`` in the paper."""
+
+    def __init__(self, means: Sequence[float] | None = None, *, v: float = 8.0, **options: Any) -> None:
+        self.v = check_number(v, "v", "Beta", above=0)
+        super().__init__(means, **options)
+
+    def check_means(self, means: Floats) -> None:
+        """Strictly between the ends."""
+        if ((means <= 0) | (means >= 1)).any():
+            raise requirement("means", "Beta", "strictly between 0 and 1", means.tolist())
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """Beta of the given mean."""
+        shape = self.v * means[:, None]
+        return rng.beta(shape, self.v - shape, (means.size, horizon))

@@ -1,0 +1,106 @@
+"""Mean plus symmetric noise: normal, truncated normal, logistic, Laplace, Student t, sub-Weibull."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.errors import Floats, check_number
+
+
+class Noisy(Environment):
+    """Rewards are ``mean + scale * noise``."""
+
+    def __init__(
+        self,
+        means: Sequence[float] | None = None,
+        *,
+        scale: float = 1.0,
+        n_arms: int = 5,
+        mean_range: Uniform | None = None,
+    ) -> None:
+        self.scale = check_number(scale, "scale", type(self).__name__, above=0)
+        super().__init__(means, n_arms=n_arms, mean_range=mean_range)
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Noise of scale 1, symmetric about 0."""
+        raise NotImplementedError
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """``mean + scale * noise``."""
+        rewards: Floats = self.draw_noise((means.size, horizon), rng)
+        rewards *= self.scale
+        rewards += means[:, None]
+        return rewards
+
+
+class Gaussian(Noisy):
+    """Normal noise of standard deviation ``scale``; means uniform in (-1, 1) unless given."""
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Standard normal."""
+        return rng.standard_normal(shape)
+
+
+class TruncatedNormal(Noisy):
+    """Standard normal noise conditioned on [-1, 1], times ``scale``; its standard deviation is 0.5396 ``scale``."""
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Normal between -1 and 1, by inversion."""
+        low = float(ndtr(-1.0))
+        noise: Floats = ndtri(low + (1 - 2 * low) * rng.random(shape))
+        return noise
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The means' range, a ``scale`` wider on both sides."""
+        low, high = (min(self.means), max(self.means)) if self.means else (self.mean_range or self.default_range)
+        return low - self.scale, high + self.scale
+
+
+class Logistic(Noisy):
+    """Logistic noise with scale parameter ``scale`` (0.5 in the paper); standard deviation ``1.814 scale``."""
+
+    def __init__(self, means: Sequence[float] | None = None, *, scale: float = 0.5, **options: Any) -> None:
+        super().__init__(means, scale=scale, **options)
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Standard logistic."""
+        return rng.logistic(size=shape)
+
+
+class Laplace(Noisy):
+    """Laplace noise with scale parameter ``scale``; standard deviation ``1.414 scale``."""
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Standard Laplace."""
+        return rng.laplace(size=shape)
+
+
+class StudentT(Noisy):
+    """Student t noise with ``df`` degrees of freedom, times ``scale``."""
+
+    def __init__(self, means: Sequence[float] | None = None, *, df: float = 3.0, **options: Any) -> None:
+        self.df = check_number(df, "df", type(self).__name__, above=0)
+        super().__init__(means, **options)
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Standard t."""
+        return rng.standard_t(self.df, size=shape)
+
+
+class SubWeibull(Noisy):
+    """Symmetric noise with ``P(|noise| > x) = exp(-x^beta)``, times ``scale``; its psi norm is ``2^(1/beta) scale``."""
+
+    def __init__(self, means: Sequence[float] | None = None, *, beta: float = 0.5, **options: Any) -> None:
+        self.beta = check_number(beta, "beta", type(self).__name__, above=0)
+        super().__init__(means, **options)
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """An exponential to the power ``1/beta``, with a random sign."""
+        size: Floats = rng.standard_exponential(shape) ** (1 / self.beta)
+        return np.where(rng.random(shape) < 0.5, -size, size)

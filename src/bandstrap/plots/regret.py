@@ -1,0 +1,29 @@
+"""Mean regret of policies over rounds."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from bandstrap.engine.result import Result
+from bandstrap.plots.style import COLOURS, DASHES, new_figure
+
+
+def plot_regret(result: Result) -> Figure:
+    """Draw one line a policy, with a band of two standard errors of the mean."""
+    figure, (axis,) = new_figure(8, 5.2)
+    errors = 2 * result.standard_error
+    for i, name in enumerate(result.policies):
+        colour = COLOURS[i % len(COLOURS)]
+        dash = DASHES[(i // len(COLOURS) + i) % len(DASHES)]
+        mean = result.mean[i]
+        axis.plot(result.checkpoints, mean, dash, color=colour, linewidth=1.8, label=name)
+        axis.fill_between(result.checkpoints, mean - errors[i], mean + errors[i], color=colour, alpha=0.18, linewidth=0)
+    axis.set_xlim(0, result.horizon)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("round")
+    axis.set_ylabel("mean pseudo-regret (units of the reward)")
+    axis.set_title(
+        f"{result.environment}: {result.n_replications} replications; bands: two standard errors", fontsize=10
+    )
+    figure.legend(loc="outside lower center", ncols=min(len(result.policies), 3), frameon=False)
+    return figure
