@@ -19,7 +19,7 @@ _HOMES = {
     "simulate": "engine.simulate",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - names of _HOMES
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

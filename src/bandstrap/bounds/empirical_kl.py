@@ -16,7 +16,7 @@ CALIBRATIONS = ("proved", "plain")
 
 @jitable
 def dual(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
-    """``f = mean log(nu - y) + log mean 1/(nu - y)`` at ``nu = highest + gap``, and the means of ``1/(nu - y)^k``, k = 1, 2."""
+    """``f = mean log(nu - y) + log mean 1/(nu - y)`` at ``nu = highest + gap``; means of ``1/(nu - y)`` and its square."""
     logs = 0.0
     inverses = 0.0
     squares = 0.0

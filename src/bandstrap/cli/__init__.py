@@ -11,19 +11,20 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, coverage, listing
+from bandstrap.cli import bound, coverage, listing, simulate
 from bandstrap.cli.terminal import complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
 app = typer.Typer(
     name="bandstrap",
-    help="Bootstrapped upper confidence bounds: bounds on a mean that are read off the data.",
+    help="Bootstrapped upper confidence bounds: bandits and bounds whose optimism is read off the data.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command("bound")(bound.bound)
 app.command("coverage")(coverage.coverage)
+app.command("simulate")(simulate.simulate)
 app.command("list")(listing.listing)
 
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from typing import Annotated, Any
 
 import typer
 
+from bandstrap.calls import format_value
 from bandstrap.cli.terminal import print_table
 from bandstrap.errors import check_choice
 
+KINDS = ("policies", "environments", "bounds", "methods", "weights")
 
-def listing(kind: Annotated[str, typer.Argument(help="What to list: bounds, methods or weights.")]) -> None:
-    """List bounds, or the methods and weights of the bootstrap quantile."""
-    check_choice(kind, "kind", "bandstrap list", ("bounds", "methods", "weights"))
-    if kind == "bounds":
+
+def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(KINDS)}.")]) -> None:
+    """List policies, environments or bounds, or the methods and weights of the bootstrap quantile."""
+    check_choice(kind, "kind", "bandstrap list", KINDS)
+    if kind == "policies":
+        from bandstrap.policies import POLICIES
+
+        print_table(
+            ("policy", "options and their defaults", "what it is"),
+            [(name, describe(policy.parameters()), first_line(policy)) for name, policy in POLICIES.items()],
+        )
+    elif kind == "environments":
+        from bandstrap.environments import ENVIRONMENTS
+
+        print_table(
+            ("environment", "options and their defaults", "what it is"),
+            [(name, describe(options_of(cls)), first_line(cls)) for name, cls in ENVIRONMENTS.items()],
+        )
+    elif kind == "bounds":
         from bandstrap.bounds import BOUNDS
 
         rows = [
@@ -21,7 +39,32 @@ def listing(kind: Annotated[str, typer.Argument(help="What to list: bounds, meth
             for name, entry in BOUNDS.items()
         ]
         print_table(("bound", "rewards", "needs", "what it is"), rows)
-        return
-    from bandstrap.multipliers import METHODS, WEIGHTS
+    else:
+        from bandstrap.multipliers import METHODS, WEIGHTS
 
-    print_table((kind,), [(name,) for name in (METHODS if kind == "methods" else WEIGHTS)])
+        print_table((kind,), [(name,) for name in (METHODS if kind == "methods" else WEIGHTS)])
+
+
+def first_line(thing: Any) -> str:
+    """First line of the docstring."""
+    return (inspect.getdoc(thing) or "").splitlines()[0]
+
+
+def options_of(environment: type) -> dict[str, Any]:
+    """Names and defaults of an environment's options, those it passes on to its base included."""
+    options: dict[str, Any] = {}
+    for cls in environment.__mro__:
+        parameters = inspect.signature(vars(cls)["__init__"]).parameters.values() if "__init__" in vars(cls) else ()
+        for parameter in parameters:
+            if parameter.name != "self" and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                options.setdefault(parameter.name, parameter.default)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) and parameters:
+            break
+    return options
+
+
+def describe(options: dict[str, Any]) -> str:
+    """Options as text; those without a default by name alone."""
+    return ", ".join(
+        name if value is inspect.Parameter.empty else f"{name}={format_value(value)}" for name, value in options.items()
+    )

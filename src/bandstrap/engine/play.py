@@ -73,10 +73,7 @@ def play(
     n_arms = tape.shape[0]
     pulls = np.zeros(n_arms, dtype=np.int64)
     for t in range(choices.size):
-        if t < n_first:
-            arm = t % n_arms
-        else:
-            arm = select(kernel, params, state, t + 1, rng)
+        arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng)
         reward = tape[arm, pulls[arm]]
         pulls[arm] += 1
         learn(kernel, params, state, arm, reward, t + 1, rng)

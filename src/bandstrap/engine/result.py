@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from bandstrap.errors import Floats, InvalidInput, check_choice, check_number
+from bandstrap.storage import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,7 +145,6 @@ class Result:
         """Write everything to one Parquet file, whole or not at all."""
         import polars
 
-        path = Path(path)
         frame = polars.DataFrame(
             [
                 {"policy": name, "replication": int(r), "regret": self.regret[p, i], "pulls": self.pulls[p, i]}
@@ -167,13 +166,8 @@ class Result:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
+        with whole_file(Path(path)) as temporary:
             frame.write_parquet(temporary, metadata={"bandstrap": json.dumps(about)})
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Result:

@@ -65,10 +65,7 @@ def overload_learn(kernel: Any, params: Any, state: Any, arm: Any, reward: Any, 
     """Compile a call of the kernel's ``learn``."""
     leaf = KERNELS[kernel.kernel_name].learn
 
-    def call(kernel, params, state, arm, reward, round_, rng):  # type: ignore[no-untyped-def]  # noqa: ANN
-        leaf(params, state, arm, reward, round_, rng)
-
-    return call
+    return lambda kernel, params, state, arm, reward, round_, rng: leaf(params, state, arm, reward, round_, rng)
 
 
 @overload(play.select, strict=False)  # annotations may differ
@@ -79,21 +76,18 @@ def overload_select(kernel: Any, params: Any, state: Any, round_: Any, rng: Any)
         highest_score = play.highest_score
         return lambda kernel, params, state, round_, rng: highest_score(kernel, params, state, round_, rng)
 
-    def call(kernel, params, state, round_, rng):  # type: ignore[no-untyped-def]  # noqa: ANN
-        return chooser(params, state, round_, rng)
-
-    return call
+    return lambda kernel, params, state, round_, rng: chooser(params, state, round_, rng)
 
 
 @overload(play.prepare, strict=False)  # annotations may differ
 def overload_prepare(kernel: Any, params: Any, state: Any, round_: Any) -> Any:
     """Compile a call of the kernel's ``prepare``."""
-    leaf = KERNELS[kernel.kernel_name].prepare
+    leaf: Any = KERNELS[kernel.kernel_name].prepare
     return lambda kernel, params, state, round_: leaf(params, state, round_)
 
 
 @overload(play.score, strict=False)  # annotations may differ
 def overload_score(kernel: Any, params: Any, state: Any, arm: Any, shared: Any, rng: Any) -> Any:
     """Compile a call of the kernel's ``score``."""
-    leaf = KERNELS[kernel.kernel_name].score
+    leaf: Any = KERNELS[kernel.kernel_name].score
     return lambda kernel, params, state, arm, shared, rng: leaf(params, state, arm, shared, rng)

@@ -36,7 +36,7 @@ class Bernoulli(UnitInterval):
 
 
 class Beta(UnitInterval):
-    """Rewards from ``Beta(v mean, v (1 - mean))``, whose variance is ``mean (1 - mean)/(v + 1)``; ``v = 8`` in the paper."""
+    """Rewards from ``Beta(v mean, v (1 - mean))``, of variance ``mean (1 - mean)/(v + 1)``; ``v = 8`` in the paper."""
 
     def __init__(self, means: Sequence[float] | None = None, *, v: float = 8.0, **options: Any) -> None:
         self.v = check_number(v, "v", "Beta", above=0)

@@ -63,7 +63,7 @@ def fit(row: Floats, cap: float, kind: float, v0: float, v1: float, v2: float, v
 @jitable
 def fit_terms(law: int, a: Floats, top: float, row: Floats) -> None:
     """Curve of ``sum_i a_i w_i`` by saddlepoint on the terms themselves; ``top`` is the largest ``z`` asked for."""
-    if law == RADEMACHER or law == GAUSSIAN:
+    if law in (RADEMACHER, GAUSSIAN):
         cap = top
         kind = ODD
         end = math.nan

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from bandstrap.errors import InvalidInput
+from bandstrap.storage import whole_file
 
 # Okabe and Ito's palette, dark enough on white; yellow left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
@@ -32,10 +32,5 @@ def save_figure(figure: Figure, path: Path) -> None:
     kind = path.suffix.lstrip(".").lower()
     if kind not in kinds:
         raise InvalidInput(f"The picture file {str(path)!r} must end in one of {', '.join(sorted(kinds))}.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as temporary:
         figure.savefig(temporary, format=kind, dpi=150)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

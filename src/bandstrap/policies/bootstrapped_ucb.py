@@ -240,8 +240,8 @@ class BootstrappedUCB(Policy):
 
     Notes
     -----
-    With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever the
-    level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
+    With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
+    the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
     State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. Signed sums
     are listed up to 12 rewards; beyond, an arm's quantile function is a saddlepoint one, within about 1 % of exact.
@@ -256,9 +256,11 @@ class BootstrappedUCB(Policy):
     >>> policy = BootstrappedUCB(arms=["a", "b", "c"], sigma=1.0, rng=7)
     >>> policy.select()
     'a'
-    >>> policy.update(["a", "b", "c", "b"], [0.3, 0.9, 0.1, 0.7])
+    >>> policy.update(["a", "b", "c"], [0.3, 0.9, 0.1])
     >>> policy.select()
     'b'
+    >>> round(policy.bounds()["b"]["correction"], 2)
+    1.79
 
     References
     ----------

@@ -26,7 +26,7 @@ BITS = 52
 def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
     """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
 
-    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))`` over ``j = 0..m`` with uniform ``V``, one factor an order statistic.
+    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))``, ``j = 0..m``, with uniform ``V``: one factor an order statistic.
     """
     total = 0.0
     for j in range(m + 1):
@@ -152,4 +152,4 @@ def largest(values: Floats, rank: int) -> float:
 @jitable
 def draw_rank(n_draws: int, level: float) -> int:
     """``floor(B level)`` as in the Monte Carlo quantile, see ``monte_carlo.order_rank``."""
-    return min(int(math.floor(n_draws * level + 1e-9)), n_draws - 1)
+    return min(math.floor(n_draws * level + 1e-9), n_draws - 1)

@@ -55,7 +55,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     state.history[arm, n] = reward
     state.pulls[arm] = n + 1
     wanted = params.a * (n + 1)
-    whole = int(math.floor(wanted))
+    whole = math.floor(wanted)
     if wanted > whole and rng.random() < wanted - whole:
         whole += 1
     state.pseudo[arm] = whole

@@ -115,7 +115,7 @@ class Policy:
         return str(Call(self.name, self.settings()))
 
     def __repr__(self) -> str:
-        items = {key: value for key, value in self.settings().items()}
+        items = self.settings()
         if self.arms:
             items["arms"] = list(self.arms)
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in items.items())})"

@@ -40,7 +40,7 @@ def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Sc
                 raise requirement("horizon", owner, rule, "None")
             return Schedule(FIXED, 1.0 / max(check_count(horizon, "horizon", owner), 2) ** 2)
         return Schedule(RULES[alpha], float(tau))
-    if isinstance(alpha, str) or isinstance(alpha, bool) or not isinstance(alpha, int | float):
+    if isinstance(alpha, str | bool) or not isinstance(alpha, int | float):
         choices = ", ".join(repr(name) for name in RULES)
         raise requirement("alpha", owner, f"one of {choices}, a number in (0, 1) or a callable", repr(alpha))
     return Schedule(FIXED, check_number(alpha, "alpha", owner, above=0, below=1))
