@@ -29,6 +29,7 @@ check: $(READY)
 	$(VENV)/bin/lint-imports
 
 bench: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --group bench
 	$(VENV)/bin/python -m benchmarks
 
 format: $(READY)

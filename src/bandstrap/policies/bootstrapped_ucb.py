@@ -88,14 +88,17 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
 @jitable
 def streamed_quantile(state: State, arm: int, rank: int) -> float:
     """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
-    if state.cached[arm, 0] != rank:
+    cached = state.cached[arm]
+    if cached[0] != rank:
         n = state.pulls[arm]
-        mean = mean_reward(state.pulls, state.powers, state.shifts, arm) - state.shifts[arm]
-        for b in range(state.scratch.size):
-            state.scratch[b] = (state.sums[arm, b] - mean * state.totals[arm, b]) / n
-        state.cached[arm, 0] = rank
-        state.cached[arm, 1] = largest(state.scratch, rank)
-    return state.cached[arm, 1]
+        mean = state.powers[arm][0] / n
+        sums = state.sums[arm]
+        totals = state.totals[arm]
+        for b in range(len(state.scratch)):
+            state.scratch[b] = (sums[b] - mean * totals[b]) / n
+        cached[0] = rank
+        cached[1] = largest(state.scratch, rank)
+    return cached[1]
 
 
 @jitable
@@ -105,7 +108,7 @@ def literal_quantile(params: Params, state: State, arm: int, rank: int, rng: np.
     mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
     a = np.empty(n)
     for i in range(n):
-        a[i] = (state.history[arm, i] - mean) / n
+        a[i] = (state.history[arm][i] - mean) / n
     resampled_sums(params.law, a, state.scratch, rng)
     return largest(state.scratch, rank)
 
@@ -185,11 +188,11 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums, memory and draws, and refit the arm's quantile function."""
     if params.mode == LITERAL:
-        state.history[arm, state.pulls[arm]] = reward
+        state.history[arm][state.pulls[arm]] = reward
     remember(state.pulls, state.powers, state.shifts, state.kept, arm, reward)
     if params.mode == STREAMING:
         add_weights(params.law, reward - state.shifts[arm], state.sums[arm], state.totals[arm], rng)
-        state.cached[arm, 0] = -1.0
+        state.cached[arm][0] = -1.0
     elif params.mode != LITERAL:
         refresh_curve(
             params.law, state.pulls, state.powers, state.shifts, state.kept, state.residuals, state.curves, arm
@@ -324,7 +327,7 @@ class BootstrappedUCB(Policy):
             sums=np.zeros((n_arms, draws)),
             totals=np.zeros((n_arms, draws)),
             cached=np.full((n_arms, 2), -1.0),
-            history=np.zeros((n_arms, capacity if mode == LITERAL else 0)),
+            history=np.zeros((n_arms if mode == LITERAL else 0, capacity)),
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
@@ -362,10 +365,6 @@ class BootstrappedUCB(Policy):
                 "index": mean + total,
             }
         return table
-
-    def _make_room(self, arm: int) -> None:
-        if self.quantile == "resampled-literal":
-            super()._make_room(arm)
 
 
 class NaiveBootstrappedUCB(BootstrappedUCB):

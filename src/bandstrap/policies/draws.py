@@ -65,7 +65,7 @@ def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.r
     if law == RADEMACHER:
         bits = 0
         left = 0
-        for b in range(sums.size):
+        for b in range(len(sums)):
             if left == 0:
                 bits = random_bits(rng)
                 left = BITS
@@ -75,7 +75,7 @@ def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.r
             sums[b] += weight * reward
             totals[b] += weight
     else:
-        for b in range(sums.size):
+        for b in range(len(sums)):
             weight = draw_weight(law, rng)
             sums[b] += weight * reward
             totals[b] += weight
@@ -84,11 +84,13 @@ def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.r
 @jitable
 def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -> None:
     """Fresh draws of ``sum_i a_i w_i`` into ``out``, literally."""
-    out[:] = 0.0
     n = a.size
+    n_draws = len(out)
+    for b in range(n_draws):
+        out[b] = 0.0
     if law == RADEMACHER:  # 8 rewards have 256 signed sums: look them up with 8 bits at a time
         table = np.empty(256)
-        words = np.empty(out.size, dtype=np.int64)
+        words = np.empty(n_draws, dtype=np.int64)
         left = 0
         for start in range(0, n, 8):
             table[0] = 0.0
@@ -99,22 +101,22 @@ def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -
                     table[j] += a[i]
                 size *= 2
             if left < 8:
-                for b in range(out.size):
+                for b in range(n_draws):
                     words[b] = random_bits(rng)
                 left = BITS
             mask = size - 1
-            for b in range(out.size):
+            for b in range(n_draws):
                 out[b] += table[words[b] & mask]
                 words[b] >>= 8
             left -= 8
     elif law == EFRON:
-        for b in range(out.size):
+        for b in range(n_draws):
             total = 0.0
             for _ in range(n):
                 total += a[int(rng.random() * n)]
             out[b] = total
     else:
-        for b in range(out.size):
+        for b in range(n_draws):
             total = 0.0
             for i in range(n):
                 total += draw_weight(law, rng) * a[i]
@@ -125,7 +127,7 @@ def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -
 def largest(values: Floats, rank: int) -> float:
     """The value number ``rank + 1`` from the top, by quickselect; reorders ``values``."""
     low = 0
-    high = values.size - 1
+    high = len(values) - 1
     target = rank
     while low < high:
         pivot = values[(low + high) // 2]

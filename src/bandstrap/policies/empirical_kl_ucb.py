@@ -57,7 +57,7 @@ def solve_arm(params: Params, state: State, arm: int, divergence: float) -> floa
     """The arm's index; Newton starts at the arm's last dual variable."""
     row = state.solved[arm]
     if row[FRESH] == 0.0 or row[DIVERGENCE] != divergence:
-        rewards = state.history[arm, : state.pulls[arm]]
+        rewards = state.history[arm][: state.pulls[arm]]
         row[INDEX], row[DUAL] = solve_dual(rewards, params.upper, divergence, row[DUAL])
         row[DIVERGENCE] = divergence
         row[FRESH] = 1.0
@@ -71,7 +71,7 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
     best_index = -math.inf
     # Two passes: arms pulled since they were last solved have no bound yet, and set the mark for the others.
     for stale in (True, False):
-        for i in range(state.order.size):
+        for i in range(len(state.order)):
             arm = state.order[i]
             divergence = total / state.pulls[arm]
             bound = optimistic_index(state, arm, divergence)
@@ -87,7 +87,7 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
 @jitable
 def position(state: State, arm: int) -> int:
     """Place of an arm in the order that breaks ties."""
-    for i in range(state.order.size):
+    for i in range(len(state.order)):
         if state.order[i] == arm:
             return i
     return -1
@@ -95,9 +95,9 @@ def position(state: State, arm: int) -> int:
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Keep the reward."""
-    state.history[arm, state.pulls[arm]] = reward
+    state.history[arm][state.pulls[arm]] = reward
     state.pulls[arm] += 1
-    state.solved[arm, FRESH] = 0.0
+    state.solved[arm][FRESH] = 0.0
 
 
 KERNEL = Kernel("empirical_kl_ucb", learn=learn, choose=choose)

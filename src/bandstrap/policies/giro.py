@@ -52,7 +52,7 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Add the reward, and pseudo-rewards up to ``a n`` of each kind; a fraction is rounded at random."""
     n = state.pulls[arm]
-    state.history[arm, n] = reward
+    state.history[arm][n] = reward
     state.pulls[arm] = n + 1
     wanted = params.a * (n + 1)
     whole = math.floor(wanted)

@@ -67,10 +67,12 @@ class Policy:
         self.arms = self._labels(arms)
         self._index = {label: i for i, label in enumerate(self.arms)}
         self.rng = np.random.default_rng(rng)
-        self._params = self.make_params(None)
-        self._state = self.start(len(self.arms), 16, self.rng)
-        self._waiting = np.zeros(len(self.arms), dtype=np.int64)
         self.n_rewards = 0
+        self._params = self.make_params(None)
+        self._state = as_lists(self.start(len(self.arms), 16, self.rng))
+        # Arms handed out but without a reward yet; kept until every arm has had its initial pulls.
+        self._waiting = [0] * len(self.arms)
+        self._is_ready = False
 
     # -- what a policy file provides ------------------------------------------------------------------------------
 
@@ -125,49 +127,52 @@ class Policy:
     def select(self) -> Any:
         """The arm to pull next."""
         self._need_arms("select")
-        behind = self._state.pulls + self._waiting < self.n_initial
-        if behind.any():  # every arm first, in turn
-            handed = self._state.pulls + self._waiting
-            arm = int(np.flatnonzero(handed == handed.min())[0])
-        elif (self._state.pulls == 0).any():  # all are handed out, some rewards are still to come
-            arm = int(np.argmin(self._waiting))
-        else:
-            arm = int(play.select(self.kernel, self._round_params(), self._state, self.n_rewards + 1, self.rng))
-        self._waiting[arm] += 1
-        return self.arms[arm]
+        if not self._is_ready:
+            arm = self._initial_arm()
+            if arm >= 0:
+                self._waiting[arm] += 1
+                return self.arms[arm]
+        return self.arms[play.select(self.kernel, self._round_params(), self._state, self.n_rewards + 1, self.rng)]
 
     def update(self, arm: Any, reward: Any) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
-        if isinstance(arm, Hashable) and arm in self._index and np.ndim(reward) == 0:
-            arms, rewards = [arm], [reward]
+        if isinstance(arm, Hashable) and arm in self._index and isinstance(reward, float | int):
+            pairs = [(self._index[arm], self._check_reward(reward))]
         else:
             arms, rewards = self._pairs(arm, reward)
-        checked = [
-            (self._arm_index(label), self._check_reward(value)) for label, value in zip(arms, rewards, strict=True)
-        ]
-        for index, value in checked:
+            pairs = [(self._arm_index(a), self._check_reward(r)) for a, r in zip(arms, rewards, strict=True)]
+        for index, value in pairs:
             self._make_room(index)
-            play.learn(
-                self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards + 1, self.rng
-            )
-            self._waiting[index] = max(self._waiting[index] - 1, 0)
             self.n_rewards += 1
+            play.learn(self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards, self.rng)
+            if not self._is_ready:
+                self._waiting[index] = max(self._waiting[index] - 1, 0)
+                self._is_ready = min(self._state.pulls) >= self.n_initial
 
     def copy(self) -> Policy:
         """An independent twin that will go on exactly as this one would."""
         return copy.deepcopy(self)
 
+    def _initial_arm(self) -> int:
+        """The arm handed out least while some lack their initial pulls; -1 once scores can be compared."""
+        handed = [pulls + waiting for pulls, waiting in zip(self._state.pulls, self._waiting, strict=True)]
+        least = min(handed)
+        if least < self.n_initial or min(self._state.pulls) == 0:
+            return handed.index(least)
+        return -1
+
     def _round_params(self) -> Any:
+        """Parameters of this round: those of the start, unless the error probability is the user's function."""
+        if callable(getattr(self, "alpha", None)):
+            self._params = self.make_params(None)
         return self._params
 
     def _make_room(self, arm: int) -> None:
         """Double what holds rewards when an arm has filled it."""
         history = getattr(self._state, "history", None)
-        if history is not None and self._state.pulls[arm] >= history.shape[1]:
-            larger = np.zeros((history.shape[0], 2 * history.shape[1]))
-            larger[:, : history.shape[1]] = history
-            self._state = self._state._replace(history=larger)
+        if history is not None and len(history) and self._state.pulls[arm] >= history.shape[1]:
+            self._state = self._state._replace(history=np.concatenate([history, np.zeros_like(history)], axis=1))
 
     def _labels(self, arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
         owner = type(self).__name__
@@ -188,7 +193,10 @@ class Policy:
         return labels
 
     def _pairs(self, arms: Any, rewards: Any) -> tuple[list[Any], list[Any]]:
+        """Equally long lists of arms and rewards."""
         owner = f"{type(self).__name__}.update"
+        if isinstance(arms, Hashable) and arms in self._index and np.ndim(rewards) == 0:
+            return [arms], [rewards]
         if np.ndim(rewards) == 0 or isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
             raise requirement("arm", owner, f"one of {list(self.arms)[:20]}", repr(arms))
         arms, rewards = list(arms), list(rewards)
@@ -205,9 +213,7 @@ class Policy:
 
     def _check_reward(self, reward: Any) -> float:
         owner = f"{type(self).__name__}.update"
-        if isinstance(reward, bool | np.bool_):
-            reward = int(reward)
-        value = check_number(reward, "reward", owner)
+        value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
         low, high = self.support
         if not low <= value <= high:
             raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
@@ -239,6 +245,17 @@ class Policy:
                 raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")
             alpha = alpha(self.n_rewards + 1) if hasattr(self, "n_rewards") else 0.5
         return make_schedule(alpha, self.tau, self.horizon or horizon, owner)
+
+
+# What stays an array online: long rows that compiled-style loops slice.
+KEPT_AS_ARRAYS = ("history", "kept", "residuals")
+
+
+def as_lists(state: Any) -> Any:
+    """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers."""
+    return type(state)(
+        *(value if name in KEPT_AS_ARRAYS else value.tolist() for name, value in state._asdict().items())
+    )
 
 
 ONLINE_ONLY = tuple(inspect.signature(Policy.__init__).parameters)

@@ -1,6 +1,8 @@
 """What a bootstrap policy remembers of an arm in constant memory: power sums, and its first rewards.
 
 Power sums are taken around the arm's first reward, so that they stay small where the mean is large.
+
+Rows are indexed as ``powers[arm][k]``, which arrays in compiled code and the lists of the online object both allow.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
-from bandstrap.multipliers import curve
-from bandstrap.multipliers.curve import evaluate_curve, fit_sums, fit_terms
+from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.enumeration import extreme_quantile, without_zeros
 from bandstrap.multipliers.weights import GAUSSIAN, RADEMACHER
 
@@ -33,19 +34,28 @@ def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int,
     if n == 0:
         shifts[arm] = reward
     if n < MOST_KEPT:
-        kept[arm, n] = reward
+        kept[arm][n] = reward
     pulls[arm] = n + 1
     step = reward - shifts[arm]
     power = 1.0
+    row = powers[arm]
     for k in range(N_POWERS):
         power *= step
-        powers[arm, k] += power
+        row[k] += power
 
 
 @jitable
 def mean_reward(pulls: Any, powers: Floats, shifts: Floats, arm: int) -> float:
     """Mean of an arm's rewards."""
-    return shifts[arm] + powers[arm, 0] / pulls[arm]
+    return shifts[arm] + powers[arm][0] / pulls[arm]
+
+
+@jitable
+def flat(row: Floats) -> None:
+    """The curve of equal rewards: 0 at every level."""
+    row[0] = 1.0
+    for i in range(1, ROW):
+        row[i] = 0.0
 
 
 @jitable
@@ -61,15 +71,14 @@ def refresh_curve(
     mean = mean_reward(pulls, powers, shifts, arm)
     row = curves[arm]
     if n <= MOST_KEPT:
-        a = residuals[arm, :n]
+        a = residuals[arm][:n]
         largest = 0.0
         for i in range(n):
-            a[i] = (kept[arm, i] - mean) / n
+            a[i] = (kept[arm][i] - mean) / n
             largest = max(largest, abs(a[i]))
         if largest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
             a[:] = 0.0
-            row[0] = 1.0
-            row[1:] = 0.0
+            flat(row)
         elif law == RADEMACHER and n <= MOST_LISTED:
             for i in range(n):  # insertion sort of the magnitudes
                 value = abs(a[i])
@@ -82,20 +91,20 @@ def refresh_curve(
             fit_terms(law, a, LARGEST_Z, row)
         return
     # Central moments from power sums around the shift.
-    d = powers[arm, 0] / n
-    r2 = powers[arm, 1] / n
-    r3 = powers[arm, 2] / n
-    r4 = powers[arm, 3] / n
-    r5 = powers[arm, 4] / n
-    r6 = powers[arm, 5] / n
+    sums = powers[arm]
+    d = sums[0] / n
+    r2 = sums[1] / n
+    r3 = sums[2] / n
+    r4 = sums[3] / n
+    r5 = sums[4] / n
+    r6 = sums[5] / n
     d2 = d * d
     m2 = r2 - d2
     m3 = r3 - 3.0 * d * r2 + 2.0 * d * d2
     m4 = r4 - 4.0 * d * r3 + 6.0 * d2 * r2 - 3.0 * d2 * d2
     m6 = r6 - 6.0 * d * r5 + 15.0 * d2 * r4 - 20.0 * d * d2 * r3 + 15.0 * d2 * d2 * r2 - 5.0 * d2 * d2 * d2
     if not m2 > 1e-14 * r2:
-        row[0] = 1.0
-        row[1:] = 0.0
+        flat(row)
     elif m4 >= m2 * m2 and m6 * m2 >= m4 * m4 and m6 < math.inf:
         fit_sums(law, n, m2, m3, m4, m6, LARGEST_Z, row)
     else:  # rounding or overflow spoiled the higher moments: the normal quantile
@@ -109,7 +118,7 @@ def arm_quantile(law: int, pulls: Any, residuals: Floats, curves: Floats, arm: i
     if n == 1:
         return 0.0
     if law == RADEMACHER and n <= MOST_LISTED:
-        terms = without_zeros(residuals[arm, :n])
+        terms = without_zeros(residuals[arm][:n])
         return extreme_quantile(terms, level) if terms.size > 0 else 0.0
     return evaluate_curve(curves[arm], z)
 
@@ -122,5 +131,5 @@ def new_memory(n_arms: int) -> dict[str, Any]:
         "shifts": np.zeros(n_arms),
         "kept": np.zeros((n_arms, MOST_KEPT)),
         "residuals": np.zeros((n_arms, MOST_KEPT)),
-        "curves": np.zeros((n_arms, curve.ROW)),
+        "curves": np.zeros((n_arms, ROW)),
     }
