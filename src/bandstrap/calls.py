@@ -56,7 +56,7 @@ def parse_value(text: str) -> Any:
 def format_value(value: Any) -> str:
     """Short text of an option's value."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return repr(value).removesuffix(".0")
     if isinstance(value, tuple):
         return "(" + ",".join(format_value(item) for item in value) + ")"
     return str(value)

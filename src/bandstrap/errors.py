@@ -67,10 +67,14 @@ def check_choice(value: Any, parameter: str, owner: str, choices: Collection[str
 
 def check_sample(sample: ArrayLike, owner: str) -> Floats:
     """Return ``sample`` as finite floats of shape ``(..., n)`` with ``n >= 1``."""
+    rule = "numbers of shape (..., n)"
     try:
-        array = np.asarray(sample, dtype=np.float64)
+        if np.iscomplexobj(sample):
+            raise TypeError
+        # In one memory order, because sums depend on it in the last bit.
+        array = np.array(sample, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise requirement("sample", owner, "numbers of shape (..., n)", _brief(sample)) from None
+        raise requirement("sample", owner, rule, _brief(sample)) from None
     if array.ndim == 0:
         raise requirement("sample", owner, "an array with at least one axis", f"the single value {_brief(sample)}")
     if array.shape[-1] == 0:
@@ -81,6 +85,15 @@ def check_sample(sample: ArrayLike, owner: str) -> Floats:
         position = where[0] if len(where) == 1 else where
         raise requirement("sample", owner, "finite", f"{array[where]} at position {position}")
     return array
+
+
+def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Rows divided by powers of two that bring their largest reward near 1, and the exponents.
+
+    The division is exact; it keeps squares from overflowing or vanishing.
+    """
+    _, exponents = np.frexp(np.abs(rewards).max(axis=-1))
+    return np.ldexp(rewards, -exponents[..., None]), exponents.astype(np.int64)
 
 
 def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:

@@ -177,15 +177,23 @@ def test_method_tells_how_the_quantile_was_computed():
 
 
 def test_drawn_factor_comes_from_the_very_signs_of_the_quantile():
-    # At n = 1 or for equal rewards nothing can be told, but for y = (1, -1, 0...) X and wbar share their signs: with
-    # n = 2 and y = (1, -1), X = (w1 - w2)/2 and wbar = (w1 + w2)/2, so |X| + |wbar| = 1 draw by draw.
-    for seed in range(5):
-        main, factor = drawn_quantile_and_factor(
-            np.array([[1.0, -1.0]]), 0.5, 0.5, "rademacher", 3, np.random.default_rng(seed)
-        )
-        assert main[0] in (-1.0, 0.0, 1.0)
-        assert factor[0] in (0.0, 1.0)
-        assert max(main[0], 0.0) + factor[0] >= 1.0  # the largest of X and of |wbar| cannot both be below 1
+    # One draw, y = (1, -1): X = (w1 - w2)/2 and wbar = (w1 + w2)/2, so that |X| + |wbar| = 1.
+    found = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        main, factor = drawn_quantile_and_factor(np.array([[1.0, -1.0]]), 0.5, 0.5, "rademacher", 1, rng)
+        assert abs(main[0]) + factor[0] == 1.0
+        found.add(main[0])
+    assert found == {-1.0, 0.0, 1.0}
+
+
+def test_drawn_factor_looks_at_both_signs():
+    # One draw of one sign: the larger of w and -w is 1 whatever w.
+    factors = [
+        drawn_quantile_and_factor(np.ones((1, 1)), 0.5, 0.5, "rademacher", 1, np.random.default_rng(seed))[1][0]
+        for seed in range(20)
+    ]
+    assert factors == [1.0] * 20
 
 
 def test_drawn_factor_is_the_larger_order_statistic_of_both_signs():

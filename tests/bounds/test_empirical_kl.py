@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from bandstrap.bounds import empirical_kl
-from bandstrap.bounds.empirical_kl import divergence_budget, largest_mean, largest_mean_batch
+from bandstrap.bounds.empirical_kl import divergence_budget, largest_mean_batch, solve_dual
 from bandstrap.errors import InvalidInput
 from naive.bounds import largest_mean_in_ball
 
@@ -16,6 +16,16 @@ from naive.bounds import largest_mean_in_ball
 reward = st.sampled_from([0.0, 1.0, 0.5]) | st.integers(0, 1000).map(lambda k: k / 1000)
 samples = st.lists(reward, min_size=1, max_size=6)
 divergences = st.floats(-8, 1.2).map(lambda power: 10.0**power)
+
+
+def largest_mean(sample, top, divergence):
+    return solve_dual(sample, top, divergence, -np.inf)[0]
+
+
+def largest_mean(sample, top: float, divergence: float) -> float:
+    out = np.empty(1)
+    largest_mean_batch.plain(np.array([sample], dtype=float), top, divergence, out)
+    return out[0]
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
@@ -29,7 +39,7 @@ divergences = st.floats(-8, 1.2).map(lambda power: 10.0**power)
 @example([0.2, 0.9], 0.9, 0.4)
 def test_largest_mean_equals_constrained_maximisation(sample, top, divergence):
     expected = largest_mean_in_ball(sample, top, divergence)
-    assert largest_mean(np.array(sample), top, divergence) == pytest.approx(expected, abs=1e-6)
+    assert largest_mean(sample, top, divergence) == pytest.approx(expected, abs=1e-6)
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)
@@ -66,6 +76,24 @@ def test_one_value_moves_as_much_mass_to_the_top_as_the_budget_allows(divergence
     assert largest_mean(np.full(4, 0.25), 3.0, divergence) == pytest.approx(expected, rel=1e-12)
 
 
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(samples, st.sampled_from([1.0, 1.5]), divergences, st.floats(-1, 100))
+def test_the_guess_the_dual_starts_from_does_not_matter(sample, top, divergence, start):
+    y = np.array(sample)
+    expected, _ = solve_dual(y, top, divergence, -math.inf)
+    assert solve_dual(y, top, divergence, start)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("divergence", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("top", [1.0, 1.05, 4.0])
+def test_dual_variable_less_the_mean_is_the_slope_in_the_divergence(top, divergence):
+    y = np.array([0.1, 0.4, 0.5, 1.0])
+    mean, nu = solve_dual(y, top, divergence, -math.inf)
+    step = 1e-5 * divergence
+    beyond, before = (solve_dual(y, top, divergence + s, -math.inf)[0] for s in (step, -step))
+    assert nu - mean == pytest.approx((beyond - before) / (2 * step), rel=1e-4)
+
+
 def test_rewards_all_at_the_top_give_the_top():
     bound = empirical_kl([1.0] * 5, 0.05, support=(0, 1), side="two-sided")
     assert bound.upper == 1.0
@@ -75,7 +103,7 @@ def test_rewards_all_at_the_top_give_the_top():
 @pytest.mark.parametrize("divergence", [20.0, 100.0, 700.0])
 def test_huge_divergence_reaches_the_top_and_does_not_pass_it(divergence):
     for sample in ([0.0, 1.0], [0.0, 0.5], [0.2, 0.9, 1.0, 0.3]):
-        mean = largest_mean(np.array(sample), 1.0, divergence)
+        mean = largest_mean(sample, 1.0, divergence)
         assert mean <= 1.0
         assert mean == pytest.approx(1.0, abs=2 * math.exp(-divergence / 4) + 1e-14)
 

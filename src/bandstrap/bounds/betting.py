@@ -120,7 +120,7 @@ def betting(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         low, high = mirror(ends, mirrored)
-        check_inside(rewards, (low, high), "betting")
+        check_inside(rewards, ends, "betting", mirrored)
         rows = (rewards.reshape(-1, rewards.shape[-1]) - low) / (high - low)
         out = np.empty(len(rows))
         betting_batch(60.0 * rows.size, rows, alpha, share, out)

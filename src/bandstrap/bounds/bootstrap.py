@@ -12,7 +12,7 @@ from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
-from bandstrap.multipliers.monte_carlo import draws, order_statistics
+from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, quantiles
 from bandstrap.multipliers.weights import LAWS
 
@@ -134,6 +134,7 @@ def bootstrap(
     .. [2] Arlot, Blanchard, Roquain. Some nonasymptotic results on resampling in high dimension. Annals of Statistics
        38, 2010.
     """
+    alpha = check_number(alpha, "alpha", "bootstrap", above=0, below=1)
     check_choice(weights, "weights", "bootstrap", WEIGHTS)
     check_choice(correction, "correction", "bootstrap", CORRECTIONS)
     check_choice(interval, "interval", "bootstrap", INTERVALS)
@@ -173,7 +174,8 @@ def bootstrap(
             options=options,
             mirrored=mirrored,
         )
-        total = main + factor * width
+        with np.errstate(invalid="ignore"):  # a phi that knows nothing is infinite, and may meet a factor of 0
+            total = main + np.where(factor == 0, 0.0, factor * width)
         if correction == "sharp":
             total = np.minimum(total, width)
         return Threshold(total, {"main": main, "correction": total - main, "phi": width}, method)
@@ -184,16 +186,17 @@ def bootstrap(
         alpha,
         side,
         threshold,
-        guarantee=guarantee(alpha, by_draws, n_resamples) if proved else None,
+        guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
         holds_for=assumption(weights, correction, proved),
     )
 
 
-def guarantee(alpha: float, by_draws: bool, n_resamples: int) -> float:
-    """Proved miss probability: ``2 alpha``, or what Monte Carlo adds to it."""
-    if not by_draws:
+def guarantee(alpha: float, side: str, n_resamples: int | None) -> float:
+    """Proved miss probability: ``2 alpha``, or what Monte Carlo draws allow; both sides share ``alpha``."""
+    if n_resamples is None:
         return 2 * alpha
-    return (math.floor(n_resamples * alpha) + 1) / (n_resamples + 1) + alpha
+    sides = 2 if side == "two-sided" else 1
+    return sides * (order_rank(n_resamples, alpha / sides) + 1) / (n_resamples + 1) + alpha
 
 
 def assumption(weights: str, correction: str, proved: bool) -> str:

@@ -153,9 +153,11 @@ def check_support(support: Any, owner: str) -> Support:
     return low, high
 
 
-def check_inside(rewards: Floats, support: Support, owner: str) -> None:
-    """Refuse rewards outside the support they are said to have."""
+def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool) -> None:
+    """Refuse rewards outside the support they are said to have; both are told as they were given."""
     low, high = support
+    if mirrored:
+        rewards = -rewards
     outside = (rewards < low) | (rewards > high)
     if outside.any():
         where = tuple(int(i) for i in np.argwhere(outside)[0])

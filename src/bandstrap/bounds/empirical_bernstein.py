@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
 from bandstrap.errors import Floats, check_choice
 
 FORMS = ("audibert", "maurer-pontil")
@@ -85,7 +85,7 @@ def empirical_bernstein(
     check_choice(form, "form", "empirical_bernstein", FORMS)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        check_inside(rewards, mirror(ends, mirrored), "empirical_bernstein")
+        check_inside(rewards, ends, "empirical_bernstein", mirrored)
         main, correction = empirical_bernstein_terms(
             rewards.var(axis=-1), rewards.shape[-1], alpha, ends[1] - ends[0], form
         )

@@ -139,7 +139,7 @@ def empirical_kl(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         here = mirror(ends, mirrored)
-        check_inside(rewards, here, "empirical_kl")
+        check_inside(rewards, ends, "empirical_kl", mirrored)
         n = rewards.shape[-1]
         rows = rewards.reshape(-1, n)
         out = np.empty(len(rows))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
 from bandstrap.errors import Floats, check_number, requirement
 
 
@@ -75,7 +75,7 @@ def hoeffding(
         holds_for = f"independent sub-Gaussian rewards of scale {scale:g}"
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        check_inside(rewards, mirror(ends, mirrored), "hoeffding")
+        check_inside(rewards, ends, "hoeffding", mirrored)
         width = np.asarray(hoeffding_width(rewards.shape[-1], alpha, scale))
         return Threshold(width, {"main": width})
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import Floats
+from bandstrap.errors import Floats, check_number
 from bandstrap.multipliers import subset_mean
 
 
@@ -79,6 +79,7 @@ def sign_flip(
     .. [2] Moravej Khorasani, Weyer. Maximum average randomly sampled: a scale free and non-parametric algorithm for
        stochastic bandits. NeurIPS 2023.
     """
+    alpha = check_number(alpha, "alpha", "sign_flip", above=0, below=1)
     options = {"sigma": sigma, "support": None if support is None else check_support(support, "sign_flip")}
     with_phi = phi is not None or any(value is not None for value in options.values())
     generator = np.random.default_rng(rng) if randomized else None

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from bandstrap.bounds.bound import Bound, Threshold, build, register
-from bandstrap.errors import Floats
+from bandstrap.errors import Floats, near_one
 
 
 @register(assumes="normal")
@@ -51,7 +51,8 @@ def student_t(sample: ArrayLike, alpha: float, *, side: str = "upper") -> Bound:
         if n == 1:
             width = np.full(rewards.shape[:-1], np.inf)
         else:
-            width = stdtrit(n - 1, 1 - alpha) * rewards.std(axis=-1, ddof=1) / np.sqrt(n)
+            scaled, exponents = near_one(rewards)
+            width = np.ldexp(-stdtrit(n - 1, alpha) * scaled.std(axis=-1, ddof=1) / np.sqrt(n), exponents)
         return Threshold(width, {"main": width})
 
     return build("student_t", sample, alpha, side, threshold, guarantee=alpha, holds_for="independent normal rewards")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, register
 from bandstrap.engine.kernel import Sources, entry, jitable
-from bandstrap.errors import Floats
+from bandstrap.errors import Floats, near_one
 
 
 @jitable
@@ -46,7 +46,8 @@ def symmetric_end(y: Floats, alpha: float) -> float:
     bets = np.empty(y.size)
     scale_free_bets(y, alpha, bets)
     target = math.log(1.0 / alpha)
-    if (bets > 0.0).sum() * math.log(2.0) < target:  # each bet at most doubles the capital
+    # A bet never quite doubles the capital.
+    if (bets > 0.0).sum() * math.log(2.0) <= target * (1.0 + 1e-12):
         return math.inf
     low = y.min()
     high = y.max()
@@ -124,10 +125,10 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: str = "upper") -
     """
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        rows = rewards.reshape(-1, rewards.shape[-1])
+        rows, exponents = near_one(rewards.reshape(-1, rewards.shape[-1]))
         out = np.empty(len(rows))
         symmetric_betting_batch(100.0 * rows.size, rows, alpha, out)
-        main = out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        main = np.ldexp(out, exponents).reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
         return Threshold(main, {"main": main}, "martingale")
 
     return build(

@@ -13,10 +13,11 @@ import numpy as np
 
 from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
+from bandstrap.multipliers.binomial import binomial_probabilities
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 
-# Largest sample sizes that are enumerated, by law: two halves of 2^20 sums, or of C(23, 8) resamples.
-MOST_TERMS = dict.fromkeys(TWO_POINT, 40) | {EFRON: 16}
+# Log2 of the most sums that are enumerated, by law: two halves of 2^20, or of C(23, 8) resamples of 16 rewards.
+MOST_BITS = dict.fromkeys(TWO_POINT, 40) | {EFRON: 16}
 # Signed sums are listed from the top while the tail holds fewer than this many.
 MOST_EXTREME = 4096
 # Pairs of half sums that are listed and sorted once bisection has narrowed the quantile down to them.
@@ -69,15 +70,22 @@ def extreme_rank(n: int, level: float) -> int:
     if n > 52:  # more sums than a double can count
         return 1 << 62
     sums = 2.0**n
-    beyond = math.floor(level * sums)  # exact: a product with a power of two
-    return int(min(beyond, sums - beyond - 1.0))
+    above = math.floor(level * sums)  # exact: a product with a power of two
+    return int(min(above, sums - above - 1.0))
+
+
+@jitable
+def is_extreme(n: int, level: float) -> bool:
+    """Whether the tail holds few enough sums to list them."""
+    return extreme_rank(n, level) < MOST_EXTREME
 
 
 @jitable
 def extreme_quantile(magnitudes: Floats, level: float) -> float:
     """``inf {x : P(sum +-a_i > x) <= level}`` by :func:`extreme_sum`; the law is symmetric."""
-    rank = extreme_rank(magnitudes.size, level)
-    return extreme_sum(magnitudes, rank) if level <= 0.5 else -extreme_sum(magnitudes, rank)
+    x = extreme_sum(magnitudes, extreme_rank(magnitudes.size, level))
+    sums = 2.0**magnitudes.size
+    return x if 2.0 * math.floor(level * sums) < sums else -x
 
 
 @entry
@@ -89,7 +97,7 @@ def extreme_batch(sources: Sources, magnitudes: Floats, levels: Floats, out: Flo
             out[row, k] = math.nan
             if terms.size == 0:
                 out[row, k] = 0.0
-            elif extreme_rank(terms.size, levels[k]) < MOST_EXTREME:
+            elif is_extreme(terms.size, levels[k]):
                 out[row, k] = extreme_quantile(terms, levels[k])
 
 
@@ -105,14 +113,47 @@ class HalfLaw:
 
 
 def two_point_law(terms: Floats, law: int) -> HalfLaw:
-    """Law of ``sum_i a_i w_i`` for two-point weights: ``2^n`` values."""
+    """Law of ``sum_i a_i w_i`` for two-point weights."""
+    return grouped_law(grouped(terms, law), law)
+
+
+def grouped_law(groups: list[tuple[float, int]], law: int) -> HalfLaw:
+    """Law of ``sum_i a_i w_i`` for two-point weights; ``groups`` holds each distinct ``a`` and how often it occurs.
+
+    Equal terms share one binomial count of high weights, so a group of ``c`` terms has ``c + 1`` values, not ``2^c``.
+    """
     low, high, high_probability = TWO_POINT[law]
     values = np.zeros(1)
     probabilities = np.ones(1)
-    for term in terms:
-        values = np.concatenate([values + term * low, values + term * high])
-        probabilities = np.concatenate([probabilities * (1 - high_probability), probabilities * high_probability])
+    for term, count in groups:
+        heads = np.arange(count + 1)
+        values = np.add.outer(values, term * (count * low + heads * (high - low))).ravel()
+        probabilities = np.multiply.outer(probabilities, binomial_probabilities(count, high_probability)).ravel()
     return HalfLaw(values, probabilities)
+
+
+def grouped(terms: Floats, law: int) -> list[tuple[float, int]]:
+    """Distinct non-zero terms and their counts; signs do not matter for Rademacher weights."""
+    values, counts = np.unique(np.abs(terms) if law == RADEMACHER else terms, return_counts=True)
+    return [(float(v), int(c)) for v, c in zip(values, counts, strict=True) if v != 0]
+
+
+def count_bits(terms: Floats, law: int) -> float:
+    """Log2 of the number of sums to enumerate; a zero term adds none, equal terms few."""
+    if law == EFRON:
+        return float(terms.size)
+    return sum(math.log2(count + 1) for _, count in grouped(terms, law))
+
+
+def split(groups: list[tuple[float, int]]) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+    """Two halves of about equally many sums: the largest groups first, each to the smaller half."""
+    halves: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
+    sizes = [0.0, 0.0]
+    for group in sorted(groups, key=lambda group: (-group[1], -abs(group[0]))):
+        smaller = 0 if sizes[0] <= sizes[1] else 1
+        halves[smaller].append(group)
+        sizes[smaller] += math.log2(group[1] + 1)
+    return halves
 
 
 def resampled_law(terms: Floats, n_draws: int) -> HalfLaw:
@@ -178,10 +219,8 @@ def quantiles(law: int, terms: Floats, levels: Floats) -> Floats:
             n = terms.shape[-1]
             left, right = resampled_law(terms[row], (n + 1) // 2), resampled_law(terms[row], n // 2)
         else:
-            # Alternate large and small terms, so that both halves are spread alike.
-            ordered = np.sort(np.abs(terms[row]))[::-1] if law == RADEMACHER else terms[row]
-            ordered = ordered[ordered != 0]
-            left, right = two_point_law(ordered[::2], law), two_point_law(ordered[1::2], law)
+            first, second = split(grouped(terms[row], law))
+            left, right = grouped_law(first, law), grouped_law(second, law)
         for k in np.flatnonzero(np.isnan(out[row])):
             out[row, k] = meet_in_the_middle(left, right, float(levels[k]))
     return out

@@ -8,7 +8,7 @@ of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``
 * skew weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
 
 The expansion is asymptotic in ``n`` and fails for small or heavy-tailed samples. It says so itself: it is *trusted* only
-while its last correction is a small part of the quantile, and where it is not, the normal quantile is returned instead.
+while its corrections are a small part of the quantile, and where they are not, they are cut to that part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.special import ndtri
 
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
-from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER
+from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER, largest_sum
 
 # The third, fourth and sixth cumulant of one weight; the sixth only where odd ones vanish.
 WEIGHT_CUMULANTS = {
@@ -67,10 +67,12 @@ def expansion_quantile(deviation: float, third: float, fourth: float, sixth: flo
     else:
         second = first - third * third / 36.0 * (2.0 * z2 - 5.0) * z
         first = third / 6.0 * (z2 - 1.0)
-    size = max(abs(z), 1.0)
-    if abs(first) <= FIRST_ORDER_SHARE * size and abs(second) <= SECOND_ORDER_SHARE * size:
-        return deviation * (z + first + second), True
-    return deviation * z, False
+    most_first = FIRST_ORDER_SHARE * max(abs(z), 1.0)
+    most_second = SECOND_ORDER_SHARE * max(abs(z), 1.0)
+    trusted = abs(first) <= most_first and abs(second) <= most_second
+    first = min(max(first, -most_first), most_first)
+    second = min(max(second, -most_second), most_second)
+    return deviation * (z + first + second), trusted
 
 
 def quantiles(law: int, terms: Floats, levels: Floats) -> tuple[Floats, bool]:
@@ -86,4 +88,6 @@ def quantiles(law: int, terms: Floats, levels: Floats) -> tuple[Floats, bool]:
         for k, z in enumerate(-ndtri(levels)):
             out[row, k], safe = expansion_quantile(*cumulants, float(z))
             trusted = trusted and safe
+        largest, smallest = largest_sum(law, terms[row]), -largest_sum(law, -terms[row])
+        out[row] = np.clip(out[row], smallest, largest)
     return out, trusted

@@ -25,7 +25,7 @@ WEIGHTS = tuple(LAWS)
 
 # Which weights a method can serve. "auto" is not listed: it serves all.
 METHOD_LAWS = {
-    "enumeration": tuple(enumeration.MOST_TERMS),
+    "enumeration": tuple(enumeration.MOST_BITS),
     "binomial": (*TWO_POINT, EFRON),
     "closed-form": (GAUSSIAN,),
     "saddlepoint": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
@@ -34,7 +34,7 @@ METHOD_LAWS = {
 }
 METHODS = ("auto", *METHOD_LAWS)
 
-# Largest sample size that "auto" enumerates, by law: milliseconds, not seconds.
+# Log2 of the most sums that "auto" enumerates, by law: milliseconds, not seconds.
 AUTO_ENUMERATES = {RADEMACHER: 24, MAMMEN: 24, EFRON: 10}
 
 
@@ -78,7 +78,7 @@ def bootstrap_quantile(
         ``"auto"``
             The default: the exact method where one is affordable, else ``"saddlepoint"``. Never saturates.
         ``"enumeration"``
-            Exact. Two-point weights up to 40 rewards that differ from the mean, ``"efron"`` up to 16.
+            Exact. Two-point weights up to 40 different rewards (more if some are equal), ``"efron"`` up to 16.
         ``"binomial"``
             Exact, for samples of at most two values.
         ``"closed-form"``
@@ -86,7 +86,7 @@ def bootstrap_quantile(
         ``"saddlepoint"``
             Relative error below 0.3 % from 24 rewards on; a few passes over the sample at any level.
         ``"expansion"``
-            Cornish-Fisher from power sums. Warns where it cannot be trusted, and gives the normal quantile there.
+            Cornish-Fisher from power sums. Warns where it cannot be trusted, and cuts its corrections there.
         ``"monte-carlo"``
             The paper's: draw number ``floor(B a) + 1`` from the top. Warns when it saturates, ``B a < 1``.
     n_resamples
@@ -151,6 +151,9 @@ def quantiles(
     n = rewards.shape[-1]
     rows = rewards.reshape(-1, n)
     flat = levels.ravel()
+    if rows.size == 0 or flat.size == 0:
+        shape = rewards.shape[:-1]
+        return Quantiles(np.empty(shape + levels.shape), np.full(shape, method, dtype=object))
     residuals, exponents = scaled_residuals(rows)
     methods = np.full(len(rows), method, dtype=object)
     if method == "auto":
@@ -164,8 +167,8 @@ def quantiles(
         if chosen.any():
             terms = residuals[chosen] / n
             if name == "binomial":
-                # Two-valued residuals, told apart by their sign: rounding may differ within a value.
-                out[chosen] = binomial.quantiles(law, two_values(residuals[chosen]), flat)
+                scaled = np.ldexp(rows[chosen], -exponents[chosen, None])
+                out[chosen] = binomial.quantiles(law, scaled, flat)
             elif name == "enumeration":
                 out[chosen] = enumeration.quantiles(law, terms, flat)
             elif name == "closed-form":
@@ -176,10 +179,10 @@ def quantiles(
                 out[chosen], trusted = expansion.quantiles(law, terms, flat)
                 if not trusted:
                     warn(
-                        "the expansion is not accurate for this sample; where it fails, the normal quantile is returned"
+                        "the expansion is not accurate for this sample; its corrections are cut to what can be trusted"
                     )
             else:
-                if n_resamples * flat.min(initial=1.0) < 1:
+                if n_resamples * flat.min() + 1e-9 < 1:
                     warn(
                         f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
                         "saturates at the largest draw; use method='auto' or more resamples"
@@ -206,31 +209,21 @@ def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
     return np.ldexp(residuals, -rest), exponents
 
 
-def two_values(residuals: Floats) -> Floats:
-    """Rows of two values, told apart by sign, as rows of exactly two values."""
-    low, high = residuals.min(axis=-1, keepdims=True), residuals.max(axis=-1, keepdims=True)
-    exact: Floats = np.where(residuals > 0, high, low)
-    return exact
-
-
 def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
     """What "auto" uses for each row."""
     if law == GAUSSIAN:
         return np.full(len(rows), "closed-form", dtype=object)
     methods = np.full(len(rows), "saddlepoint", dtype=object)
     if law in AUTO_ENUMERATES:
-        methods[count_terms(law, residuals) <= AUTO_ENUMERATES[law]] = "enumeration"
+        methods[count_bits(law, residuals) <= AUTO_ENUMERATES[law]] = "enumeration"
     if law in METHOD_LAWS["binomial"]:
         methods[binomial.is_two_valued(rows)] = "binomial"
     return methods
 
 
-def count_terms(law: int, residuals: Floats) -> np.ndarray:
-    """How many terms must be enumerated: residuals of zero drop out of a sum of independent terms."""
-    if law == EFRON:
-        return np.full(len(residuals), residuals.shape[-1])
-    counts: np.ndarray = (residuals != 0).sum(axis=-1)
-    return counts
+def count_bits(law: int, residuals: Floats) -> np.ndarray:
+    """Log2 of the number of sums to enumerate, per row."""
+    return np.array([enumeration.count_bits(row, law) for row in residuals])
 
 
 def check_fits(law: int, method: str, weights: str, rows: Floats, residuals: Floats) -> None:
@@ -242,12 +235,11 @@ def check_fits(law: int, method: str, weights: str, rows: Floats, residuals: Flo
             rule = "of at most two distinct values for method='binomial'"
             raise requirement("sample", OWNER, rule, f"{distinct} distinct values")
     if method == "enumeration":
-        most = enumeration.MOST_TERMS[law]
-        largest = int(count_terms(law, residuals).max(initial=0))
+        most = enumeration.MOST_BITS[law]
+        largest = float(count_bits(law, residuals).max(initial=0))
         if largest > most:
-            kind = "rewards" if law == EFRON else "rewards that differ from their mean"
-            rule = f"of at most {most} {kind} for method='enumeration' and {weights} weights"
-            raise requirement("sample", OWNER, rule, f"{largest} of them")
+            rule = f"small enough to enumerate at most 2^{most} sums for method='enumeration' and {weights} weights"
+            raise requirement("sample", OWNER, rule, f"{rows.shape[-1]} rewards with 2^{largest:.0f} sums")
 
 
 def warn(message: str) -> None:

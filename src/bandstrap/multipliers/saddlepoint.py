@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.bracket import narrowed, next_point
-from bandstrap.multipliers.enumeration import MOST_EXTREME, extreme_quantile, extreme_rank, without_zeros
+from bandstrap.multipliers.enumeration import extreme_quantile, is_extreme, without_zeros
 from bandstrap.multipliers.normal import normal_tail
 from bandstrap.multipliers.weights import (
     EFRON,
@@ -30,6 +30,7 @@ from bandstrap.multipliers.weights import (
     MAMMEN_LOW,
     MAMMEN_LOW_PROBABILITY,
     RADEMACHER,
+    largest_sum,
 )
 
 LOG_2 = math.log(2.0)
@@ -100,6 +101,15 @@ def cumulants(law: int, a: Floats, s: float) -> tuple[float, float, float]:
 
 
 @jitable
+def sum_of(a: Floats) -> float:
+    """Sum in order: ``a.sum()`` adds in another one compiled than plain, and the last bit differs."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i]
+    return total
+
+
+@jitable
 def variance(a: Floats) -> float:
     """``K''(0)``, the same for all laws."""
     squares = 0.0
@@ -120,29 +130,10 @@ def third_cumulant(law: int, a: Floats) -> float:
 
 
 @jitable
-def largest_sum(law: int, a: Floats) -> float:
-    """The largest value ``sum_i a_i w_i`` can take."""
-    total = 0.0
-    if law == EFRON:
-        for i in range(a.size):
-            total = max(total, a[i])
-        return a.size * total
-    if law == RADEMACHER:
-        for i in range(a.size):
-            total += abs(a[i])
-        return total
-    if law == GAUSSIAN or law == EXPONENTIAL:
-        return math.inf
-    for i in range(a.size):
-        total += max(a[i] * MAMMEN_LOW, a[i] * MAMMEN_HIGH)
-    return total
-
-
-@jitable
 def signed_root(s: float, k0: float, k1: float, k2: float, skew: float) -> float:
     """Barndorff-Nielsen's ``r*`` at ``s >= 0``; ``skew`` is the standardised third cumulant at 0."""
     w = math.sqrt(max(2.0 * (s * k1 - k0), 0.0))
-    if w < 1e-3:  # the formula is 0/0 at the mean, where r* = w + skew/6
+    if w < 5e-3:  # the formula is 0/0 at the mean, where r* = w + skew/6
         return w + skew / 6.0
     u = s * math.sqrt(k2)
     if u <= 0.0:
@@ -310,10 +301,11 @@ def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats,
     positions = np.empty(N_NODES)
     roots = np.empty(N_NODES)
     filled = tail_table(rest, positions, roots)
-    rest_total = rest.sum()
-    total = magnitudes.sum()
+    rest_total = sum_of(rest)
+    total = sum_of(magnitudes)
     for k in range(levels.size):
-        target = math.log(levels[k])
+        tail_level = min(levels[k], 1.0 - levels[k])  # the law is symmetric
+        target = math.log(tail_level)
         bracket = (-total, -target, total, -math.inf, 0)  # at the far left the tail is 1, at the far right 0
         x = total
         for _ in range(100):
@@ -326,7 +318,7 @@ def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats,
             if bracket[2] - bracket[0] <= 1e-10 * total:
                 x = bracket[2]
                 break
-        out[k] = x
+        out[k] = x if levels[k] <= 0.5 else -x
 
 
 @jitable
@@ -359,7 +351,7 @@ def smooth_tail(magnitudes: Floats, x: float) -> float:
 def rademacher_tail(magnitudes: Floats, x: float) -> float:
     """``P(sum +-a_i > x)``; ``magnitudes`` ascend."""
     magnitudes = without_zeros(magnitudes)
-    total = magnitudes.sum()
+    total = sum_of(magnitudes)
     if x >= total:
         return 0.0
     if x < -total:
@@ -373,7 +365,7 @@ def rademacher_tail(magnitudes: Floats, x: float) -> float:
     roots = np.empty(N_NODES)
     filled = tail_table(rest, positions, roots)
     centres = enumerated_centres(magnitudes, n_dominating)
-    return mixed_tail(x, centres, positions, roots, filled, rest.sum())
+    return mixed_tail(x, centres, positions, roots, filled, sum_of(rest))
 
 
 @jitable
@@ -390,7 +382,7 @@ def rademacher_quantiles(magnitudes: Floats, levels: Floats, z: Floats, out: Flo
     else:
         conditioned_quantiles(magnitudes, n_dominating, levels, out)
     for k in range(levels.size):
-        if extreme_rank(magnitudes.size, levels[k]) < MOST_EXTREME:
+        if is_extreme(magnitudes.size, levels[k]):
             out[k] = extreme_quantile(magnitudes, levels[k])
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from bandstrap.engine.kernel import Sources, entry, jitable
-from bandstrap.errors import Floats
+from bandstrap.errors import Floats, near_one
 from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.saddlepoint import rademacher_tail
 
@@ -128,8 +128,10 @@ def subset_mean_batch(sources: Sources, rows: Floats, level: float, out: Floats)
     """Row by row; each row ascends."""
     for i in range(rows.shape[0]):
         y = rows[i]
-        if y[0] == y[-1]:
-            out[i] = y[0] if 0.5**y.size <= level else math.inf
+        if 0.5**y.size > level:  # the empty subset alone is too much
+            out[i] = math.inf
+        elif y[0] == y[-1]:
+            out[i] = y[0]
         elif is_counted(y.size, level):
             out[i] = counted_quantile(y, level)
         else:
@@ -141,5 +143,6 @@ def quantiles(rows: Floats, level: float) -> Floats:
     n = rows.shape[-1]
     out = np.empty(len(rows))
     steps = 8.0 * 2.0 ** ((n + 1) // 2) if is_counted(n, level) else 130.0 * n
-    subset_mean_batch(50.0 * len(rows) * steps, np.sort(rows, axis=-1), level, out)
-    return out
+    scaled, exponents = near_one(np.sort(rows, axis=-1))
+    subset_mean_batch(50.0 * len(rows) * steps, scaled, level, out)
+    return np.ldexp(out, exponents)

@@ -20,6 +20,7 @@ import math
 
 import numpy as np
 
+from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 
 # Codes, because compiled code compares integers cheaply.
@@ -57,3 +58,22 @@ def draw_weights(law: int, n_resamples: int, n: int, rng: np.random.Generator) -
     if law == EXPONENTIAL:
         return rng.standard_exponential(shape) - 1.0
     return np.where(rng.random(shape) < MAMMEN_LOW_PROBABILITY, MAMMEN_LOW, MAMMEN_HIGH)
+
+
+@jitable
+def largest_sum(law: int, a: Floats) -> float:
+    """The largest value ``sum_i a_i w_i`` can take."""
+    total = 0.0
+    if law == EFRON:
+        for i in range(a.size):
+            total = max(total, a[i])
+        return a.size * total
+    if law == RADEMACHER:
+        for i in range(a.size):
+            total += abs(a[i])
+        return total
+    if law in (GAUSSIAN, EXPONENTIAL):
+        return math.inf
+    for i in range(a.size):
+        total += max(a[i] * MAMMEN_LOW, a[i] * MAMMEN_HIGH)
+    return total

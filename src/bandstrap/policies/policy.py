@@ -137,7 +137,7 @@ class Policy:
     def update(self, arm: Any, reward: Any) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
-        if isinstance(arm, Hashable) and arm in self._index and isinstance(reward, float | int):
+        if isinstance(reward, float | int) and self._is_label(arm):
             pairs = [(self._index[arm], self._check_reward(reward))]
         else:
             arms, rewards = self._pairs(arm, reward)
@@ -195,7 +195,7 @@ class Policy:
     def _pairs(self, arms: Any, rewards: Any) -> tuple[list[Any], list[Any]]:
         """Equally long lists of arms and rewards."""
         owner = f"{type(self).__name__}.update"
-        if isinstance(arms, Hashable) and arms in self._index and np.ndim(rewards) == 0:
+        if np.ndim(rewards) == 0 and self._is_label(arms):
             return [arms], [rewards]
         if np.ndim(rewards) == 0 or isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
             raise requirement("arm", owner, f"one of {list(self.arms)[:20]}", repr(arms))
@@ -205,8 +205,14 @@ class Policy:
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
         return arms, rewards
 
+    def _is_label(self, arm: Any) -> bool:
+        try:
+            return arm in self._index
+        except TypeError:  # not hashable
+            return False
+
     def _arm_index(self, label: Any) -> int:
-        if not isinstance(label, Hashable) or label not in self._index:
+        if not self._is_label(label):
             known = f"one of {list(self.arms)[:20]}"
             raise requirement("arm", f"{type(self).__name__}.update", known, repr(label))
         return self._index[label]

@@ -1,0 +1,598 @@
+"""What every policy keeps, over every entry of the registry and the forms of bootstrapped UCB."""
+
+import ast
+import copy
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bandstrap
+from bandstrap.calls import parse_call
+from bandstrap.engine.play import compiled_play, play
+from bandstrap.engine.simulate import simulate
+from bandstrap.environments import Beta, Gaussian
+from bandstrap.errors import InvalidInput
+from bandstrap.policies import POLICIES, Policy
+
+MODES = ("resampled", "resampled-literal", "streaming", "exact")
+WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
+SCHEDULES = ("1/(t+1)", "1/T^2", "1/(t log^tau t)", 0.05)
+HORIZON = 130
+
+DEFAULTS = [(name, {}) for name in sorted(POLICIES)]
+MODE_CASES = [("bootstrapped_ucb", {"quantile": mode, "sigma": 0.3}) for mode in MODES]
+OTHER_CASES = [
+    ("giro", {"a": 0.3}),
+    ("empirical_kl_ucb", {"upper": 1.5, "c": 3.0}),
+    ("naive_bootstrapped_ucb", {"quantile": "exact"}),
+]
+FORMS = (
+    [
+        ("bootstrapped_ucb", {"quantile": mode, "weights": weights, "n_resamples": 60})
+        for mode in MODES
+        for weights in WEIGHTS
+    ]
+    + [
+        ("bootstrapped_ucb", {"quantile": mode, "correction": correction, "sigma": 0.2})
+        for mode in ("resampled", "exact")
+        for correction in ("theorem", "stated", "sharp", "none")
+    ]
+    + [
+        ("bootstrapped_ucb", {"correction": correction, "phi": "sub_weibull", "beta": beta, "constant": 0.3})
+        for correction in ("practical", "sharp")
+        for beta in (0.5, 1.5, 2.0)
+    ]
+    + [
+        (name, {"alpha": alpha, "horizon": HORIZON, "tau": 2.0})
+        for name in ("ucb1", "bootstrapped_ucb", "naive_bootstrapped_ucb")
+        for alpha in SCHEDULES
+    ]
+)
+CASES = DEFAULTS + MODE_CASES + OTHER_CASES
+DETERMINISTIC = [
+    ("ucb1", {}),
+    ("ucb1", {"sigma": 0.2, "alpha": 0.01}),
+    ("empirical_kl_ucb", {}),
+    ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3}),
+    ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3, "weights": "efron"}),
+    ("bootstrapped_ucb", {"quantile": "exact", "correction": "sharp"}),
+]
+
+
+def ident(case: tuple[str, dict]) -> str:
+    return " ".join([case[0], *(f"{key}={value}" for key, value in case[1].items())])
+
+
+every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
+every_case = pytest.mark.parametrize("case", CASES, ids=ident)
+every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
+BOUNDED = [case for case in DEFAULTS if np.isfinite(POLICIES[case[0]]().support[1])]
+
+
+def make(case: tuple[str, dict], **more) -> Policy:
+    return POLICIES[case[0]](**(case[1] | more))
+
+
+def make_tape(n_arms: int = 3, horizon: int = HORIZON, seed: int = 0) -> np.ndarray:
+    """Rewards in [0, 1] on a lattice of 2^-20, so that ``1 - y`` is exact; no ties to speak of."""
+    rng = np.random.default_rng(seed)
+    means = np.linspace(0.35, 0.6, n_arms)[:, None]
+    return np.round(rng.beta(6 * means, 6 * (1 - means), (n_arms, horizon)) * 2**20) / 2**20
+
+
+def played(policy: Policy, tape: np.ndarray, *, seed: int = 5, horizon: int = HORIZON, by=None, order=None):
+    """Choices, final state and generator of ``play`` on a tape."""
+    rng = np.random.default_rng(seed)
+    state = policy.start(len(tape), horizon, rng)
+    if order is not None:
+        state.order[:] = order
+    choices = np.full(horizon, -1)
+    params = policy.make_params(horizon)
+    (by or compiled_play())(policy.kernel, params, state, tape, rng, choices, len(tape) * policy.n_initial)
+    return choices, state, rng
+
+
+def play_online(
+    policy: Policy, tape: np.ndarray, horizon: int = HORIZON, sign: float = 1.0, shift: float = 0.0
+) -> list:
+    """Choices of ``select`` and ``update`` on a tape; rewards are handed over as ``shift + sign y``."""
+    pulls = dict.fromkeys(policy.arms, 0)
+    rows = dict(zip(policy.arms, tape, strict=True))
+    choices = []
+    for _ in range(horizon):
+        arm = policy.select()
+        policy.update(arm, shift + sign * rows[arm][pulls[arm]])
+        pulls[arm] += 1
+        choices.append(arm)
+    return choices
+
+
+def arrays(state) -> dict[str, np.ndarray]:
+    """The fields of a state, lists of the online object included."""
+    return {key: np.array(value, dtype=float) for key, value in state._asdict().items()}
+
+
+def same_states(one, other) -> bool:
+    """Equal bits in all arrays, except that one may have more room for rewards and that scratch is scratch."""
+    for key, value in arrays(one).items():
+        if key == "scratch":
+            continue
+        twin = arrays(other)[key]
+        if key == "history":
+            width = min(value.shape[1], twin.shape[1])
+            value, twin = value[:, :width], twin[:, :width]
+        if value.tobytes() != twin.tobytes():
+            return False
+    return True
+
+
+def snapshot(policy: Policy):
+    """Everything a live policy knows, to be compared later; scratch is scratch."""
+    known = {key: value for key, value in vars(policy).items() if key not in ("_state", "rng")}
+    return copy.deepcopy(
+        (known, {k: v for k, v in arrays(policy._state).items() if k != "scratch"}, policy.rng.bit_generator.state)
+    )
+
+
+def same_snapshot(one, other) -> bool:
+    same_arrays = one[1].keys() == other[1].keys() and all(
+        one[1][key].shape == other[1][key].shape and one[1][key].tobytes() == other[1][key].tobytes() for key in one[1]
+    )
+    return same_arrays and one[0] == other[0] and one[2] == other[2]
+
+
+# --- one formula, two ways --------------------------------------------------------------------------------------------
+
+
+@every_form
+def test_online_choices_are_those_of_compiled_play_with_the_same_stream(case):
+    tape = make_tape()
+    choices, state, rng = played(make(case), tape)
+    online = make(case, arms=len(tape), rng=np.random.default_rng(5))
+    assert play_online(online, tape) == choices.tolist()
+    assert same_states(online._state, state)
+    assert online.rng.bit_generator.state == rng.bit_generator.state
+
+
+@every_form
+def test_compiled_play_is_plain_play_bit_for_bit(case):
+    tape = make_tape(4, seed=1)
+    compiled, compiled_state, compiled_rng = played(make(case), tape)
+    plain, plain_state, plain_rng = played(make(case), tape, by=play)
+    assert compiled.tolist() == plain.tolist()
+    assert same_states(compiled_state, plain_state)
+    assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
+
+
+@every_case
+@pytest.mark.parametrize("seed", [3, 4])
+def test_rewards_with_many_ties_are_played_alike_too(case, seed):
+    tape = np.round(make_tape(5, seed=seed))
+    choices, state, _ = played(make(case), tape, seed=seed)
+    online = make(case, arms=5, rng=np.random.default_rng(seed))
+    assert play_online(online, tape) == choices.tolist()
+    assert same_states(online._state, state)
+
+
+@every_case
+def test_a_longer_game_begins_like_a_shorter_one(case):
+    tape = make_tape(3, 90)
+    longer = played(make(case), tape, horizon=90)[0]
+    shorter = played(make(case), tape, horizon=41)[0]
+    assert longer[:41].tolist() == shorter.tolist()
+
+
+def test_online_play_never_imports_the_compiler():
+    code = """
+        import sys
+        from bandstrap.policies import POLICIES
+        for policy in [make(arms=3, rng=0) for make in POLICIES.values()]:
+            for i in range(40):
+                policy.update(policy.select(), (i * 37 % 11) / 11)
+        print({"numba", "matplotlib", "polars"} & set(sys.modules))
+    """
+    assert run(code) == "set()"
+
+
+# --- how arms are handed out ------------------------------------------------------------------------------------------
+
+
+@every_case
+def test_every_arm_is_pulled_once_first(case):
+    choices = played(make(case), make_tape(7))[0]
+    assert choices[:7].tolist() == list(range(7))
+    assert set(choices.tolist()) <= set(range(7))
+    online = make(case, arms=list("abcdefg"), rng=1)
+    assert play_online(online, make_tape(7), 7) == list("abcdefg")
+
+
+@pytest.mark.parametrize("case", DETERMINISTIC, ids=ident)
+@pytest.mark.parametrize("seed", range(4))
+def test_relabelling_arms_relabels_choices(case, seed):
+    tape = make_tape(4, seed=seed)
+    perm = np.random.default_rng(seed).permutation(4)
+    order = np.array([2, 0, 3, 1])
+    choices = played(make(case), tape, order=order)[0]
+    relabelled = played(make(case), np.ascontiguousarray(tape[perm]), order=np.argsort(perm)[order])[0]
+    assert perm[relabelled[4:]].tolist() == choices[4:].tolist()
+
+
+@pytest.mark.parametrize("case", DETERMINISTIC, ids=ident)
+def test_ties_go_to_the_first_in_the_order_drawn_at_the_start(case):
+    tape = np.full((4, 40), 0.5)
+    for order in ([2, 0, 3, 1], [1, 3, 0, 2]):
+        choices = played(make(case), tape, order=np.array(order), horizon=40)[0]
+        assert choices[4:8].tolist() == order
+    started = {played(make(case), tape, seed=seed, horizon=5)[0][4] for seed in range(40)}
+    assert started == {0, 1, 2, 3}  # an arm is missing with probability 4 (3/4)^40 = 4e-5
+
+
+@every_case
+def test_one_arm_is_always_pulled(case):
+    assert played(make(case), make_tape(1), horizon=50)[0].tolist() == [0] * 50
+    online = make(case, arms=["only"], rng=0)
+    assert play_online(online, make_tape(1), 30) == ["only"] * 30
+
+
+@every_case
+def test_a_thousand_arms(case):
+    tape = make_tape(1000, 20)
+    choices = played(make(case), tape, horizon=1015)[0]
+    assert choices[:1000].tolist() == list(range(1000))
+    assert ((choices >= 0) & (choices < 1000)).all()
+    online = make(case, arms=1000, rng=np.random.default_rng(5))
+    online.update(range(1000), tape[:, 0].tolist())
+    assert online.select() == choices[1000]
+
+
+@every_case
+def test_late_rewards_hand_out_each_arm_once_first_and_never_crash(case):
+    rng = np.random.default_rng(2)
+    policy = make(case, arms=list("abcd"), rng=3)
+    assert [policy.select() for _ in range(4)] == list("abcd")
+    assert all(policy.select() in "abcd" for _ in range(5))  # nothing has come back yet
+    policy.update("c", 0.5)
+    assert policy.select() in "abcd"
+    for arm in "dba":
+        policy.update(arm, 0.25)
+        assert policy.select() in "abcd"
+    owed: list[str] = []
+    for _ in range(60):
+        owed += [policy.select() for _ in range(rng.integers(1, 5))]
+        rng.shuffle(owed)
+        late = [owed.pop() for _ in range(rng.integers(0, len(owed) + 1))]
+        policy.update(late, rng.random(len(late)))
+    assert sum(policy._state.pulls) == policy.n_rewards
+
+
+@every_case
+def test_a_reward_that_was_never_asked_for_is_taken_in(case):
+    policy = make(case, arms=2, rng=0)
+    policy.update(1, 0.5)
+    assert policy.select() == 0
+    policy.update(0, 0.25)
+    policy.update([1, 1], [0.5, 0.75])
+    assert list(policy._state.pulls) == [1, 3]
+
+
+# --- the online object ------------------------------------------------------------------------------------------------
+
+
+@every_case
+def test_a_copy_goes_on_as_the_original_would(case):
+    tape = make_tape(seed=2)
+    policy = make(case, arms=3, rng=1)
+    play_online(policy, tape, 40)
+    twin = policy.copy()
+    assert type(twin) is type(policy)
+    before = snapshot(policy)
+    rest = tape[:, 40:]
+    ahead = play_online(twin, rest, 60)
+    assert same_snapshot(snapshot(policy), before)
+    assert play_online(policy, rest, 60) == ahead
+    assert same_snapshot(snapshot(policy), snapshot(twin))
+
+
+@every_case
+def test_a_batch_of_rewards_equals_one_by_one(case):
+    rng = np.random.default_rng(0)
+    arms, rewards = rng.integers(0, 3, 50), rng.integers(0, 257, 50) / 256
+    arms[:3] = range(3)
+    single, whole, listed = (make(case, arms=3, rng=9) for _ in range(3))
+    for arm, reward in zip(arms, rewards, strict=True):
+        single.update(int(arm), float(reward))
+    whole.update(arms, rewards)
+    listed.update(tuple(arms.tolist()), rewards.tolist())
+    assert same_snapshot(snapshot(single), snapshot(whole))
+    assert same_snapshot(snapshot(single), snapshot(listed))
+    assert [single.select() for _ in range(5)] == [whole.select() for _ in range(5)]
+
+
+@every_case
+def test_an_empty_batch_changes_nothing(case):
+    policy = make(case, arms=2, rng=0)
+    before = snapshot(policy)
+    policy.update([], [])
+    assert same_snapshot(snapshot(policy), before)
+
+
+@every_case
+def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case):
+    tape = make_tape(seed=6)
+    gains = make(case, arms=3, rng=4)
+    costs = make(case, arms=3, rng=4, direction="min")
+    low, high = gains.support
+    shift = low + high if np.isfinite([low, high]).all() else 0.0
+    assert play_online(costs, tape, 80, sign=-1.0, shift=shift) == play_online(gains, tape, 80)
+    assert same_states(gains._state, costs._state)
+
+
+BAD_REWARDS = [
+    pytest.param(np.nan, r"reward.*finite number.*Got nan", id="nan"),
+    pytest.param(np.inf, r"reward.*finite number.*Got inf", id="inf"),
+    pytest.param(-np.inf, r"reward.*finite number.*Got -inf", id="minus inf"),
+    pytest.param(None, r"reward.*finite number.*Got None", id="none"),
+    pytest.param("high", r"reward.*finite number.*Got 'high'", id="text"),
+    pytest.param(1j, r"reward.*finite number.*Got 1j", id="complex"),
+]
+
+
+@every_policy
+@pytest.mark.parametrize(("reward", "message"), BAD_REWARDS)
+def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward, message):
+    policy = make((name, {}), arms=["a", "b"], rng=0)
+    policy.update(["a", "b", "b"], [0.5, 0.25, 0.75])
+    policy.select()
+    before = snapshot(policy)
+    with pytest.raises(InvalidInput, match=rf"{type(policy).__name__}\.update.*") as caught:
+        policy.update("a", reward)
+    assert caught.match(message)
+    with pytest.raises(InvalidInput, match=message):
+        policy.update(["b", "a"], [0.5, reward])  # the first of the batch is good
+    assert same_snapshot(snapshot(policy), before)
+
+
+@every_policy
+@pytest.mark.parametrize(
+    ("arm", "reward", "message"),
+    [
+        pytest.param("c", 0.5, r"'arm'.*one of \['a', 'b'\].*Got 'c'", id="unknown"),
+        pytest.param(0, 0.5, r"'arm'.*one of \['a', 'b'\].*Got 0", id="number"),
+        pytest.param(None, 0.5, r"'arm'.*one of \['a', 'b'\].*Got None", id="none"),
+        pytest.param({}, 0.5, r"'arm'.*one of \['a', 'b'\].*Got \{\}", id="unhashable"),
+        pytest.param((["a"],), 0.5, r"'arm'.*one of \['a', 'b'\]", id="tuple of a list"),
+        pytest.param(["a", "c"], [0.5, 0.5], r"'arm'.*one of \['a', 'b'\].*Got 'c'", id="unknown in a batch"),
+        pytest.param(["a", ["b"]], [0.5, 0.5], r"'arm'.*one of \['a', 'b'\].*Got \['b'\]", id="unhashable in a batch"),
+        pytest.param(["a", "b"], [0.5], r"'reward'.*as long as 'arm'.*Got 1 rewards for 2 arms", id="too few"),
+        pytest.param(["a"], [0.5, 0.5], r"'reward'.*as long as 'arm'.*Got 2 rewards for 1 arms", id="too many"),
+        pytest.param(["a", "b"], 0.5, r"'(arm|reward)'.*Got", id="one reward for two arms"),
+        pytest.param("a", [0.5, 0.5], r"'(arm|reward)'.*Got", id="two rewards for one arm"),
+        pytest.param(["a", "b"], [[0.5], [0.5]], r"'reward'.*finite number", id="rewards of two axes"),
+    ],
+)
+def test_an_unknown_arm_and_unequal_lengths_are_refused_with_nothing_changed(name, arm, reward, message):
+    policy = make((name, {}), arms=["a", "b"], rng=0)
+    policy.update(["a", "b", "b"], [0.5, 0.25, 0.75])
+    policy.select()
+    before = snapshot(policy)
+    with pytest.raises(InvalidInput, match=message):
+        policy.update(arm, reward)
+    assert same_snapshot(snapshot(policy), before)
+
+
+@pytest.mark.parametrize("case", BOUNDED, ids=ident)
+def test_a_reward_outside_a_policys_range_is_refused_with_nothing_changed(case):
+    policy = make(case, arms=["a", "b"], rng=0)
+    policy.update(["a", "b"], [0.0, 1.0])
+    before = snapshot(policy)
+    outside = [1.0 + 2**-52, 7] + ([-1e-300] if np.isfinite(policy.support[0]) else [])
+    for reward in outside:
+        with pytest.raises(InvalidInput, match=r"'reward'.*must be inside \[.*1\]. Got"):
+            policy.update("a", reward)
+        with pytest.raises(InvalidInput, match=r"'reward'.*must be inside"):
+            policy.update(["b", "a"], [0.5, reward])
+    assert same_snapshot(snapshot(policy), before)
+
+
+@every_policy
+def test_rewards_may_be_any_kind_of_real_number(name):
+    first, second = (make((name, {}), arms=2, rng=0) for _ in range(2))
+    first.update([0, 1, 0, 1, 0], [1, True, np.float32(0.5), np.int8(0), np.bool_(False)])
+    second.update([0, 1, 0, 1, 0], [1.0, 1.0, 0.5, 0.0, 0.0])
+    assert same_snapshot(snapshot(first), snapshot(second))
+
+
+@every_policy
+def test_without_arms_a_policy_only_describes(name):
+    policy = make((name, {}))
+    for act in (policy.select, lambda: policy.update(0, 0.5)):
+        with pytest.raises(InvalidInput, match=r"'arms' parameter of \w+ must be given to call \w+\(\). Got none"):
+            act()
+    with pytest.raises(InvalidInput, match=r"'rng'.*left out unless 'arms' is given"):
+        make((name, {}), rng=3)
+
+
+@every_policy
+@pytest.mark.parametrize("arms", [0, -2, True, 2.5, [], "abc", ["a", "a"], [["a"], ["b"]], {"a"}], ids=repr)
+def test_arms_that_are_no_labels_are_refused(name, arms):
+    with pytest.raises(
+        InvalidInput, match=r"'arms' parameter of \w+ must be a positive number or a non-empty sequence"
+    ):
+        make((name, {}), arms=arms)
+
+
+@every_policy
+def test_arms_may_be_any_hashables(name):
+    labels = [("x", 1), None, 3, "three", frozenset({2})]
+    policy = make((name, {}), arms=labels, rng=0)
+    assert play_online(policy, make_tape(5), 5) == labels
+    assert policy.select() in labels
+    assert make((name, {}), arms=np.int64(3), rng=0).arms == (0, 1, 2)
+
+
+@every_policy
+def test_a_wrong_direction_and_an_unknown_parameter_are_refused(name):
+    with pytest.raises(InvalidInput, match=r"'direction'.*one of 'max', 'min'. Got 'up'"):
+        make((name, {}), arms=2, direction="up")
+    with pytest.raises((InvalidInput, TypeError), match=r"sigmma"):
+        make((name, {}), sigmma=2)
+
+
+@every_case
+def test_the_same_seed_plays_the_same_game_online(case):
+    tape = make_tape()
+    first, second = (play_online(make(case, arms=3, rng=11), tape, 60) for _ in range(2))
+    assert first == second
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@every_form
+def test_label_and_repr_build_the_policy_again(case):
+    policy = make(case)
+    call = parse_call(policy.label)
+    assert call.name == policy.name == case[0]
+    twin = POLICIES[call.name](**call.options)
+    assert twin.settings() == policy.settings()
+    assert twin.label == policy.label
+    assert twin.make_params(HORIZON) == policy.make_params(HORIZON)
+    again = eval(repr(policy), {cls.__name__: cls for cls in POLICIES.values()})  # noqa: S307
+    assert again.settings() == policy.settings()
+
+
+def test_a_label_keeps_every_digit_of_a_setting():
+    policy = POLICIES["ucb1"](sigma=1.23456789)
+    assert parse_call(policy.label).options["sigma"] == 1.23456789
+
+
+@every_policy
+def test_repr_of_a_live_policy_names_its_arms(name):
+    policy = make((name, {}), arms=["a", "b"], rng=0)
+    assert repr(policy) == f"{type(policy).__name__}(arms=['a', 'b'])"
+
+
+# --- simulation -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return simulated()
+
+
+def simulated(**options):
+    policies = {ident(case): make(case) for case in CASES}
+    return simulate(policies, Beta(n_arms=3), horizon=60, replications=15, seed=8, progress=False, **options)
+
+
+def same_result(one, other) -> bool:
+    return (
+        one.policies == other.policies
+        and one.regret.tobytes() == other.regret.tobytes()
+        and one.pulls.tobytes() == other.pulls.tobytes()
+        and one.replications.tolist() == other.replications.tolist()
+    )
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 7])
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_any_block_size_and_any_number_of_threads_give_the_same_bytes(reference, block_size, threads):
+    if threads is None:
+        assert same_result(reference, simulated(block_size=block_size))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        assert same_result(reference, simulated(block_size=block_size, executor=pool))
+
+
+def test_processes_give_the_same_bytes(reference):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for block_size in (1, 7):
+            assert same_result(reference, simulated(block_size=block_size, executor=pool))
+
+
+@every_case
+def test_a_policy_plays_the_same_alone_and_in_company(reference, case):
+    alone = simulate(make(case), Beta(n_arms=3), horizon=60, replications=4, seed=8, progress=False)
+    place = reference.policies.index(ident(case))
+    assert reference.regret[place, :4].tobytes() == alone.regret[0].tobytes()
+    assert reference.pulls[place, :4].tobytes() == alone.pulls[0].tobytes()
+
+
+@every_case
+def test_a_simulated_replication_is_play_on_its_tape_and_stream(reference, case):
+    from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+
+    means, tape = Beta(n_arms=3).tape(60, stream(8, 2, ENVIRONMENT))
+    online = make(case, arms=3, rng=stream(8, 2, POLICY))
+    choices = np.array(play_online(online, tape, 60))
+    place = reference.policies.index(ident(case))
+    assert np.bincount(choices, minlength=3).tolist() == reference.pulls[place, 2].tolist()
+    np.testing.assert_array_equal(
+        reference.regret[place, 2], np.cumsum((means.max() - means)[choices])[reference.checkpoints - 1]
+    )
+
+
+@pytest.mark.parametrize("case", BOUNDED, ids=ident)
+def test_a_bounded_policy_is_not_let_into_an_unbounded_environment(case):
+    with pytest.raises(
+        InvalidInput, match=rf"'environment'.*rewards inside \[.*1\], the range of {case[0]}.*Got rewards"
+    ):
+        simulate(make(case), Gaussian(), horizon=50, replications=2, seed=0, progress=False)
+
+
+# --- the disk cache ---------------------------------------------------------------------------------------------------
+
+
+def run(code: str, **environment: object) -> str:
+    """What ``code`` prints in a fresh interpreter."""
+    finished = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {name: str(value) for name, value in environment.items()},
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
+
+
+COUNT_HITS = """
+    import bandstrap
+    from bandstrap.engine.play import compiled_play
+    from bandstrap.engine.simulate import warm
+    from bandstrap.environments import Beta
+    from bandstrap.policies import UCB1
+    warm([UCB1()], Beta())
+    stats = compiled_play().stats
+    print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
+"""
+
+
+def test_a_second_process_hits_the_disk_cache_and_an_edited_source_misses_it(tmp_path):
+    package = tmp_path / "sources" / "bandstrap"
+    shutil.copytree(Path(bandstrap.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def hits_and_misses():
+        file, hits, misses = ast.literal_eval(
+            run(COUNT_HITS, PYTHONPATH=package.parent, NUMBA_CACHE_DIR=tmp_path / "cache", PYTHONDONTWRITEBYTECODE=1)
+        )
+        assert Path(file).parent == package
+        return hits, misses
+
+    assert hits_and_misses() == (0, 1)
+    assert hits_and_misses() == (1, 0)
+    edited = package / "policies" / "ucb1.py"  # not the file of play, which numba stamps
+    original = edited.read_text()
+    edited.write_text(original.replace("shared / math.sqrt(n)", "shared / n", 1))
+    assert edited.read_text() != original
+    assert hits_and_misses() == (0, 1)
+    edited.write_text(original)
+    assert hits_and_misses() == (1, 0)

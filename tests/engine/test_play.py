@@ -1,0 +1,116 @@
+"""``play`` itself and the random streams, with a policy small enough to check by hand."""
+
+import numpy as np
+import pytest
+
+from bandstrap.engine.kernel import KERNELS
+from bandstrap.engine.play import compiled_play, highest_score, play, select
+from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.policies import POLICIES, UCB1
+
+
+class Recorder:
+    """A kernel that pulls arms in a given order and notes what it is told."""
+
+    def __init__(self, plan):
+        self.plan = list(plan)
+        self.told = []
+
+    def choose(self, params, state, round_, rng):
+        return self.plan[round_ - 1]
+
+    def learn(self, params, state, arm, reward, round_, rng):
+        self.told.append((arm, reward, round_))
+
+
+def test_pull_number_i_of_an_arm_gets_entry_i_of_its_row():
+    kernel = Recorder([None, None, 1, 0, 1, 1])
+    tape = np.arange(12.0).reshape(2, 6)
+    choices = np.full(6, -1)
+    play(kernel, None, None, tape, None, choices, 2)
+    assert choices.tolist() == [0, 1, 1, 0, 1, 1]
+    assert kernel.told == [(0, 0.0, 1), (1, 6.0, 2), (1, 7.0, 3), (0, 1.0, 4), (1, 8.0, 5), (1, 9.0, 6)]
+
+
+@pytest.mark.parametrize("n_initial", [1, 2, 3])
+def test_the_first_rounds_pull_the_arms_in_turn(n_initial):
+    kernel = Recorder([0] * 20)
+    choices = np.full(20, -1)
+    play(kernel, None, None, np.zeros((4, 20)), None, choices, 4 * n_initial)
+    assert choices[: 4 * n_initial].tolist() == [0, 1, 2, 3] * n_initial
+    assert choices[4 * n_initial :].tolist() == [0] * (20 - 4 * n_initial)
+
+
+class Scores:
+    choose = None
+
+    def __init__(self, values):
+        self.values = values
+
+    def prepare(self, params, state, round_):
+        return round_
+
+    def score(self, params, state, arm, shared, rng):
+        return self.values[arm]
+
+
+class Order:
+    def __init__(self, order):
+        self.order = np.array(order)
+
+
+@pytest.mark.parametrize(
+    ("values", "order", "expected"),
+    [
+        ([1.0, 3.0, 2.0], [0, 1, 2], 1),
+        ([1.0, 1.0, 1.0], [2, 0, 1], 2),
+        ([1.0, 2.0, 2.0], [0, 2, 1], 2),
+        ([-np.inf, -np.inf], [1, 0], 1),
+        ([np.inf, np.inf], [1, 0], 1),
+        ([5.0], [0], 0),
+    ],
+)
+def test_highest_score_wins_and_the_order_breaks_ties(values, order, expected):
+    assert highest_score(Scores(values), None, Order(order), 5, None) == expected
+    assert select(Scores(values), None, Order(order), 5, None) == expected
+
+
+def test_compiled_play_is_built_once():
+    assert compiled_play() is compiled_play()
+
+
+def test_compiled_play_releases_the_gil_and_is_cached_on_disk():
+    options = compiled_play().targetoptions
+    assert options.get("nogil") is True
+
+
+def test_every_policy_has_a_kernel_of_a_known_name():
+    for cls in POLICIES.values():
+        assert KERNELS[cls.kernel.name] is cls.kernel
+        assert (cls.kernel.choose is None) == (cls.kernel.score is not None and cls.kernel.prepare is not None)
+
+
+def test_a_game_as_short_as_its_first_pulls_asks_for_no_choice():
+    policy = UCB1()
+    state = policy.start(3, 3, np.random.default_rng(0))
+    choices = np.empty(3, dtype=np.int64)
+    compiled_play()(policy.kernel, policy.make_params(3), state, np.ones((3, 3)), np.random.default_rng(0), choices, 3)
+    assert choices.tolist() == [0, 1, 2]
+    assert state.pulls.tolist() == [1, 1, 1]
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_streams_differ_by_seed_replication_and_purpose_and_are_the_same_again():
+    keys = [(seed, replication, purpose) for seed in (0, 1, 2**70) for replication in (0, 1, 999) for purpose in (0, 1)]
+    first = [stream(*key).integers(2**63, size=4).tolist() for key in keys]
+    assert first == [stream(*key).integers(2**63, size=4).tolist() for key in keys]
+    assert len({tuple(numbers) for numbers in first}) == len(keys)
+    assert (ENVIRONMENT, POLICY) == (0, 1)
+
+
+def test_streams_are_uncorrelated():
+    # 45 pairs of 2000 numbers; six standard errors: 1e-7 together
+    numbers = np.array([stream(5, r, p).standard_normal(2000) for r in range(5) for p in (ENVIRONMENT, POLICY)])
+    assert np.abs(np.corrcoef(numbers) - np.eye(10)).max() < 6 / np.sqrt(2000)

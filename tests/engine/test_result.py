@@ -1,0 +1,270 @@
+"""``Result``: its numbers against NumPy and SciPy, its file, its words."""
+
+import dataclasses
+import json
+from contextlib import suppress
+
+import numpy as np
+import polars
+import pytest
+from scipy import stats
+
+from bandstrap.engine.result import COLUMNS, Result
+from bandstrap.engine.simulate import simulate
+from bandstrap.environments import Gaussian
+from bandstrap.errors import InvalidInput
+from bandstrap.policies import UCB1, GaussianTS
+
+
+def made(replications: int = 30, policies=("one", "two: a, b=1", "drei ü")) -> Result:
+    """A result of made-up numbers."""
+    rng = np.random.default_rng(4)
+    steps = rng.exponential(size=(len(policies), replications, 4)) + 0.3 * np.arange(len(policies))[:, None, None]
+    return Result(
+        policies=tuple(policies),
+        environment="gaussian:n_arms=3",
+        horizon=100,
+        seed=2**60,
+        checkpoints=np.array([1, 20, 50, 100]),
+        replications=np.arange(replications) * 2,
+        regret=np.cumsum(steps, axis=2),
+        pulls=rng.integers(1, 90, (len(policies), replications, 3)),
+    )
+
+
+def test_mean_standard_error_and_quantiles_are_numpys():
+    result = made()
+    np.testing.assert_array_equal(result.mean, result.regret.mean(axis=1))
+    np.testing.assert_allclose(result.standard_error, stats.sem(result.regret, axis=1), rtol=1e-12)
+    for p in (0.5, 0.95, 0.99):
+        np.testing.assert_array_equal(result.quantile(p), np.quantile(result.regret, p, axis=1))
+    np.testing.assert_array_equal(result.final("drei ü"), result.regret[2, :, -1])
+
+
+def test_summary_has_a_row_a_policy_and_the_promised_columns():
+    result = made()
+    summary = result.summary()
+    assert [tuple(row) for row in summary] == [COLUMNS] * 3
+    assert COLUMNS == ("policy", "mean", "standard_error", "median", "q95", "q99")
+    for i, row in enumerate(summary):
+        final = result.regret[i, :, -1]
+        expected = (final.mean(), stats.sem(final), np.median(final), *np.quantile(final, [0.95, 0.99]))
+        assert row["policy"] == result.policies[i]
+        np.testing.assert_allclose([row[name] for name in COLUMNS[1:]], expected, rtol=1e-12)
+        assert all(type(row[name]) is float for name in COLUMNS[1:])
+    assert list(result) == list(summary)
+
+
+def test_summary_prints_as_a_table():
+    text = str(made().summary())
+    lines = text.splitlines()
+    assert len(lines) == 4
+    assert lines[0].split() == list(COLUMNS)
+    assert lines[2].startswith("two: a, b=1")
+    assert len({len(line) for line in lines}) == 1
+    assert repr(made().summary()) == text
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_difference_is_scipys_paired_interval(confidence):
+    result = made()
+    found = result.difference("one", "drei ü", confidence)
+    test = stats.ttest_rel(result.final("one"), result.final("drei ü"))
+    interval = test.confidence_interval(confidence)
+    assert (found.first, found.second, found.confidence) == ("one", "drei ü", confidence)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert found.mean / found.standard_error == pytest.approx(test.statistic, rel=1e-9)
+    back = result.difference("drei ü", "one", confidence)
+    assert (back.low, back.mean, back.high) == pytest.approx((-found.high, -found.mean, -found.low), rel=1e-9)
+
+
+def test_a_single_replication_has_no_standard_error():
+    result = made(1)
+    assert np.isnan(result.standard_error).all()
+    found = result.difference("one", "drei ü")
+    assert np.isnan([found.standard_error, found.low, found.high]).all()
+    assert found.mean == result.final("one")[0] - result.final("drei ü")[0]
+    assert "nan" in str(result.summary())
+
+
+@pytest.mark.parametrize("call", [lambda r: r.final("ucb"), lambda r: r.difference("one", "ucb")])
+def test_an_unknown_policy_is_refused(call):
+    with pytest.raises(InvalidInput, match=r"'policy' parameter of Result.final must be one of 'one', .*Got 'ucb'"):
+        call(made())
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.2, 1.5, np.nan, "0.5", None])
+def test_a_probability_that_is_none_is_refused(value):
+    with pytest.raises(InvalidInput, match=r"'probability' parameter of Result.quantile must be"):
+        made().quantile(value)
+    with pytest.raises(InvalidInput, match=r"'confidence' parameter of Result.difference must be"):
+        made().difference("one", "drei ü", value)
+
+
+def test_a_result_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made().seed = 3
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def same(one: Result, other: Result) -> bool:
+    return all(
+        (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes()) if isinstance(a, np.ndarray) else a == b
+        for a, b in ((getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(Result))
+    )
+
+
+@pytest.mark.parametrize("replications", [1, 30])
+@pytest.mark.parametrize("policies", [("one",), ("one", "two: a, b=1", "drei ü")])
+def test_a_file_gives_back_every_byte(tmp_path, replications, policies):
+    result = made(replications, policies)
+    path = tmp_path / "new" / "folder" / "result.parquet"
+    result.to_parquet(path)
+    assert same(Result.from_parquet(path), result)
+    assert same(Result.from_parquet(str(path)), result)
+    assert [p.name for p in path.parent.iterdir()] == ["result.parquet"]  # no leftovers
+
+
+def test_a_simulated_result_gives_back_every_byte(tmp_path):
+    result = simulate([UCB1(), GaussianTS()], Gaussian(), horizon=30, replications=7, seed=3, progress=False)
+    result.to_parquet(tmp_path / "r.parquet")
+    assert same(Result.from_parquet(tmp_path / "r.parquet"), result)
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "r.parquet"
+    made(30).to_parquet(path)
+    made(2).to_parquet(path)
+    assert Result.from_parquet(path).n_replications == 2
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "r.parquet"
+    made(2).to_parquet(path)
+
+    def fail(*arguments, **options):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(polars.DataFrame, "write_parquet", fail)
+    with pytest.raises(OSError, match=r"disk full"):
+        made(30).to_parquet(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.parquet"]
+    assert Result.from_parquet(path).n_replications == 2
+
+
+def test_any_parquet_reader_can_read_the_file(tmp_path):
+    result = made()
+    result.to_parquet(tmp_path / "r.parquet")
+    frame = polars.read_parquet(tmp_path / "r.parquet")
+    assert frame.columns == ["policy", "replication", "regret", "pulls"]
+    assert frame.height == 90
+    row = frame.row(31, named=True)
+    assert row["policy"] == result.policies[1]
+    assert row["replication"] == 2
+    assert row["regret"] == result.regret[1, 1].tolist()
+    assert row["pulls"] == result.pulls[1, 1].tolist()
+
+
+def refused(path):
+    with pytest.raises(InvalidInput, match=r"is not a result written by bandstrap, or is damaged\.$") as caught:
+        Result.from_parquet(path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    for path in (tmp_path / "none.parquet", tmp_path):
+        with pytest.raises(InvalidInput, match=r"is not a file\.$"):
+            Result.from_parquet(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"hello, world\n" * 100], ids=["empty", "short", "text"])
+def test_a_foreign_file_is_refused(tmp_path, content):
+    path = tmp_path / "foreign.parquet"
+    path.write_bytes(content)
+    refused(path)
+
+
+def test_a_parquet_file_of_somebody_else_is_refused(tmp_path):
+    path = tmp_path / "other.parquet"
+    polars.DataFrame({"policy": ["ucb1"], "regret": [1.0]}).write_parquet(path)
+    refused(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_refused(tmp_path, share):
+    path = tmp_path / "r.parquet"
+    made().to_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    refused(path)
+
+
+def test_a_file_with_overwritten_bytes_is_refused_or_read(tmp_path):
+    path = tmp_path / "r.parquet"
+    made().to_parquet(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(4, len(whole) - 4, 20):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        with suppress(InvalidInput):  # nothing else may come out
+            Result.from_parquet(path)
+
+
+def rewritten(path, change_frame=lambda frame: frame, change_about=lambda about: about):
+    """The file of a result, with something changed."""
+    made(5).to_parquet(path)
+    about = json.loads(polars.read_parquet_metadata(path)["bandstrap"])
+    frame = change_frame(polars.read_parquet(path))
+    frame.write_parquet(path, metadata={"bandstrap": json.dumps(change_about(about))})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"change_frame": lambda f: f.drop("pulls")}, id="no pulls"),
+        pytest.param({"change_frame": lambda f: f.head(-1)}, id="a row lost"),
+        pytest.param({"change_frame": lambda f: f.head(0)}, id="all rows lost"),
+        pytest.param({"change_frame": lambda f: f.with_columns(policy=polars.lit("x"))}, id="other policies"),
+        pytest.param({"change_about": lambda a: a | {"policies": []}}, id="no policies"),
+        pytest.param({"change_about": lambda a: a | {"checkpoints": [1, 2]}}, id="fewer checkpoints"),
+        pytest.param({"change_about": lambda a: {"format": a["format"]}}, id="nothing known"),
+        pytest.param({"change_about": lambda a: [1]}, id="a list"),
+    ],
+)
+def test_a_file_that_does_not_fit_itself_is_refused(tmp_path, change):
+    path = tmp_path / "r.parquet"
+    rewritten(path, **change)
+    refused(path)
+
+
+def test_rows_in_another_order_are_the_same_result(tmp_path):
+    path = tmp_path / "r.parquet"
+    rewritten(path, change_frame=lambda f: f.sort("replication", "policy", descending=[True, False]))
+    assert same(Result.from_parquet(path), made(5))
+
+
+def test_a_later_format_is_refused_by_its_number(tmp_path):
+    path = tmp_path / "r.parquet"
+    rewritten(path, change_about=lambda a: a | {"format": 99})
+    with pytest.raises(InvalidInput, match=r"was written in format 99; this version reads 1"):
+        Result.from_parquet(path)
+
+
+def test_a_plot_shows_every_policy_and_its_mean():
+    import matplotlib.pyplot as plt
+
+    result = made()
+    figure = result.plot()
+    try:
+        (axes,) = figure.axes
+        ends = [line.get_ydata()[-1] for line in axes.lines]
+        assert all(any(end == pytest.approx(mean) for end in ends) for mean in result.mean[:, -1])
+        words = "\n".join(text.get_text() for text in axes.findobj(plt.Text))
+        assert all(name in words for name in result.policies)
+    finally:
+        plt.close(figure)

@@ -1,0 +1,505 @@
+"""Bootstrapped UCB against its formulas, and its quantile modes against each other.
+
+Fixed seeds; the error rate of each statistical test is stated beside it.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap import bounds
+from bandstrap.bounds.bootstrap import mean_sign_quantile
+from bandstrap.engine.kernel import Entry
+from bandstrap.engine.play import play
+from bandstrap.engine.simulate import simulate
+from bandstrap.environments import Bernoulli, TruncatedNormal
+from bandstrap.errors import InvalidInput
+from bandstrap.multipliers import bootstrap_quantile
+from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.bootstrapped_ucb import (
+    CORRECTIONS,
+    QUANTILES,
+    Shared,
+    learn,
+    main_term,
+    preliminary_width,
+    prepare,
+    score,
+    sign_mean_quantile,
+    threshold,
+)
+from bandstrap.policies.draws import draw_rank
+from naive import policies as naive
+
+SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
+REWARDS = {
+    "normal": lambda rng, n: rng.normal(1.0, 2.0, n),
+    "uniform": lambda rng, n: rng.random(n),
+    "laplace": lambda rng, n: rng.laplace(size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+}
+
+
+def learn_all(sources, params, state, arm, rewards, rng):
+    for reward in rewards:
+        learn(params, state, arm, reward, 1, rng)
+
+
+def main_terms(sources, params, state, arm, shared, rng, out):
+    for i in range(out.size):
+        out[i] = main_term(params, state, arm, shared, rng)
+
+
+compiled_learn = Entry(learn_all).compiled
+compiled_main_terms = Entry(main_terms).compiled
+
+
+def learned(policy, *samples, seed=0):
+    """Parameters and a state that has seen the samples, an arm each."""
+    rng = np.random.default_rng(seed)
+    state = policy.start(len(samples), max(map(len, samples)), rng)
+    params = policy.make_params(1000)
+    for arm, sample in enumerate(samples):
+        compiled_learn(params, state, arm, np.asarray(sample, dtype=float), rng)
+    return params, state
+
+
+def at_level(level: float, n_resamples: int = 200) -> Shared:
+    alpha = level / 0.9
+    rank = draw_rank(n_resamples, level)
+    return Shared(alpha, level, normal_quantile(level), rank, math.sqrt(2 * math.log(1 / alpha)))
+
+
+def drawn(mode: str, sample, shared: Shared, size: int, seed: int) -> np.ndarray:
+    params, state = learned(BootstrappedUCB(quantile=mode), sample)
+    out = np.empty(size)
+    compiled_main_terms(params, state, 0, shared, np.random.default_rng(seed), out)
+    return out
+
+
+# --- the order statistic, in law and literally ------------------------------------------------------------------------
+
+CELLS = len(SIZES) * len(REWARDS) * 2
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_property):
+    # 96 cells over all n, 1e-4 together (Bonferroni)
+    smallest = 1.0
+    for law, draw in REWARDS.items():
+        sample = draw(np.random.default_rng(n), n)
+        for level, rank in ((0.001, 0), (0.045, 9)):
+            shared = at_level(level)
+            assert shared.rank == rank
+            in_law = drawn("resampled", sample, shared, 1500, 1)
+            literal = drawn("resampled-literal", sample, shared, 1500, 2)
+            p = stats.ks_2samp(in_law.round(10), literal.round(10), method="asymp").pvalue
+            assert p > 1e-4 / CELLS, (law, rank, p)
+            smallest = min(smallest, float(p))
+    record_property("smallest_p", f"{smallest:.3g}")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 13, 53, 120])
+@pytest.mark.parametrize("level", [0.001, 0.045])
+def test_literal_order_statistic_has_the_law_of_the_numpy_one_liner(n, level):
+    # 12 tests, 1e-6 each
+    sample = np.random.default_rng(n).exponential(size=n)
+    literal = drawn("resampled-literal", sample, at_level(level), 1500, 3)
+    rng = np.random.default_rng(4)
+    slow = np.array([naive.literal_quantile(sample, level, 200, rng) for _ in range(1500)])
+    assert stats.ks_2samp(literal.round(10), slow.round(10), method="asymp").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+@pytest.mark.parametrize("sample", [[0.3], [0.1] * 7, [0.1] * 20, [1e9 + 0.1] * 60], ids=len)
+def test_equal_rewards_have_a_quantile_of_nearly_nothing(mode, sample):
+    found = drawn(mode, sample, at_level(0.01), 5, 0)
+    assert np.abs(found).max() <= 1e-14 * abs(sample[0])
+
+
+# --- the exact quantile -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_exact_quantile_of_few_rewards_is_that_of_all_signs(n):
+    rng = np.random.default_rng(n)
+    for draw in REWARDS.values():
+        sample = draw(rng, n)
+        for level in (0.45, 0.2, 0.05, 0.011, 1e-3, 1e-5):
+            found = drawn("exact", sample, at_level(level), 1, 0)[0]
+            assert found == pytest.approx(naive.exact_quantile(sample, level), abs=1e-12)
+
+
+def exact_errors(laws, sizes=(13, 16, 20, 24, 25, 30, 50, 100, 300), repeats=4):
+    """Relative errors of the exact mode against the package's reference quantile."""
+    levels = (0.05, 0.01, 0.002, 5e-4)
+    errors = {}
+    for law in laws:
+        for n in sizes:
+            for seed in range(repeats):
+                sample = laws[law](np.random.default_rng([n, seed]), n)
+                reference = bootstrap_quantile(sample, levels)
+                params, state = learned(BootstrappedUCB(quantile="exact"), sample)
+                for level, right in zip(levels, reference, strict=True):
+                    found = main_term(params, state, 0, at_level(level), np.random.default_rng(0))
+                    errors[law, n, seed, level] = abs(found / right - 1)
+    return errors
+
+
+LIGHT = {
+    "normal": REWARDS["normal"],
+    "uniform": REWARDS["uniform"],
+    "beta": lambda rng, n: rng.beta(2, 5, n),
+    "truncated": lambda rng, n: np.clip(rng.normal(size=n), -1, 1),
+}
+
+
+def test_exact_quantile_of_many_light_tailed_rewards_is_within_three_per_cent(record_property):
+    errors = exact_errors(LIGHT)
+    worst = max(errors, key=errors.get)
+    record_property("worst", f"{worst}: {errors[worst]:.4f}")
+    assert errors[worst] < 0.03, (worst, errors[worst])
+
+
+def test_exact_quantile_of_many_heavier_tailed_rewards_is_within_six_per_cent(record_property):
+    errors = exact_errors({"laplace": REWARDS["laplace"], "exponential": REWARDS["exponential"]})
+    worst = max(errors, key=errors.get)
+    record_property("worst", f"{worst}: {errors[worst]:.4f}")
+    assert errors[worst] < 0.06, (worst, errors[worst])
+
+
+@pytest.mark.parametrize("n", [2, 8, 12, 13, 24, 25, 80])
+@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+def test_exact_quantile_moves_with_the_unit_and_not_with_the_origin(n, weights):
+    sample = np.random.default_rng(n).normal(size=n)
+    policy = BootstrappedUCB(quantile="exact", weights=weights)
+
+    def quantile(y):
+        params, state = learned(policy, y)
+        return main_term(params, state, 0, at_level(0.03), np.random.default_rng(0))
+
+    assert quantile(8 * sample) == pytest.approx(8 * quantile(sample), rel=1e-9)
+    assert quantile(sample + 100) == pytest.approx(quantile(sample), rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 5, 12, 13, 24, 25, 60])
+def test_quantile_falls_as_the_level_rises(n):
+    sample = np.random.default_rng(n).normal(size=n)
+    params, state = learned(BootstrappedUCB(quantile="exact"), sample)
+    levels = np.geomspace(1e-7, 0.49, 60)
+    found = [main_term(params, state, 0, at_level(level), np.random.default_rng(0)) for level in levels]
+    assert (np.diff(found) <= 1e-12).all()
+    assert found[-1] >= -1e-12
+    largest = np.abs(sample - sample.mean()).mean()
+    possible = [q for q, level in zip(found, levels, strict=True) if level >= 1e-4]
+    assert max(possible) <= largest + 1e-12  # no sum is larger; the polynomials may overshoot beyond 1e-4
+
+
+# --- the streamed quantile --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+def test_streamed_quantile_is_that_of_the_weights_it_drew(weights):
+    policy = BootstrappedUCB(quantile="streaming", weights=weights, n_resamples=53)
+    rng = np.random.default_rng(3)
+    state = policy.start(2, 0, rng)
+    params = policy.make_params(None)
+    rewards, drawn_weights = [], []
+    for n in range(1, 40):
+        before = state.totals[1].copy()
+        rewards.append(rng.normal(5.0))
+        learn(params, state, 1, rewards[-1], n, rng)
+        drawn_weights.append(state.totals[1] - before)
+        residuals = np.array(rewards) - np.mean(rewards)
+        draws = residuals @ np.array(drawn_weights) / n
+        for level in (0.3, 0.02, 0.3):
+            found = main_term(params, state, 1, at_level(level, 53), rng)
+            assert found == pytest.approx(naive.order_statistic(draws, level), abs=1e-12)
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 12])
+@pytest.mark.parametrize("t", [4, 30, 900])
+def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
+    sample = np.random.default_rng(n).normal(0.3, 1, n)
+    policy = BootstrappedUCB(quantile="exact", correction=correction, sigma=1.3, delta=0.2)
+    params, state = learned(policy, [0.0], sample)
+    found = score(params, state, 1, prepare(params, state, t), np.random.default_rng(0))
+    bound = bounds.bootstrap(sample, 1 / (t + 1), sigma=1.3, correction=correction, delta=0.2)
+    assert found == pytest.approx(bound.upper, rel=1e-9, abs=1e-12)
+    slow = naive.bootstrapped_index(sample, 1 / (t + 1), naive.exact_quantile, sigma=1.3, delta=0.2, form=correction)
+    assert found == pytest.approx(slow, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("n", [1, 7, 64, 65, 500])
+def test_correction_is_the_formula_for_any_sample_size(correction, n):
+    params = BootstrappedUCB(correction=correction, sigma=0.7).make_params(None)
+    shared = prepare(params, None, 99)
+    two_sided = correction in ("theorem", "sharp")
+    phi = naive.hoeffding_width(n, 0.01, 0.7, two_sided=two_sided)
+    assert correction == "none" or preliminary_width(params, n, shared) == pytest.approx(phi, rel=1e-12)
+    expected = naive.bootstrapped_threshold(correction, n, 0.01, 0.1, 0.2, phi)
+    found = threshold(params, n, 0.2, shared)
+    if correction == "sharp" and n > 64:  # Chernoff's bound instead of the exact quantile: proved, and not much wider
+        assert expected <= found <= expected * 1.1
+    else:
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0, 4.0])
+@pytest.mark.parametrize("correction", ["practical", "theorem"])
+@pytest.mark.parametrize("n", [1, 30])
+def test_sub_weibull_phi_is_theorem_two(beta, correction, n):
+    policy = BootstrappedUCB(phi="sub_weibull", beta=beta, constant=1.7, sigma=0.6, correction=correction)
+    params = policy.make_params(None)
+    found = preliminary_width(params, n, prepare(params, None, 49))
+    expected = naive.sub_weibull_width(n, 0.02, 0.6, beta, 1.7, two_sided=correction == "theorem")
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 31, 64])
+def test_quantile_of_the_mean_of_signs_is_exact_up_to_64(n):
+    for level in (0.49, 0.3, 0.051, 0.0123, 1e-4, 1e-9, 1e-30):
+        assert sign_mean_quantile(n, level) == pytest.approx(mean_sign_quantile(n, level), abs=1e-15)
+
+
+@pytest.mark.parametrize("n", [65, 100, 1000, 20_000])
+def test_quantile_of_the_mean_of_more_signs_is_a_proved_upper_bound(n):
+    for level in (0.3, 0.05, 1e-3, 1e-6, 1e-12):
+        found = sign_mean_quantile(n, level)
+        assert mean_sign_quantile(n, level) <= found + 1e-12
+        assert found <= min(1.0, math.sqrt(2 * math.log(1 / level) / n)) + 1e-12
+
+
+def test_quantile_of_the_mean_of_signs_is_at_most_one_at_any_level():
+    for n in (65, 66, 80, 200):
+        for level in (2.0**-60, 2.0**-64, 2.0**-65, 2.0**-66, 1e-25, 1e-60, 1e-300):
+            found = sign_mean_quantile(n, level)
+            assert mean_sign_quantile(n, level) <= found + 1e-12
+            assert found <= 1.0
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+def test_index_is_mean_plus_main_plus_correction_in_every_mode(mode):
+    samples = [np.random.default_rng(n).normal(size=n) for n in (1, 4, 18, 60)]
+    params, state = learned(BootstrappedUCB(quantile=mode), *samples)
+    shared = prepare(params, state, 84)
+    for arm, sample in enumerate(samples):
+        index = score(params, state, arm, shared, np.random.default_rng(1))
+        main = main_term(params, state, arm, shared, np.random.default_rng(1))
+        expected = naive.bootstrapped_threshold(
+            "practical",
+            sample.size,
+            1 / 85,
+            0.1,
+            main,
+            naive.hoeffding_width(sample.size, 1 / 85, 1.0, two_sided=False),
+        )
+        assert index == pytest.approx(sample.mean() + expected, rel=1e-10)
+
+
+# --- whole games ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_exact_choices_are_those_of_all_signs_over_a_short_run(correction):
+    # 24 rounds of 3 arms; should an arm get past 12 pulls the run is cut there
+    tape = np.random.default_rng(5).normal([[0.0], [0.2], [0.3]], 1, (3, 24))
+    policy = BootstrappedUCB(quantile="exact", sigma=1.0, correction=correction)
+    state = policy.start(3, 24, np.random.default_rng(1))
+    choices = np.empty(24, dtype=np.int64)
+    play(policy.kernel, policy.make_params(24), state, tape, np.random.default_rng(0), choices, 3)
+    horizon = next((t for t in range(24) if np.bincount(choices[: t + 1]).max() > 12), 24)
+    expected, narrowest = naive.play(
+        lambda y, t: naive.bootstrapped_index(y, 1 / (t + 1), naive.exact_quantile, form=correction),
+        tape,
+        horizon,
+        state.order.tolist(),
+    )
+    assert narrowest > 1e-9
+    assert choices[:horizon].tolist() == expected
+
+
+def test_mean_regret_is_the_same_in_law_and_literally():
+    result = simulate(
+        {"in law": BootstrappedUCB(), "literal": BootstrappedUCB(quantile="resampled-literal")},
+        TruncatedNormal(),
+        horizon=500,
+        replications=150,
+        seed=3,
+        progress=False,
+    )
+    difference = np.diff(result.mean[:, -1])[0]
+    joint = np.hypot(*result.standard_error[:, -1])
+    assert abs(difference) < 2.5 * joint  # 1 % for independent replications; these are paired by tape
+
+
+@pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
+def test_without_correction_regret_is_linear(quantile):
+    # Theorem 4: R(T) >= .2 ((1 - .6) .4 (T - 2) + 1), a slope of .032; four standard errors (3e-5)
+    result = simulate(
+        NaiveBootstrappedUCB(quantile=quantile),
+        Bernoulli([0.6, 0.4]),
+        horizon=2000,
+        replications=400,
+        seed=1,
+        progress=False,
+        checkpoints=[1000],
+    )
+    slopes = (result.regret[0, :, 1] - result.regret[0, :, 0]) / 1000
+    assert slopes.mean() > 0.032 - 4 * slopes.std() / 20
+    final = result.final(result.policies[0])
+    assert final.mean() > 0.2 * (0.4 * 0.4 * 1998 + 1) - 4 * final.std() / 20
+
+
+def test_with_correction_regret_is_far_below_that_line():
+    result = simulate(BootstrappedUCB(), Bernoulli([0.6, 0.4]), horizon=2000, replications=100, seed=1, progress=False)
+    late = result.regret[0, :, -1] - result.regret[0, :, result.checkpoints.searchsorted(1000)]
+    assert late.mean() / 1000 < 0.016
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def size_of(policy, horizon):
+    return sum(value.nbytes for value in policy.start(5, horizon, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
+def test_memory_does_not_grow_with_the_horizon(quantile):
+    policy = BootstrappedUCB(quantile=quantile)
+    assert size_of(policy, 1000) == size_of(policy, 100_000)
+    most = 5 * (3 * 200 * 8 + 1000) if quantile == "streaming" else 5 * 1000
+    assert size_of(policy, 100_000) < most
+
+
+def test_only_the_literal_mode_keeps_rewards():
+    policy = BootstrappedUCB(quantile="resampled-literal")
+    assert size_of(policy, 100_000) - size_of(policy, 1000) == 5 * 99_000 * 8
+
+
+def test_memory_online_does_not_grow_with_rewards():
+    for quantile in ("resampled", "exact", "streaming"):
+        policy = BootstrappedUCB(arms=2, rng=0, quantile=quantile)
+        policy.update([0, 1], [0.0, 1.0])
+        before = [np.size(field) for field in policy._state]
+        policy.update([0] * 60, np.random.default_rng(0).normal(size=60))
+        assert [np.size(field) for field in policy._state] == before
+
+
+# --- bounds() ---------------------------------------------------------------------------------------------------------
+
+
+def live(mode, **options):
+    policy = BootstrappedUCB(arms=["a", "b", "c"], rng=2, quantile=mode, **options)
+    rng = np.random.default_rng(0)
+    policy.update(["a", "b", "c"], rng.normal(size=3))
+    for _ in range(30):
+        policy.update(policy.select(), rng.normal())
+    return policy
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_parts_of_bounds_add_up_to_the_index(mode, correction):
+    policy = live(mode, correction=correction)
+    table = policy.bounds()
+    assert list(table) == ["a", "b", "c"]
+    assert sum(row["pulls"] for row in table.values()) == 33
+    for row in table.values():
+        assert row["index"] == pytest.approx(row["mean"] + row["main"] + row["correction"], rel=1e-12)
+        assert row["main"] >= 0 or mode in ("resampled", "streaming", "resampled-literal")
+        assert (row["correction"] == 0) if correction == "none" else (correction == "sharp" or row["correction"] > 0)
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+def test_bounds_change_nothing(mode):
+    policy, untouched = live(mode), live(mode)
+    before = policy.rng.bit_generator.state
+    assert policy.bounds() == policy.bounds()
+    assert policy.rng.bit_generator.state == before
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        policy.bounds()
+        arm = policy.select()
+        assert arm == untouched.select()
+        reward = rng.normal()
+        policy.update(arm, reward)
+        untouched.update(arm, reward)
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+def test_the_largest_index_of_bounds_is_selected_next(mode):
+    policy = live(mode)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        table = policy.bounds()
+        arm = policy.select()
+        assert table[arm]["index"] == max(row["index"] for row in table.values())
+        policy.update(arm, rng.normal())
+
+
+def test_bounds_of_costs_are_in_the_units_of_costs():
+    policy = BootstrappedUCB(arms=["a", "b"], rng=0, direction="min", quantile="exact")
+    policy.update(["a", "a", "b", "b"], [3.0, 5.0, 7.0, 8.0])
+    row = policy.bounds()["a"]
+    assert row["mean"] == 4.0
+    assert row["index"] == pytest.approx(row["mean"] - row["main"] - row["correction"], rel=1e-12)
+
+
+def test_an_arm_without_rewards_has_an_infinite_index():
+    policy = BootstrappedUCB(arms=["a", "b"], rng=0)
+    policy.update("a", 1.0)
+    row = policy.bounds()["b"]
+    assert row["pulls"] == 0
+    assert row["index"] == math.inf
+    assert math.isnan(row["mean"])
+
+
+def test_bounds_need_arms():
+    with pytest.raises(InvalidInput, match=r"'arms' parameter of BootstrappedUCB must be given to call bounds\(\)"):
+        BootstrappedUCB().bounds()
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma": 0}, "'sigma' parameter of BootstrappedUCB must be a finite number greater than 0. Got 0"),
+        ({"sigma": "2"}, "'sigma' parameter of BootstrappedUCB must be a finite number"),
+        ({"quantile": "literal"}, "'quantile' .* one of 'resampled', 'resampled-literal', 'streaming', 'exact'. Got"),
+        ({"n_resamples": 0}, "'n_resamples' .* an integer of at least 1. Got 0"),
+        ({"n_resamples": 20.0}, "'n_resamples' .* an integer of at least 1. Got 20.0"),
+        ({"weights": "normal"}, "'weights' .* one of 'rademacher'.* Got 'normal'"),
+        ({"correction": "proof"}, "'correction' .* one of 'practical'.* Got 'proof'"),
+        ({"phi": "bernstein"}, "'phi' .* one of 'hoeffding', 'sub_weibull'. Got 'bernstein'"),
+        ({"beta": 0}, "'beta' .* greater than 0. Got 0"),
+        ({"constant": -1}, "'constant' .* greater than 0. Got -1"),
+        ({"delta": 0}, r"'delta' .* in the open interval \(0, 1\). Got 0"),
+        ({"delta": 1}, r"'delta' .* in the open interval \(0, 1\). Got 1"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        BootstrappedUCB(**options)
+
+
+def test_the_naive_policy_takes_no_correction():
+    with pytest.raises((InvalidInput, TypeError), match=r"correction"):
+        NaiveBootstrappedUCB(correction="practical")
+    assert NaiveBootstrappedUCB().correction == "none"
+
+
+def test_one_resample_is_allowed():
+    policy = BootstrappedUCB(arms=2, rng=0, n_resamples=1)
+    for _ in range(40):
+        policy.update(policy.select(), 0.5)

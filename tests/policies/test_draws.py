@@ -1,0 +1,157 @@
+"""Random numbers of the policies; KS tests reject a right law with probability 1e-6 each, z-tests 6e-7."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from bandstrap.multipliers.weights import LAWS, MAMMEN_HIGH, MAMMEN_LOW
+from bandstrap.policies.draws import (
+    BITS,
+    add_weights,
+    draw_rank,
+    draw_weight,
+    largest,
+    order_statistic_level,
+    random_bits,
+    resampled_sums,
+)
+from naive import policies as naive
+
+SIGNIFICANCE = 1e-6
+tied = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]) | st.floats(-5, 5), min_size=1, max_size=60)
+
+
+@pytest.mark.parametrize(("m", "n_draws"), [(0, 1), (0, 200), (1, 2), (9, 200), (4, 10), (9, 10), (90, 200)])
+def test_level_of_an_order_statistic_is_a_beta(m, n_draws):
+    rng = np.random.default_rng(m)
+    levels = [order_statistic_level(m, n_draws, rng) for _ in range(4000)]
+    assert stats.kstest(levels, stats.beta(m + 1, n_draws - m).cdf).pvalue > SIGNIFICANCE
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(tied, st.data())
+def test_largest_is_what_sorting_gives(values, data):
+    rank = data.draw(st.integers(0, len(values) - 1))
+    expected = np.sort(values)[::-1][rank]
+    as_array, as_list = np.array(values), list(values)
+    assert largest(as_array, rank) == expected
+    assert largest(as_list, rank) == expected
+    assert sorted(as_array) == sorted(as_list) == sorted(values)  # reordered, nothing lost
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 200])
+@pytest.mark.parametrize("kind", ["equal", "rising", "falling", "two"])
+def test_largest_of_arranged_values(size, kind):
+    values = {
+        "equal": np.ones(size),
+        "rising": np.arange(size, dtype=float),
+        "falling": -np.arange(size, dtype=float),
+        "two": np.arange(size) % 2.0,
+    }[kind]
+    for rank in range(size):
+        assert largest(values.copy(), rank) == np.sort(values)[::-1][rank]
+
+
+@pytest.mark.parametrize(
+    ("n_draws", "level", "rank"),
+    [(200, 0.05, 10), (200, 0.1 * 0.9, 18), (200, 0.0049, 0), (10, 0.3, 3), (10, 0.1 * 3, 3), (1, 0.9, 0), (5, 1.0, 4)],
+)
+def test_rank_survives_the_rounding_of_the_level(n_draws, level, rank):
+    assert draw_rank(n_draws, level) == rank
+
+
+def test_random_bits_are_fair_and_independent():
+    rng = np.random.default_rng(0)
+    words = np.array([random_bits(rng) for _ in range(20_000)])
+    assert words.min() >= 0
+    assert words.max() < 2**BITS
+    bits = (words[:, None] >> np.arange(BITS)) & 1
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < 5.7 * 0.5 / np.sqrt(20_000)  # 52 z-tests, 6e-7 together
+    correlation = np.corrcoef(bits.T) - np.eye(BITS)
+    assert np.abs(correlation).max() < 6.5 / np.sqrt(20_000)  # 1326 pairs, 1e-7 together
+
+
+MOMENTS = {"rademacher": (0, 1), "gaussian": (0, 1), "efron": (1, 1), "exponential": (0, 1), "mammen": (0, 1)}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_weights_have_their_mean_and_variance(law):
+    rng = np.random.default_rng(5)
+    weights = np.array([draw_weight(LAWS[law], rng) for _ in range(20_000)])
+    mean, variance = MOMENTS[law]
+    assert abs(weights.mean() - mean) < 5 * weights.std() / np.sqrt(weights.size)
+    spread = ((weights - mean) ** 2).std() / np.sqrt(weights.size)
+    assert abs(((weights - mean) ** 2).mean() - variance) <= 5 * spread + 1e-12
+    if law == "rademacher":
+        assert set(weights) == {-1.0, 1.0}
+    if law == "mammen":
+        assert set(weights) == {MAMMEN_LOW, MAMMEN_HIGH}
+    if law == "efron":
+        assert (
+            stats.chisquare(
+                np.bincount(weights.astype(int), minlength=6)[:5],
+                weights.size * stats.poisson(1).pmf(np.arange(5)),
+                sum_check=False,
+            ).pvalue
+            > SIGNIFICANCE
+        )
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("size", [1, 51, 52, 53, 200])
+def test_streamed_weights_enter_sums_and_totals_alike(law, size):
+    rng = np.random.default_rng(1)
+    sums, totals = np.zeros(size), np.zeros(size)
+    weights = []
+    for reward in (0.5, -2.0, 0.25):
+        before = totals.copy()
+        add_weights(LAWS[law], reward, sums, totals, rng)
+        weights.append(totals - before)
+    np.testing.assert_allclose(sums, np.array([0.5, -2.0, 0.25]) @ np.array(weights), rtol=0, atol=1e-12)
+    if law == "rademacher":
+        assert set(np.concatenate(weights)) <= {-1.0, 1.0}
+        assert size < 50 or abs(np.mean(weights)) < 5 / np.sqrt(3 * size)
+
+
+def fresh(law, a, size, rng):
+    n = len(a)
+    if law == "gaussian":
+        return rng.standard_normal((size, n)) @ a
+    if law == "efron":
+        return rng.choice(a, (size, n)).sum(axis=1)
+    if law == "exponential":
+        return rng.exponential(size=(size, n)) @ a - a.sum()
+    low = (np.sqrt(5) + 1) / (2 * np.sqrt(5))
+    return np.where(rng.random((size, n)) < low, (1 - np.sqrt(5)) / 2, (1 + np.sqrt(5)) / 2) @ a
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 60])
+def test_resampled_sums_follow_the_law_of_fresh_weights(law, n):
+    y = np.random.default_rng(n).exponential(size=n)
+    a = (y - y.mean()) / n
+    out = np.empty(4000)
+    resampled_sums(LAWS[law], a, out, np.random.default_rng(2))
+    rng = np.random.default_rng(3)
+    slow = naive.signed_draws(y, 4000, rng) if law == "rademacher" else fresh(law, a, 4000, rng)
+    assert stats.ks_2samp(out.round(12), slow.round(12), method="asymp").pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("n", [1, 8, 13, 52, 53, 64, 110])
+def test_resampled_signs_are_used_once_each(n):
+    # With weights of the powers of two a signed sum tells every sign: all must be fair, none may repeat another.
+    out = np.empty(3000)
+    signs = np.empty((n, out.size))
+    for first in range(0, n, 50):
+        a = np.zeros(n)
+        some = slice(first, min(first + 50, n))
+        a[some] = 2.0 ** np.arange(some.stop - first)
+        resampled_sums(LAWS["rademacher"], a, out, np.random.default_rng(4))
+        number = (out + a.sum()) / 2
+        for i in range(first, some.stop):
+            signs[i] = (number // 2.0 ** (i - first)) % 2
+    assert np.abs(signs.mean(axis=1) - 0.5).max() < 6 * 0.5 / np.sqrt(3000)  # at most 110 z-tests, 2e-7 together
+    if n > 1:
+        assert np.abs(np.corrcoef(signs) - np.eye(n)).max() < 6.5 / np.sqrt(3000)  # 6000 pairs, 5e-7 together

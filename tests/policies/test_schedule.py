@@ -1,0 +1,87 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from bandstrap.errors import InvalidInput
+from bandstrap.policies import UCB1, BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.schedule import error_probability, make_schedule
+
+
+@pytest.mark.parametrize("t", [2, 3, 10, 1999, 10**6])
+def test_rules_are_their_formulas(t):
+    assert error_probability(make_schedule("1/(t+1)", 1.0, None, "X"), t) == 1 / (t + 1)
+    assert error_probability(make_schedule("1/T^2", 1.0, 500, "X"), t) == 1 / 500**2
+    assert error_probability(make_schedule(0.03, 1.0, None, "X"), t) == 0.03
+    for tau in (0.5, 1.0, 3.0):
+        u = max(t, 3)
+        expected = min(0.5, 1 / (u * math.log(u) ** tau))
+        assert error_probability(make_schedule("1/(t log^tau t)", tau, None, "X"), t) == pytest.approx(
+            expected, rel=1e-14
+        )
+
+
+@pytest.mark.parametrize("rule", ["1/(t+1)", "1/T^2", "1/(t log^tau t)"])
+def test_levels_are_probabilities_and_never_rise(rule):
+    schedule = make_schedule(rule, 2.0, 100, "X")
+    levels = [error_probability(schedule, t) for t in range(1, 3000)]
+    assert all(0 < level <= 0.5 for level in levels)
+    assert all(a >= b for a, b in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, math.nan, "1/t", "0.1", None, True, [0.1]], ids=repr)
+@pytest.mark.parametrize("policy", [UCB1, BootstrappedUCB, NaiveBootstrappedUCB])
+def test_a_level_that_is_none_is_refused(policy, alpha):
+    with pytest.raises(InvalidInput, match=f"'alpha' parameter of {policy.__name__} must be .*Got"):
+        policy(alpha=alpha)
+
+
+@pytest.mark.parametrize("policy", [UCB1, BootstrappedUCB])
+def test_the_horizon_of_a_fixed_level_must_be_known(policy):
+    with pytest.raises(InvalidInput, match=r"'horizon' parameter of \w+ must be given for alpha='1/T\^2'"):
+        policy(alpha="1/T^2", arms=2)
+    with pytest.raises(InvalidInput, match=r"'horizon' parameter of .* must be an integer of at least 1"):
+        policy(alpha="1/T^2", horizon=-3)
+    assert policy(alpha="1/T^2").make_params(40).schedule.value == 1 / 1600
+    assert policy(alpha="1/T^2", horizon=10).make_params(40).schedule.value == 1 / 100
+    policy(alpha="1/T^2", horizon=10, arms=2)
+
+
+@pytest.mark.parametrize("tau", [0, -1, math.inf, "1"])
+def test_an_exponent_that_is_none_is_refused(tau):
+    with pytest.raises(InvalidInput, match=r"'tau' parameter of UCB1 must be a finite number greater than 0"):
+        UCB1(alpha="1/(t log^tau t)", tau=tau)
+
+
+@pytest.mark.parametrize("make", [UCB1, BootstrappedUCB])
+def test_a_callable_is_asked_in_every_round_online(make):
+    asked = []
+
+    def level(t):
+        asked.append(t)
+        return 1 / (t + 1)
+
+    called, ruled = make(alpha=level, arms=3, rng=1), make(arms=3, rng=1)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        arm = called.select()
+        assert arm == ruled.select()
+        reward = rng.normal(arm / 3)
+        called.update(arm, reward)
+        ruled.update(arm, reward)
+    assert set(range(4, 61)) <= set(asked)
+
+
+def test_a_callable_that_returns_no_probability_is_refused():
+    policy = UCB1(alpha=lambda t: 0.5 if t < 4 else 2.0, arms=2, rng=0)
+    policy.update([0, 1], [0.0, 1.0])
+    policy.select()
+    policy.update(0, 1.0)
+    with pytest.raises(InvalidInput, match=r"'alpha' parameter of UCB1 must be .*Got 2"):
+        policy.select()
+
+
+def test_a_callable_is_refused_in_a_simulation():
+    with pytest.raises(InvalidInput, match=r"'alpha' parameter of UCB1 must be a rule or a number in a simulation"):
+        UCB1(alpha=lambda t: 0.1).make_params(100)
