@@ -153,7 +153,7 @@ def check_support(support: Any, owner: str) -> Support:
     return low, high
 
 
-def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool) -> None:
+def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool = False) -> None:
     """Refuse rewards outside the support they are said to have; both are told as they were given."""
     low, high = support
     if mirrored:

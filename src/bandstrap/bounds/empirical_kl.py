@@ -67,7 +67,7 @@ def solve_dual(y: Floats, top: float, divergence: float, start: float) -> tuple[
             following = (
                 math.sqrt(low * high) if low > 0.0 and high < math.inf else gap * (8.0 if excess > 0.0 else 0.125)
             )
-        if following == gap or gap > 1e14 * spread or gap < 1e-290 * spread:
+        if following == gap or gap > 1e14 * spread or gap < 1e-140 * spread:
             break
         gap = following
     return min((highest + gap) - 1.0 / inverses, top), highest + gap

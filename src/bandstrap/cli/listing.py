@@ -29,7 +29,7 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
 
         print_table(
             ("environment", "options and their defaults", "what it is"),
-            [(name, describe(options_of(cls)), first_line(cls)) for name, cls in ENVIRONMENTS.items()],
+            [(name, describe(cls.parameters()), first_line(cls)) for name, cls in ENVIRONMENTS.items()],
         )
     elif kind == "bounds":
         from bandstrap.bounds import BOUNDS
@@ -48,19 +48,6 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
 def first_line(thing: Any) -> str:
     """First line of the docstring."""
     return (inspect.getdoc(thing) or "").splitlines()[0]
-
-
-def options_of(environment: type) -> dict[str, Any]:
-    """Names and defaults of an environment's options, those it passes on to its base included."""
-    options: dict[str, Any] = {}
-    for cls in environment.__mro__:
-        parameters = inspect.signature(vars(cls)["__init__"]).parameters.values() if "__init__" in vars(cls) else ()
-        for parameter in parameters:
-            if parameter.name != "self" and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                options.setdefault(parameter.name, parameter.default)
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) and parameters:
-            break
-    return options
 
 
 def describe(options: dict[str, Any]) -> str:

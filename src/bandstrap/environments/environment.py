@@ -43,15 +43,29 @@ class Environment:
         self, means: Sequence[float] | None = None, *, n_arms: int = 5, mean_range: Uniform | None = None
     ) -> None:
         owner = type(self).__name__
-        self.means = None if means is None else tuple(float(m) for m in np.atleast_1d(np.asarray(means, dtype=float)))
-        if self.means is not None and (not self.means or not np.isfinite(self.means).all()):
-            raise requirement("means", owner, "a non-empty sequence of finite numbers", repr(means))
+        self.means = None if means is None else self._checked_means(means)
         self.n_arms = len(self.means) if self.means is not None else check_count(n_arms, "n_arms", owner)
-        low, high = self.default_range if mean_range is None else mean_range
-        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-            raise requirement("mean_range", owner, "a pair (low, high) with low <= high", repr(mean_range))
-        self.mean_range = None if mean_range is None else (float(low), float(high))
+        self.mean_range = None if mean_range is None else self._checked_range(mean_range)
+        low, high = self.mean_range or self.default_range
         self.check_means(np.array(self.means if self.means is not None else (low, high)))
+
+    def _checked_means(self, means: Any) -> tuple[float, ...]:
+        try:
+            array = np.asarray(means, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
+            raise requirement("means", type(self).__name__, "a non-empty sequence of finite numbers", repr(means))
+        return tuple(array.tolist())
+
+    def _checked_range(self, ends: Any) -> Uniform:
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+            raise requirement("mean_range", type(self).__name__, "a pair (low, high) with low <= high", repr(ends))
+        return low, high
 
     def check_means(self, means: Floats) -> None:
         """Refuse means that the reward law cannot have."""
@@ -79,17 +93,21 @@ class Environment:
     @property
     def label(self) -> str:
         """Name and settings in one word, as the command line takes it."""
-        parameters = inspect.signature(type(self).__init__).parameters.values()
-        options = {
-            p.name: getattr(self, p.name)
-            for p in parameters
-            if p.name != "self" and p.kind is not p.VAR_KEYWORD and _differs(getattr(self, p.name), p.default)
-        }
-        return str(Call(self.name, options))
+        values = {name: (getattr(self, name), default) for name, default in self.parameters().items()}
+        return str(Call(self.name, {name: value for name, (value, default) in values.items() if value != default}))
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Names and defaults of the options, those passed on to a base class included."""
+        found: dict[str, Any] = {}
+        for part in cls.__mro__:
+            own = inspect.signature(vars(part)["__init__"]).parameters.values() if "__init__" in vars(part) else ()
+            for parameter in own:
+                if parameter.name != "self" and parameter.kind is not parameter.VAR_KEYWORD:
+                    found.setdefault(parameter.name, parameter.default)
+            if own and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
+                break
+        return found
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
-
-
-def _differs(value: Any, default: Any) -> bool:
-    return value is not default and value != default

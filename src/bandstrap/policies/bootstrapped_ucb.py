@@ -144,6 +144,8 @@ def sign_mean_quantile(n: int, level: float) -> float:
         return (2.0 * k - n) / n
     # Chernoff: n KL((1 + c)/2, 1/2) = log(1/level), by Newton from Hoeffding's bound
     budget = math.log(1.0 / level) / n
+    if budget >= math.log(2.0):  # a tail lighter than that of n equal signs
+        return 1.0
     c = min(math.sqrt(2.0 * budget), 0.999)
     for _ in range(6):
         value = 0.5 * ((1.0 + c) * math.log1p(c) + (1.0 - c) * math.log1p(-c)) - budget
@@ -247,7 +249,8 @@ class BootstrappedUCB(Policy):
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
     State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. Signed sums
-    are listed up to 12 rewards; beyond, an arm's quantile function is a saddlepoint one, within about 1 % of exact.
+    are listed up to 12 rewards; beyond, an arm's quantile function is a saddlepoint one, within about 1 % of exact (4 %
+    at worst, just above 12 rewards).
 
     See Also
     --------
@@ -342,17 +345,13 @@ class BootstrappedUCB(Policy):
         params = self._round_params()
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
-        table = {}
-        for i, label in enumerate(self.arms):
+        table: dict[Any, dict[str, float]] = dict.fromkeys(self.arms, {})
+        for i in self._state.order:  # the order in which the next round draws
+            label = self.arms[i]
             n = int(self._state.pulls[i])
             if n == 0:
-                table[label] = {
-                    "pulls": 0,
-                    "mean": math.nan,
-                    "main": math.inf,
-                    "correction": math.inf,
-                    "index": math.inf,
-                }
+                nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
+                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf}
                 continue
             mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
             main = float(main_term(params, self._state, i, shared, rng))
@@ -362,7 +361,7 @@ class BootstrappedUCB(Policy):
                 "mean": sign * mean,
                 "main": main,
                 "correction": total - main,
-                "index": mean + total,
+                "index": sign * (mean + total),
             }
         return table
 

@@ -21,7 +21,7 @@ from bandstrap.multipliers.weights import GAUSSIAN, RADEMACHER
 # Rewards kept: signed sums of up to MOST_LISTED are listed one by one, of up to MOST_KEPT go through a saddlepoint; more
 # rewards are known by their power sums only.
 MOST_LISTED = 12
-MOST_KEPT = 24
+MOST_KEPT = 32
 N_POWERS = 6
 # Normal quantile of the smallest level an arm's curve is fitted for (3e-7); beyond, the polynomial is extrapolated.
 LARGEST_Z = 5.0
