@@ -175,7 +175,9 @@ def compile_times() -> None:
                 )
                 for _ in range(2)
             ]
-        report(f"(f) compile {name}: cold, and from the disk cache", f"{times[0]:.1f} s, {times[1]:.2f} s", "cached: 1 s")
+        report(
+            f"(f) compile {name}: cold, and from the disk cache", f"{times[0]:.1f} s, {times[1]:.2f} s", "cached: 1 s"
+        )
 
 
 def online_step(policy, rewards: np.ndarray) -> float:

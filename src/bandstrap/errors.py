@@ -69,7 +69,7 @@ def check_sample(sample: ArrayLike, owner: str) -> Floats:
     """Return ``sample`` as finite floats of shape ``(..., n)`` with ``n >= 1``."""
     rule = "numbers of shape (..., n)"
     try:
-        if np.iscomplexobj(sample):
+        if np.asarray(sample).dtype.kind in "cSU":  # NumPy would drop imaginary parts, and read digits
             raise TypeError
         # In one memory order, because sums depend on it in the last bit.
         array = np.array(sample, dtype=np.float64, order="C")
@@ -100,6 +100,8 @@ def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
     """Return ``level`` as floats, each strictly between 0 and 1."""
     rule = "strictly between 0 and 1"
     try:
+        if np.asarray(level).dtype.kind in "cSU":
+            raise TypeError
         levels = np.asarray(level, dtype=np.float64)
     except (TypeError, ValueError):
         raise requirement(parameter, owner, rule, _brief(level)) from None

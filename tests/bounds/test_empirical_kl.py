@@ -18,10 +18,6 @@ samples = st.lists(reward, min_size=1, max_size=6)
 divergences = st.floats(-8, 1.2).map(lambda power: 10.0**power)
 
 
-def largest_mean(sample, top, divergence):
-    return solve_dual(sample, top, divergence, -np.inf)[0]
-
-
 def largest_mean(sample, top: float, divergence: float) -> float:
     out = np.empty(1)
     largest_mean_batch.plain(np.array([sample], dtype=float), top, divergence, out)

@@ -264,7 +264,7 @@ def test_a_plot_shows_every_policy_and_its_mean():
         (axes,) = figure.axes
         ends = [line.get_ydata()[-1] for line in axes.lines]
         assert all(any(end == pytest.approx(mean) for end in ends) for mean in result.mean[:, -1])
-        words = "\n".join(text.get_text() for text in axes.findobj(plt.Text))
+        words = "\n".join(text.get_text() for text in figure.findobj(plt.Text))
         assert all(name in words for name in result.policies)
     finally:
         plt.close(figure)

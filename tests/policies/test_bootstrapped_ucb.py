@@ -11,7 +11,6 @@ from scipy import stats
 
 from bandstrap import bounds
 from bandstrap.bounds.bootstrap import mean_sign_quantile
-from bandstrap.engine.kernel import Entry
 from bandstrap.engine.play import play
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
@@ -33,6 +32,7 @@ from bandstrap.policies.bootstrapped_ucb import (
 )
 from bandstrap.policies.draws import draw_rank
 from naive import policies as naive
+from policies.compiled import compiled_learn, compiled_main_terms
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
 REWARDS = {
@@ -41,20 +41,6 @@ REWARDS = {
     "laplace": lambda rng, n: rng.laplace(size=n),
     "exponential": lambda rng, n: rng.exponential(size=n),
 }
-
-
-def learn_all(sources, params, state, arm, rewards, rng):
-    for reward in rewards:
-        learn(params, state, arm, reward, 1, rng)
-
-
-def main_terms(sources, params, state, arm, shared, rng, out):
-    for i in range(out.size):
-        out[i] = main_term(params, state, arm, shared, rng)
-
-
-compiled_learn = Entry(learn_all).compiled
-compiled_main_terms = Entry(main_terms).compiled
 
 
 def learned(policy, *samples, seed=0):

@@ -183,21 +183,30 @@ class Result:
             if about["format"] != FORMAT:
                 raise InvalidInput(f"{path} was written in format {about['format']}; this version reads {FORMAT}.")
             names = tuple(about["policies"])
-            replications = frame.filter(polars.col("policy") == names[0])["replication"].to_numpy()
-            shape = (len(names), replications.size, -1)
+            checkpoints = np.array(about["checkpoints"], dtype=np.int64)
+            place = {name: i for i, name in enumerate(names)}
+            frame = frame.with_columns(frame["policy"].replace_strict(place).alias("place")).sort(
+                "place", "replication"
+            )
+            replications = frame["replication"].to_numpy().reshape(len(names), -1)
+            regret = np.array(frame["regret"].to_list(), dtype=np.float64)
+            pulls = np.array(frame["pulls"].to_list(), dtype=np.int64)
+            if (replications != replications[0]).any() or regret.shape[1] != checkpoints.size:
+                raise ValueError
+            shape = replications.shape
             return cls(
                 policies=names,
                 environment=about["environment"],
                 horizon=about["horizon"],
                 seed=about["seed"],
-                checkpoints=np.array(about["checkpoints"], dtype=np.int64),
-                replications=np.array(replications, dtype=np.int64),
-                regret=np.array(frame["regret"].to_list(), dtype=np.float64).reshape(shape),
-                pulls=np.array(frame["pulls"].to_list(), dtype=np.int64).reshape(shape),
+                checkpoints=checkpoints,
+                replications=replications[0].astype(np.int64),
+                regret=regret.reshape(*shape, -1),
+                pulls=pulls.reshape(*shape, -1),
             )
         except InvalidInput:
             raise
-        except (polars.exceptions.PolarsError, KeyError, ValueError, TypeError, OSError):
+        except (polars.exceptions.PolarsError, KeyError, IndexError, ValueError, TypeError, OSError):
             raise InvalidInput(f"{path} is not a result written by bandstrap, or is damaged.") from None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

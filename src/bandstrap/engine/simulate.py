@@ -205,7 +205,8 @@ def run_blocks(
     pool = executor if executor is not None else ThreadPoolExecutor(os.cpu_count() or 1)
     waiting: dict[Future[Played], int] = {}
     try:
-        waiting = {pool.submit(play_block, block): i for i, block in enumerate(blocks)}
+        for i, block in enumerate(blocks):
+            waiting[pool.submit(play_block, block)] = i
         while waiting:
             finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:
@@ -213,8 +214,9 @@ def run_blocks(
                 done[index] = future.result()
                 advance(blocks[index].last - blocks[index].first)
     except KeyboardInterrupt:
-        for future in waiting:
-            future.cancel()
+        for future, index in waiting.items():
+            if not future.cancel() and future.done() and future.exception() is None:
+                done[index] = future.result()
     finally:
         if own:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -234,7 +236,7 @@ def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     if not described:
         raise requirement("policies", "simulate", "at least one policy", "none")
     for policy in described:
-        if not isinstance(getattr(policy, "kernel", None), Kernel):
+        if isinstance(policy, type) or not isinstance(getattr(policy, "kernel", None), Kernel):
             raise requirement("policies", "simulate", "policies, such as UCB1()", repr(policy))
         if policy.arms or policy.direction != "max":
             raise requirement("policies", "simulate", "policies without arms and with direction 'max'", repr(policy))
@@ -243,7 +245,7 @@ def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
 
 def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: EnvironmentLike, horizon: int) -> None:
     """Refuse a horizon too short to pull every arm, and rewards outside a policy's range."""
-    if not hasattr(environment, "tape"):
+    if isinstance(environment, type) or not hasattr(environment, "tape"):
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", repr(environment))
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):

@@ -35,7 +35,7 @@ METHOD_LAWS = {
 METHODS = ("auto", *METHOD_LAWS)
 
 # Log2 of the most sums that "auto" enumerates, by law: milliseconds, not seconds.
-AUTO_ENUMERATES = {RADEMACHER: 24, MAMMEN: 24, EFRON: 10}
+AUTO_ENUMERATES = {RADEMACHER: 24, MAMMEN: 28, EFRON: 10}
 
 
 class Quantiles(NamedTuple):
@@ -84,7 +84,9 @@ def bootstrap_quantile(
         ``"closed-form"``
             Exact, for ``"gaussian"`` weights.
         ``"saddlepoint"``
-            Relative error below 0.3 % from 24 rewards on; a few passes over the sample at any level.
+            A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from 24
+            rewards of a continuous law on, and a few per cent where the sums live on a coarse lattice (rewards of few
+            values) or more than ten rewards dominate; with skew weights a few per cent at 24 rewards.
         ``"expansion"``
             Cornish-Fisher from power sums. Warns where it cannot be trusted, and cuts its corrections there.
         ``"monte-carlo"``
@@ -238,8 +240,11 @@ def check_fits(law: int, method: str, weights: str, rows: Floats, residuals: Flo
         most = enumeration.MOST_BITS[law]
         largest = float(count_bits(law, residuals).max(initial=0))
         if largest > most:
-            rule = f"small enough to enumerate at most 2^{most} sums for method='enumeration' and {weights} weights"
-            raise requirement("sample", OWNER, rule, f"{rows.shape[-1]} rewards with 2^{largest:.0f} sums")
+            size = f"{most} rewards" if law == EFRON else f"2^{most} different sums"
+            received = f"{rows.shape[-1]} rewards" + ("" if law == EFRON else f" with 2^{largest:.0f} sums")
+            raise requirement(
+                "sample", OWNER, f"of at most {size} for method='enumeration' and {weights} weights", received
+            )
 
 
 def warn(message: str) -> None:
