@@ -122,8 +122,8 @@ def sub_weibull(
 
     Notes
     -----
-    For alpha from 0.2 to 1e-4 and n from 1 to 1000 the computed ``C`` lies between 0.5 and 1.5 for ``beta >= 1``, and
-    reaches 3.3 at ``beta = 1/2``. The inequality is two-sided, so an upper bound alone is a little conservative.
+    For alpha from 0.2 to 1e-4 and n from 1 to 1000 the computed ``C`` lies between 0.4 and 1.6 for ``beta >= 1``, and
+    reaches 3.25 at ``beta = 1/2``. The inequality is two-sided, so an upper bound alone is a little conservative.
 
     Examples
     --------

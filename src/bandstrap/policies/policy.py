@@ -254,7 +254,7 @@ class Policy:
 
 
 # What stays an array online: long rows that compiled-style loops slice.
-KEPT_AS_ARRAYS = ("history", "kept", "residuals")
+KEPT_AS_ARRAYS = ("history", "kept", "residuals", "tails")
 
 
 def as_lists(state: Any) -> Any:

@@ -16,10 +16,11 @@ from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.enumeration import extreme_quantile, without_zeros
+from bandstrap.multipliers.grid import N_POINTS, fit_grid, grid_quantile
 from bandstrap.multipliers.weights import GAUSSIAN, RADEMACHER
 
-# Rewards kept: signed sums of up to MOST_LISTED are listed one by one, of up to MOST_KEPT go through a saddlepoint; more
-# rewards are known by their power sums only.
+# Rewards kept. With Rademacher weights the signed sums of up to MOST_LISTED are listed one by one, and those of up to
+# MOST_KEPT put on a grid; with other weights they go through a saddlepoint. More rewards are known by power sums only.
 MOST_LISTED = 12
 MOST_KEPT = 32
 N_POWERS = 6
@@ -60,12 +61,20 @@ def flat(row: Floats) -> None:
 
 @jitable
 def refresh_curve(
-    law: int, pulls: Any, powers: Floats, shifts: Floats, kept: Floats, residuals: Floats, curves: Floats, arm: int
+    law: int,
+    pulls: Any,
+    powers: Floats,
+    shifts: Floats,
+    kept: Floats,
+    residuals: Floats,
+    tails: Floats,
+    curves: Any,
+    arm: int,
 ) -> None:
     """Bring an arm's quantile function up to date after a pull.
 
-    Up to MOST_LISTED rewards ``residuals[arm]`` holds ``|y_i - ybar|/n`` in ascending order; beyond, ``curves[arm]`` is
-    fitted.
+    With Rademacher weights and up to MOST_KEPT rewards ``residuals[arm]`` holds ``|y_i - ybar|/n`` in ascending order and,
+    above MOST_LISTED, ``tails[arm]`` the law on a grid. Beyond, and with other weights, ``curves[arm]`` is fitted.
     """
     n = pulls[arm]
     mean = mean_reward(pulls, powers, shifts, arm)
@@ -79,7 +88,7 @@ def refresh_curve(
         if largest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
             a[:] = 0.0
             flat(row)
-        elif law == RADEMACHER and n <= MOST_LISTED:
+        elif law == RADEMACHER:
             for i in range(n):  # insertion sort of the magnitudes
                 value = abs(a[i])
                 j = i
@@ -87,6 +96,8 @@ def refresh_curve(
                     a[j] = a[j - 1]
                     j -= 1
                 a[j] = value
+            if n > MOST_LISTED:
+                row[0], row[1] = fit_grid(a, tails[arm])
         else:
             fit_terms(law, a, LARGEST_Z, row)
         return
@@ -112,7 +123,9 @@ def refresh_curve(
 
 
 @jitable
-def arm_quantile(law: int, pulls: Any, residuals: Floats, curves: Floats, arm: int, level: float, z: float) -> float:
+def arm_quantile(
+    law: int, pulls: Any, residuals: Floats, tails: Floats, curves: Any, arm: int, level: float, z: float
+) -> float:
     """``q_level`` of an arm; ``z`` is the normal quantile of ``level``."""
     n = pulls[arm]
     if n == 1:
@@ -120,6 +133,8 @@ def arm_quantile(law: int, pulls: Any, residuals: Floats, curves: Floats, arm: i
     if law == RADEMACHER and n <= MOST_LISTED:
         terms = without_zeros(residuals[arm][:n])
         return extreme_quantile(terms, level) if terms.size > 0 else 0.0
+    if law == RADEMACHER and n <= MOST_KEPT and curves[arm][1] > 0.0:
+        return grid_quantile(tails[arm], curves[arm][0], curves[arm][1], n, level)
     return evaluate_curve(curves[arm], z)
 
 
@@ -131,5 +146,6 @@ def new_memory(n_arms: int) -> dict[str, Any]:
         "shifts": np.zeros(n_arms),
         "kept": np.zeros((n_arms, MOST_KEPT)),
         "residuals": np.zeros((n_arms, MOST_KEPT)),
+        "tails": np.zeros((n_arms, N_POINTS)),
         "curves": np.zeros((n_arms, ROW)),
     }
