@@ -335,7 +335,7 @@ class BootstrappedUCB(Policy):
         draws = self.n_resamples if mode == STREAMING else 0
         return State(
             order=order,
-            **new_memory(n_arms),
+            **new_memory(n_arms, with_grid=mode in (RESAMPLED, EXACT) and self.weights == "rademacher"),
             sums=np.zeros((n_arms, draws)),
             totals=np.zeros((n_arms, draws)),
             cached=np.full((n_arms, 2), -1.0),

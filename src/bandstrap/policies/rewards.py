@@ -138,14 +138,14 @@ def arm_quantile(
     return evaluate_curve(curves[arm], z)
 
 
-def new_memory(n_arms: int) -> dict[str, Any]:
-    """The arrays of a state that remembers rewards this way."""
+def new_memory(n_arms: int, *, with_grid: bool) -> dict[str, Any]:
+    """The arrays of a state that remembers rewards this way; the grid is left empty where no quantile is read off it."""
     return {
         "pulls": np.zeros(n_arms, dtype=np.int64),
         "powers": np.zeros((n_arms, N_POWERS)),
         "shifts": np.zeros(n_arms),
         "kept": np.zeros((n_arms, MOST_KEPT)),
         "residuals": np.zeros((n_arms, MOST_KEPT)),
-        "tails": np.zeros((n_arms, N_POINTS)),
+        "tails": np.zeros((n_arms, N_POINTS if with_grid else 0)),
         "curves": np.zeros((n_arms, ROW)),
     }
