@@ -23,7 +23,18 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _jitables: list[Callable[..., Any]] = []
+_inlined: list[Callable[..., Any]] = []
 _numba_ready = False
+
+
+def inlined(function: Function) -> Function:
+    """Mark as :func:`jitable`, and have numba copy it into its callers.
+
+    For short functions that take a state: taking an array out of a tuple counts a reference, at several nanoseconds each
+    time, unless caller and callee are compiled as one. Such a function should have few returns.
+    """
+    _inlined.append(function)
+    return jitable(function)
 
 
 def jitable(function: Function) -> Function:
@@ -110,10 +121,10 @@ class Kernel:
         choose: Callable[..., int] | None = None,
     ) -> None:
         self.name = name
-        self.learn = jitable(learn)
-        self.score = score and jitable(score)
-        self.prepare = prepare and jitable(prepare)
-        self.choose = choose and jitable(choose)
+        self.learn = inlined(learn)
+        self.score = score and inlined(score)
+        self.prepare = prepare and inlined(prepare)
+        self.choose = choose and inlined(choose)
         KERNELS[name] = self
 
 
@@ -134,9 +145,12 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _register(function: Callable[..., Any]) -> None:
-    from numba.extending import register_jitable
+    from numba.extending import overload
 
-    register_jitable(function)
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        return function
+
+    overload(function, strict=False, inline="always" if function in _inlined else "never")(implementation)
 
 
 def prepare_numba() -> None:

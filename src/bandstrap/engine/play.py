@@ -41,8 +41,9 @@ def highest_score(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.
     shared = prepare(kernel, params, state, round_)
     best = -1
     best_score = -math.inf
-    for i in range(len(state.order)):
-        arm = state.order[i]
+    order = state.order
+    for i in range(len(order)):
+        arm = order[i]
         value = score(kernel, params, state, arm, shared, rng)
         if best < 0 or value > best_score:
             best = arm

@@ -60,7 +60,7 @@ def unbox_kernel(kind: KernelType, value: Any, context: Any) -> Any:
     return NativeValue(context.context.get_dummy_value())
 
 
-@overload(play.learn, strict=False)  # annotations may differ
+@overload(play.learn, strict=False, inline="always")  # annotations may differ
 def overload_learn(kernel: Any, params: Any, state: Any, arm: Any, reward: Any, round_: Any, rng: Any) -> Any:
     """Compile a call of the kernel's ``learn``."""
     leaf = KERNELS[kernel.kernel_name].learn
@@ -68,7 +68,7 @@ def overload_learn(kernel: Any, params: Any, state: Any, arm: Any, reward: Any, 
     return lambda kernel, params, state, arm, reward, round_, rng: leaf(params, state, arm, reward, round_, rng)
 
 
-@overload(play.select, strict=False)  # annotations may differ
+@overload(play.select, strict=False, inline="always")  # annotations may differ
 def overload_select(kernel: Any, params: Any, state: Any, round_: Any, rng: Any) -> Any:
     """Compile the kernel's own choice, or the highest score."""
     chooser = KERNELS[kernel.kernel_name].choose
@@ -79,14 +79,14 @@ def overload_select(kernel: Any, params: Any, state: Any, round_: Any, rng: Any)
     return lambda kernel, params, state, round_, rng: chooser(params, state, round_, rng)
 
 
-@overload(play.prepare, strict=False)  # annotations may differ
+@overload(play.prepare, strict=False, inline="always")  # annotations may differ
 def overload_prepare(kernel: Any, params: Any, state: Any, round_: Any) -> Any:
     """Compile a call of the kernel's ``prepare``."""
     leaf: Any = KERNELS[kernel.kernel_name].prepare
     return lambda kernel, params, state, round_: leaf(params, state, round_)
 
 
-@overload(play.score, strict=False)  # annotations may differ
+@overload(play.score, strict=False, inline="always")  # annotations may differ
 def overload_score(kernel: Any, params: Any, state: Any, arm: Any, shared: Any, rng: Any) -> Any:
     """Compile a call of the kernel's ``score``."""
     leaf: Any = KERNELS[kernel.kernel_name].score

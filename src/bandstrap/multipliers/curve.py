@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.expansion import expansion_quantile
 from bandstrap.multipliers.normal import normal_quantile
@@ -23,7 +23,7 @@ from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, RADEMACH
 ROW = 6
 NODES = (0.25, 0.5, 0.75, 1.0)
 # Below this standardised fourth cumulant the first terms of Cornish and Fisher are enough (0.3 % at z = 5).
-SMALL_CUMULANT = 0.03
+SMALL_CUMULANT = 0.05
 ODD, OPEN, CLOSED = 0.0, 1.0, 2.0  # even in z after division by z; not; even and constant beyond the cap
 
 # Coefficients from values at the nodes: of polynomials in (z/cap)^2, and in z/cap through the nodes 0, 1/3, 2/3, 1.
@@ -31,7 +31,7 @@ EVEN_FIT = np.linalg.inv(np.vander(np.array(NODES) ** 2, increasing=True))
 PLAIN_FIT = np.linalg.inv(np.vander(np.array([0.0, 1 / 3, 2 / 3, 1.0]), increasing=True))
 
 
-@jitable
+@inlined
 def evaluate_curve(row: Floats, z: float) -> float:
     """The quantile at the normal quantile ``z``."""
     x = z / row[0]

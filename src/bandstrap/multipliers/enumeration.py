@@ -40,6 +40,11 @@ def extreme_sum(magnitudes: Floats, rank: int) -> float:
     The sums from the top are ``sum a - 2 (subset sums from the bottom)``; the smallest ``rank + 1`` subset sums are
     built by merging, one term at a time, and a term larger than all of them changes nothing.
     """
+    if rank == 0:
+        largest = 0.0
+        for i in range(magnitudes.size):
+            largest += magnitudes[i]
+        return largest
     size = 1
     sums = np.zeros(rank + 1)
     merged = np.zeros(rank + 1)

@@ -13,7 +13,7 @@ import numpy as np
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 
-N_CELLS = 512
+N_CELLS = 256
 # Cells beside the ends, for splits.
 MARGIN = 2
 N_POINTS = N_CELLS + 1 + 2 * MARGIN

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
-from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.weights import LAWS
 from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
 from bandstrap.policies.policy import Policy
@@ -86,7 +86,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     )
 
 
-@jitable
+@inlined
 def streamed_quantile(state: State, arm: int, rank: int) -> float:
     """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
     cached = state.cached[arm]
@@ -95,10 +95,13 @@ def streamed_quantile(state: State, arm: int, rank: int) -> float:
         mean = state.powers[arm][0] / n
         sums = state.sums[arm]
         totals = state.totals[arm]
-        for b in range(len(state.scratch)):
-            state.scratch[b] = (sums[b] - mean * totals[b]) / n
+        scratch = state.scratch
+        top = -math.inf
+        for b in range(len(scratch)):
+            scratch[b] = sums[b] - mean * totals[b]
+            top = max(top, scratch[b])
         cached[0] = rank
-        cached[1] = largest(state.scratch, rank)
+        cached[1] = (top if rank == 0 else largest(scratch, rank)) / n
     return cached[1]
 
 
@@ -114,7 +117,7 @@ def literal_quantile(params: Params, state: State, arm: int, rank: int, rng: np.
     return largest(state.scratch, rank)
 
 
-@jitable
+@inlined
 def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """The bootstrapped quantile of an arm, by the mode asked for."""
     if params.mode == STREAMING:
@@ -127,7 +130,7 @@ def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.ra
         level = order_statistic_level(shared.rank, params.n_resamples, rng)
         if state.pulls[arm] == 1:
             return 0.0
-        z = normal_quantile(level)
+        z = rough_normal_quantile(level)  # its error is far below that of the curve
     return arm_quantile(params.law, state.pulls, state.residuals, state.tails, state.curves, arm, level, z)
 
 
@@ -154,7 +157,7 @@ def sign_mean_quantile(n: int, level: float) -> float:
     return c
 
 
-@jitable
+@inlined
 def preliminary_width(params: Params, n: int, shared: Shared) -> float:
     """``phi``: Hoeffding's width, or theorem 2's with the constant given."""
     if params.phi == HOEFFDING:
@@ -168,7 +171,7 @@ def preliminary_width(params: Params, n: int, shared: Shared) -> float:
     return params.constant * params.sigma * (math.sqrt(log / n) + rest)
 
 
-@jitable
+@inlined
 def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
     """Main term plus second-order correction, see ``bounds/bootstrap.py``."""
     if params.correction == NONE:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import (
     EFRON,
@@ -22,7 +22,7 @@ from bandstrap.multipliers.weights import (
 BITS = 52
 
 
-@jitable
+@inlined
 def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
     """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.enumeration import extreme_quantile, without_zeros
@@ -28,7 +28,7 @@ N_POWERS = 6
 LARGEST_Z = 5.0
 
 
-@jitable
+@inlined
 def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int, reward: float) -> None:
     """Count a pull and take its reward into sums and memory."""
     n = pulls[arm]
@@ -45,7 +45,7 @@ def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int,
         row[k] += power
 
 
-@jitable
+@inlined
 def mean_reward(pulls: Any, powers: Floats, shifts: Floats, arm: int) -> float:
     """Mean of an arm's rewards."""
     return shifts[arm] + powers[arm][0] / pulls[arm]
@@ -59,7 +59,7 @@ def flat(row: Floats) -> None:
         row[i] = 0.0
 
 
-@jitable
+@inlined
 def refresh_curve(
     law: int,
     pulls: Any,
@@ -122,7 +122,7 @@ def refresh_curve(
         fit_sums(GAUSSIAN, n, m2, 0.0, m2 * m2, m2, LARGEST_Z, row)
 
 
-@jitable
+@inlined
 def arm_quantile(
     law: int, pulls: Any, residuals: Floats, tails: Floats, curves: Any, arm: int, level: float, z: float
 ) -> float:

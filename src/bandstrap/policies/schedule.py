@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.kernel import inlined
 from bandstrap.errors import check_count, check_number, requirement
 
 ANYTIME, FIXED, LOGARITHMIC = range(3)
@@ -19,7 +19,7 @@ class Schedule(NamedTuple):
     value: float
 
 
-@jitable
+@inlined
 def error_probability(schedule: Schedule, round_: int) -> float:
     """``alpha_t``; never above 1/2."""
     if schedule.rule == ANYTIME:
