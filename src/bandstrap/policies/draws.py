@@ -69,11 +69,14 @@ def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.r
             if left == 0:
                 bits = random_bits(rng)
                 left = BITS
-            weight = 1.0 - 2.0 * (bits & 1)
+            if bits & 1:
+                sums[b] -= reward
+                totals[b] -= 1.0
+            else:
+                sums[b] += reward
+                totals[b] += 1.0
             bits >>= 1
             left -= 1
-            sums[b] += weight * reward
-            totals[b] += weight
     else:
         for b in range(len(sums)):
             weight = draw_weight(law, rng)

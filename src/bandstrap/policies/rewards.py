@@ -59,7 +59,7 @@ def flat(row: Floats) -> None:
         row[i] = 0.0
 
 
-@inlined
+@jitable
 def refresh_curve(
     law: int,
     pulls: Any,
