@@ -18,12 +18,14 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
     """List policies, environments or bounds, or the methods and weights of the bootstrap quantile."""
     check_choice(kind, "kind", "bandstrap list", KINDS)
     if kind == "policies":
-        from bandstrap.policies import POLICIES
+        from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
-        print_table(
-            ("policy", "options and their defaults", "what it is"),
-            [(name, describe(policy.parameters()), first_line(policy)) for name, policy in POLICIES.items()],
-        )
+        rows = [
+            (name, policy.plays, describe(policy.parameters()), first_line(policy))
+            for registry in (POLICIES, LINEAR_POLICIES)
+            for name, policy in registry.items()
+        ]
+        print_table(("policy", "plays", "options and their defaults", "what it is"), rows)
     elif kind == "environments":
         from bandstrap.environments import ENVIRONMENTS
 

@@ -40,12 +40,12 @@ def simulate(
     """
     from bandstrap.engine.simulate import simulate as run
     from bandstrap.environments import ENVIRONMENTS
-    from bandstrap.policies import POLICIES
+    from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
     if not policy:
         raise InvalidInput("bandstrap simulate needs at least one --policy; bandstrap list policies shows them.")
     jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
-    policies = [make(text, POLICIES, "policy") for text in policy]
+    policies = [make(text, POLICIES | LINEAR_POLICIES, "policy") for text in policy]
     world = make(environment, {k: v for k, v in ENVIRONMENTS.items() if k not in NEEDS_OBJECTS}, "environment")
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)

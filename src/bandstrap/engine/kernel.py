@@ -24,6 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _jitables: list[Callable[..., Any]] = []
 _inlined: list[Callable[..., Any]] = []
+_compiled_bodies: dict[Callable[..., Any], Callable[..., Any]] = {}
 _numba_ready = False
 
 
@@ -43,6 +44,21 @@ def jitable(function: Function) -> Function:
     if _numba_ready:
         _register(function)
     return function
+
+
+def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Mark a function as what compiled code runs where it calls ``plain``.
+
+    For work on whole arrays, which plain Python must leave to NumPy and compiled code does best in loops. The two bodies
+    stand side by side and must give the same bits.
+    """
+
+    def mark(loops: Function) -> Function:
+        _compiled_bodies[plain] = loops
+        jitable(plain)
+        return loops
+
+    return mark
 
 
 @functools.cache
@@ -106,6 +122,8 @@ class Kernel:
     ``learn(params, state, arm, reward, round_, rng)`` takes in a reward. Index policies give
     ``prepare(params, state, round_)``, what all arms share in a round, and ``score(params, state, arm, shared, rng)``;
     the arm with the highest score is pulled. A policy that chooses otherwise gives ``choose(params, state, round_, rng)``.
+    A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
+    ``learn(params, state, features, reward, round_, rng)``.
 
     The functions are plain and module-level. Compiled code finds them by the kernel's numba type, whose name holds the
     digest of all sources.
@@ -147,8 +165,10 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 def _register(function: Callable[..., Any]) -> None:
     from numba.extending import overload
 
+    body = _compiled_bodies.get(function, function)
+
     def implementation(*args: Any, **kwargs: Any) -> Any:
-        return function
+        return body
 
     overload(function, strict=False, inline="always" if function in _inlined else "never")(implementation)
 

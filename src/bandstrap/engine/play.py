@@ -6,6 +6,7 @@ they are resolved by the kernel's type (see ``stamp.py``). The online object and
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,9 +18,9 @@ from bandstrap.errors import Floats
 
 
 def learn(
-    kernel: Kernel, params: Any, state: Any, arm: int, reward: float, round_: int, rng: np.random.Generator
+    kernel: Kernel, params: Any, state: Any, arm: Any, reward: float, round_: int, rng: np.random.Generator
 ) -> None:
-    """Take in a reward."""
+    """Take in the reward of an arm, or of an action given by its features."""
     kernel.learn(params, state, arm, reward, round_, rng)
 
 
@@ -81,15 +82,53 @@ def play(
         choices[t] = arm
 
 
-_compiled_play: Any = None
+def select_action(
+    kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator
+) -> int:
+    """Which of the actions, one a row, to take in a round."""
+    assert kernel.choose is not None  # noqa: S101 - the kernel of a linear policy has one
+    return kernel.choose(params, state, actions, round_, rng)
+
+
+def play_linear(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    action_sets: Floats,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+) -> None:
+    """Play ``choices.size`` rounds of a linear bandit; ``action_sets[t]`` holds the features of round ``t``'s actions.
+
+    A single action set serves all rounds: ``tape[arm, i]`` is then the reward of the arm's pull number ``i``, as in
+    :func:`play`. With a set for each round it is the reward of the arm in round ``i``.
+    """
+    is_fixed = action_sets.shape[0] == 1
+    pulls = np.zeros(tape.shape[0], dtype=np.int64)
+    for t in range(choices.size):
+        actions = action_sets[0 if is_fixed else t]
+        arm = select_action(kernel, params, state, actions, t + 1, rng)
+        reward = tape[arm, pulls[arm] if is_fixed else t]
+        pulls[arm] += 1
+        learn(kernel, params, state, actions[arm], reward, t + 1, rng)
+        choices[t] = arm
+
+
+@functools.cache
+def compiled(function: Any) -> Any:
+    """:func:`play` or :func:`play_linear` compiled: one specialisation a policy, from the disk cache where possible."""
+    prepare_numba()
+    import numba
+
+    return numba.njit(cache=True, nogil=True)(function)
 
 
 def compiled_play() -> Any:
-    """:func:`play` compiled by numba: one specialisation a policy, loaded from the disk cache where possible."""
-    global _compiled_play
-    if _compiled_play is None:
-        prepare_numba()
-        import numba
+    """:func:`play`, compiled."""
+    return compiled(play)
 
-        _compiled_play = numba.njit(cache=True, nogil=True)(play)
-    return _compiled_play
+
+def compiled_play_linear() -> Any:
+    """:func:`play_linear`, compiled."""
+    return compiled(play_linear)

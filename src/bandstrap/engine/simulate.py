@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.play import compiled_play
+from bandstrap.engine.play import compiled_play, compiled_play_linear
 from bandstrap.engine.result import Result
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.errors import Floats, check_count, requirement
@@ -28,6 +28,7 @@ class PolicyLike(Protocol):
     """What the simulator needs of a policy."""
 
     kernel: Any
+    plays: Any
     n_initial: Any
     support: Any
 
@@ -40,8 +41,8 @@ class PolicyLike(Protocol):
         """Numbers for the kernel."""
         ...
 
-    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
-        """A new state."""
+    def start(self, size: int, capacity: int, rng: np.random.Generator) -> Any:
+        """A new state for ``size`` arms, or for actions with ``size`` features."""
         ...
 
 
@@ -49,6 +50,11 @@ class EnvironmentLike(Protocol):
     """What the simulator needs of an environment."""
 
     n_arms: int
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        ...
 
     @property
     def support(self) -> tuple[float, float]:
@@ -60,8 +66,8 @@ class EnvironmentLike(Protocol):
         """Name shown in results."""
         ...
 
-    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Means and rewards of one replication."""
+    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means and rewards of one replication, and the sets of actions where there are any."""
         ...
 
 
@@ -165,36 +171,45 @@ def simulate(
 
 def play_block(block: Block) -> Played:
     """Play a block of replications with compiled play."""
-    play = compiled_play()
     n_arms = block.environment.n_arms
     shape = (len(block.policies), block.last - block.first)
     regret = np.empty((*shape, block.checkpoints.size))
     pulls = np.empty((*shape, n_arms), dtype=np.int64)
     choices = np.empty(block.horizon, dtype=np.int64)
-    params = [policy.make_params(block.horizon) for policy in block.policies]
+    rounds = np.arange(block.horizon)
     for i, replication in enumerate(range(block.first, block.last)):
-        means, tape = block.environment.tape(block.horizon, stream(block.seed, replication, ENVIRONMENT))
-        gaps = means.max() - means
+        means, *tape = block.environment.tape(block.horizon, stream(block.seed, replication, ENVIRONMENT))
+        gaps = means.max(axis=-1, keepdims=True) - means
         for p, policy in enumerate(block.policies):
-            rng = stream(block.seed, replication, POLICY)
-            state = policy.start(n_arms, block.horizon, rng)
-            play(policy.kernel, params[p], state, tape, rng, choices, n_arms * policy.n_initial)
-            regret[p, i] = np.cumsum(gaps[choices])[block.checkpoints - 1]
+            play_policy(policy, tape, choices, stream(block.seed, replication, POLICY))
+            lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
+            regret[p, i] = np.cumsum(lost)[block.checkpoints - 1]
             pulls[p, i] = np.bincount(choices, minlength=n_arms)
     return Played(regret, pulls)
 
 
+def play_policy(
+    policy: PolicyLike, tape: Sequence[Floats], choices: NDArray[np.int64], rng: np.random.Generator
+) -> None:
+    """Play one replication with one policy, compiled."""
+    rewards = tape[0]
+    params = policy.make_params(choices.size)
+    if policy.plays == "actions":
+        action_sets = tape[1]
+        state = policy.start(action_sets.shape[-1], choices.size, rng)
+        compiled_play_linear()(policy.kernel, params, state, action_sets, rewards, rng, choices)
+    else:
+        n_arms = rewards.shape[0]
+        state = policy.start(n_arms, choices.size, rng)
+        compiled_play()(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial)
+
+
 def warm(policies: Sequence[PolicyLike], environment: EnvironmentLike) -> None:
     """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once."""
-    play = compiled_play()
-    n_arms = environment.n_arms
     for policy in policies:
-        rng = np.random.default_rng(0)
-        horizon = n_arms * policy.n_initial + 1
-        state = policy.start(n_arms, horizon, rng)
-        tape = np.zeros((n_arms, horizon))
-        choices = np.empty(horizon, dtype=np.int64)
-        play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, n_arms * policy.n_initial)
+        horizon = environment.n_arms * policy.n_initial + 1
+        _, *tape = environment.tape(horizon, np.random.default_rng(0))
+        play_policy(policy, tape, np.empty(horizon, dtype=np.int64), np.random.default_rng(0))
 
 
 def run_blocks(
@@ -238,7 +253,7 @@ def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     for policy in described:
         if isinstance(policy, type) or not isinstance(getattr(policy, "kernel", None), Kernel):
             raise requirement("policies", "simulate", "policies, such as UCB1()", repr(policy))
-        if policy.arms or policy.direction != "max":
+        if getattr(policy, "arms", ()) or policy.direction != "max":
             raise requirement("policies", "simulate", "policies without arms and with direction 'max'", repr(policy))
     return tuple(names), tuple(described)
 
@@ -249,6 +264,9 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", repr(environment))
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):
+        if policy.plays not in environment.offers:
+            rule = f"one that offers {policy.plays}, which {name} plays"
+            raise requirement("environment", "simulate", rule, environment.label)
         needed = environment.n_arms * policy.n_initial
         if horizon < needed:
             rule = f"at least {needed}, so that {name} can pull each of {environment.n_arms} arms"

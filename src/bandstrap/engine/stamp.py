@@ -79,6 +79,13 @@ def overload_select(kernel: Any, params: Any, state: Any, round_: Any, rng: Any)
     return lambda kernel, params, state, round_, rng: chooser(params, state, round_, rng)
 
 
+@overload(play.select_action, strict=False, inline="always")  # annotations may differ
+def overload_select_action(kernel: Any, params: Any, state: Any, actions: Any, round_: Any, rng: Any) -> Any:
+    """Compile a linear kernel's choice."""
+    chooser: Any = KERNELS[kernel.kernel_name].choose
+    return lambda kernel, params, state, actions, round_, rng: chooser(params, state, actions, round_, rng)
+
+
 @overload(play.prepare, strict=False, inline="always")  # annotations may differ
 def overload_prepare(kernel: Any, params: Any, state: Any, round_: Any) -> Any:
     """Compile a call of the kernel's ``prepare``."""

@@ -3,6 +3,7 @@
 from bandstrap.environments.arms import Arms, Empirical
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.linear_bandit import LinearBandit
 from bandstrap.environments.noisy import (
     Gaussian,
     Laplace,
@@ -26,6 +27,7 @@ __all__ = [
     "Environment",
     "Gaussian",
     "Laplace",
+    "LinearBandit",
     "Logistic",
     "StudentT",
     "SubWeibull",

@@ -80,10 +80,15 @@ class Environment:
         """Rewards of shape ``(n_arms, horizon)``."""
         raise NotImplementedError
 
-    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, and ``tape[arm, i]``, the reward of an arm's pull number ``i``."""
         means = self.draw_means(rng)
         return means, np.ascontiguousarray(self.draw_rewards(means, horizon, rng), dtype=np.float64)
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        return ("arms",)
 
     @property
     def support(self) -> tuple[float, float]:

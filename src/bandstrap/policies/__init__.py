@@ -5,10 +5,12 @@ from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrapp
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.gaussian_ts import GaussianTS
 from bandstrap.policies.giro import Giro
+from bandstrap.policies.linear import LINEAR_POLICIES
 from bandstrap.policies.policy import POLICIES, Policy
 from bandstrap.policies.ucb1 import UCB1
 
 __all__ = [
+    "LINEAR_POLICIES",
     "POLICIES",
     "UCB1",
     "BernoulliTS",

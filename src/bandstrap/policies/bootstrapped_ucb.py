@@ -354,7 +354,7 @@ class BootstrappedUCB(Policy):
         self._need_arms("bounds")
         rng = np.random.Generator(type(self.rng.bit_generator)())
         rng.bit_generator.state = self.rng.bit_generator.state
-        params = self._round_params()
+        params = self.round_params(self._params)
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
         table: dict[Any, dict[str, float]] = {label: {} for label in self.arms}

@@ -1,10 +1,9 @@
-"""What every policy shares: the registry, the online object, the checks."""
+"""What every policy of arms shares: the registry and the online object."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-import re
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
@@ -12,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
-from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice, check_number, requirement
-from bandstrap.policies.schedule import Schedule, make_schedule
+from bandstrap.errors import requirement
+from bandstrap.policies.described import Described
 
 POLICIES: dict[str, type[Policy]] = {}
 
 
-class Policy:
+class Policy(Described):
     """A bandit policy: described to the simulator without arms, live with them.
 
     Parameters
@@ -38,17 +36,13 @@ class Policy:
     handed out first, each once.
     """
 
-    kernel: ClassVar[Kernel]
-    name: ClassVar[str]
-    # The interval rewards must lie in; a policy with a range says so here or per object.
-    support: tuple[float, float] = (-np.inf, np.inf)
+    # What the simulator must hand it: arms alone, or the features of actions.
+    plays: ClassVar[str] = "arms"
     # Pulls of each arm before scores are compared.
     n_initial: ClassVar[int] = 1
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "name" not in vars(cls):
-            cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
         POLICIES[cls.name] = cls
 
     def __init__(
@@ -58,7 +52,7 @@ class Policy:
         rng: np.random.Generator | int | None = None,
         direction: str = "max",
     ) -> None:
-        self.direction = check_choice(direction, "direction", type(self).__name__, ("max", "min"))
+        super().__init__(direction)
         self.arms: tuple[Hashable, ...] = ()
         if arms is None:
             if rng is not None:
@@ -76,10 +70,6 @@ class Policy:
 
     # -- what a policy file provides ------------------------------------------------------------------------------
 
-    def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel, as a NamedTuple."""
-        raise NotImplementedError
-
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> Any:
         """State before the first reward; ``capacity`` rewards an arm must fit where the policy keeps them."""
         raise NotImplementedError
@@ -89,32 +79,6 @@ class Policy:
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
         """A new state; the order that breaks ties is drawn here, once."""
         return self.make_state(n_arms, capacity, rng.permutation(n_arms))
-
-    def transform(self, reward: float) -> float:
-        """The reward as the kernel sees it: larger is better."""
-        if self.direction == "max":
-            return reward
-        low, high = self.support
-        return low + high - reward if np.isfinite(low) and np.isfinite(high) else -reward
-
-    @classmethod
-    def parameters(cls) -> dict[str, Any]:
-        """Names and defaults of the policy's own parameters."""
-        signature = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY and p.name not in ONLINE_ONLY}
-
-    def settings(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults."""
-        return {
-            name: getattr(self, name) for name, default in self.parameters().items() if getattr(self, name) != default
-        }
-
-    @property
-    def label(self) -> str:
-        """Name and settings in one word, as the command line takes it."""
-        from bandstrap.calls import Call
-
-        return str(Call(self.name, self.settings()))
 
     def __repr__(self) -> str:
         items = self.settings()
@@ -132,16 +96,18 @@ class Policy:
             if arm >= 0:
                 self._waiting[arm] += 1
                 return self.arms[arm]
-        return self.arms[play.select(self.kernel, self._round_params(), self._state, self.n_rewards + 1, self.rng)]
+        return self.arms[
+            play.select(self.kernel, self.round_params(self._params), self._state, self.n_rewards + 1, self.rng)
+        ]
 
     def update(self, arm: Any, reward: Any) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, float | int) and self._is_label(arm):
-            pairs = [(self._index[arm], self._check_reward(reward))]
+            pairs = [(self._index[arm], self.check_reward(reward))]
         else:
             arms, rewards = self._pairs(arm, reward)
-            pairs = [(self._arm_index(a), self._check_reward(r)) for a, r in zip(arms, rewards, strict=True)]
+            pairs = [(self._arm_index(a), self.check_reward(r)) for a, r in zip(arms, rewards, strict=True)]
         for index, value in pairs:
             self._make_room(index)
             self.n_rewards += 1
@@ -161,12 +127,6 @@ class Policy:
         if least < self.n_initial or min(self._state.pulls) == 0:
             return handed.index(least)
         return -1
-
-    def _round_params(self) -> Any:
-        """Parameters of this round: those of the start, unless the error probability is the user's function."""
-        if callable(getattr(self, "alpha", None)):
-            self._params = self.make_params(None)
-        return self._params
 
     def _make_room(self, arm: int) -> None:
         """Double what holds rewards when an arm has filled it."""
@@ -217,51 +177,24 @@ class Policy:
             raise requirement("arm", f"{type(self).__name__}.update", known, repr(label))
         return self._index[label]
 
-    def _check_reward(self, reward: Any) -> float:
-        owner = f"{type(self).__name__}.update"
-        value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
-        low, high = self.support
-        if not low <= value <= high:
-            raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
-        return value
-
     def _need_arms(self, method: str) -> None:
         if not self.arms:
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
-    # -- checks for the constructors ---------------------------------------------------------------------------------
 
-    @classmethod
-    def positive(cls, value: Any, parameter: str) -> float:
-        """A finite number above 0."""
-        return check_number(value, parameter, cls.__name__, above=0)
-
-    def set_schedule(self, alpha: Any, tau: float, horizon: int | None) -> None:
-        """Keep the parameters of the schedule, checked."""
-        self.alpha, self.tau, self.horizon = alpha, tau, horizon
-        if not callable(alpha):
-            make_schedule(alpha, tau, horizon or 2, type(self).__name__)
-
-    def schedule_for(self, horizon: int | None) -> Schedule:
-        """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one."""
-        owner = type(self).__name__
-        alpha = self.alpha
-        if callable(alpha):
-            if not self.arms:
-                raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")
-            alpha = alpha(self.n_rewards + 1) if hasattr(self, "n_rewards") else 0.5
-        return make_schedule(alpha, self.tau, self.horizon or horizon, owner)
-
-
-# What stays an array online: long rows that compiled-style loops slice.
-KEPT_AS_ARRAYS = ("history", "kept", "residuals", "tails")
+# What stays an array online: long rows, and what NumPy works on as a whole.
+KEPT_AS_ARRAYS = ("history", "kept", "residuals", "tails", "known", "observed", "factors", "generators")
 
 
 def as_lists(state: Any) -> Any:
     """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers."""
-    return type(state)(
-        *(value if name in KEPT_AS_ARRAYS else value.tolist() for name, value in state._asdict().items())
-    )
+
+    def converted(name: str, value: Any) -> Any:
+        if name in KEPT_AS_ARRAYS:
+            return value
+        return as_lists(value) if isinstance(value, tuple) else value.tolist()
+
+    return type(state)(*(converted(name, value) for name, value in state._asdict().items()))
 
 
-ONLINE_ONLY = tuple(inspect.signature(Policy.__init__).parameters)
+Policy.online_only = tuple(inspect.signature(Policy.__init__).parameters)

@@ -1,0 +1,157 @@
+"""Linear bandits: the mean of an action is the inner product of its features with an unknown vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.calls import parse_call
+from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.noisy import Noisy
+from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
+
+
+class LinearBandit(Environment):
+    r"""Rewards :math:`x^\top \theta + \text{noise}`; by default the paper's problem of section 4.2.
+
+    Parameters
+    ----------
+    dimension
+        Number of features, ``d``.
+    n_actions
+        Actions to choose among.
+    contextual
+        Draw a fresh set of actions each round; by default one set serves a whole replication.
+    theta
+        The unknown vector, fixed; without it drawn anew in each replication, normal with mean 0 and standard deviation
+        ``theta_scale`` in each coordinate. The default scale is the paper's, variance 10.
+    theta_scale
+        See ``theta``.
+    actions
+        Features of the actions, one a row, fixed. Without them the entries are uniform between ``-feature_range`` and
+        ``feature_range``, drawn anew in each replication (or round).
+    feature_range
+        See ``actions``; the default is the paper's ``1/sqrt(10)``.
+    noise
+        Law of the noise: the name of an environment with symmetric noise, with its options (``"gaussian"``,
+        ``"student_t:df=5"``, ...), or a frozen ``scipy.stats`` distribution with mean 0.
+    scale
+        What the noise is multiplied by.
+
+    Notes
+    -----
+    With one set of actions, policies that know arms alone can play too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import LinearBandit
+    >>> means, rewards, actions = LinearBandit(dimension=2, n_actions=3).tape(5, np.random.default_rng(0))
+    >>> means.shape, rewards.shape, actions.shape
+    ((3,), (3, 5), (1, 3, 2))
+    """
+
+    def __init__(
+        self,
+        dimension: int | None = None,
+        *,
+        n_actions: int | None = None,
+        contextual: bool = False,
+        theta: Sequence[float] | None = None,
+        theta_scale: float = 10**0.5,
+        actions: ArrayLike | None = None,
+        feature_range: float = 0.1**0.5,
+        noise: Any = "gaussian",
+        scale: float = 1.0,
+    ) -> None:
+        owner = type(self).__name__
+        self.contextual = bool(contextual)
+        self.theta = None if theta is None else tuple(self._finite(theta, "theta", 1).tolist())
+        self.actions = None if actions is None else as_rows(self._finite(actions, "actions", 2))
+        rows = self.actions or ()
+        self.dimension = self._agreed(dimension, "dimension", 10, len(self.theta or ()), len(rows[0]) if rows else 0)
+        self.n_actions = self._agreed(n_actions, "n_actions", 100, len(rows))
+        if self.actions is not None and self.contextual:
+            raise requirement("contextual", owner, "false when 'actions' are given", "true")
+        self.theta_scale = check_number(theta_scale, "theta_scale", owner, above=0)
+        self.feature_range = check_number(feature_range, "feature_range", owner, above=0)
+        self.scale = check_number(scale, "scale", owner, above=0)
+        self._noise = self._law(noise)
+        self.noise = noise if isinstance(noise, str) else noise.dist.name
+        self.n_arms = self.n_actions
+
+    def _finite(self, values: Any, parameter: str, ndim: int) -> Floats:
+        shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action a row,"
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.ndim != ndim or array.size == 0 or not np.isfinite(array).all():
+            raise requirement(parameter, type(self).__name__, f"{shape} of finite numbers", repr(values))
+        return array
+
+    def _agreed(self, value: Any, parameter: str, default: int, *implied: int) -> int:
+        """A size as given, as implied by what else was given, or by default; they must agree."""
+        owner = type(self).__name__
+        sizes = {size for size in implied if size}
+        if value is not None:
+            sizes.add(check_count(value, parameter, owner))
+        if len(sizes) > 1:
+            raise requirement(parameter, owner, "the same as that of 'theta' and 'actions'", sorted(sizes))
+        return sizes.pop() if sizes else default
+
+    def _law(self, noise: Any) -> Any:
+        """What draws noise: an environment of symmetric noise or a SciPy distribution."""
+        owner = type(self).__name__
+        if hasattr(noise, "rvs") and hasattr(noise, "mean"):
+            mean = float(noise.mean())
+            if not abs(mean) <= 1e-9 * max(1.0, abs(float(noise.std()))):
+                raise requirement("noise", owner, "a distribution with mean 0", f"mean {mean:g}")
+            return noise
+        known = {name: cls for name, cls in ENVIRONMENTS.items() if issubclass(cls, Noisy)}
+        if not isinstance(noise, str):
+            check_choice(noise, "noise", owner, known)
+        call = parse_call(noise)
+        check_choice(call.name, "noise", owner, known)
+        try:
+            return known[call.name](**call.options)
+        except TypeError as error:
+            reason = str(error).split("__init__() ")[-1]
+            raise requirement("noise", owner, "a law of noise with its options", f"{noise!r}: {reason}") from None
+
+    def draw_noise(self, horizon: int, rng: np.random.Generator) -> Floats:
+        """Noise of shape ``(n_actions, horizon)``."""
+        shape = (self.n_actions, horizon)
+        if isinstance(self._noise, Noisy):
+            return self.scale * self._noise.scale * self._noise.draw_noise(shape, rng)
+        return self.scale * np.asarray(self._noise.rvs(size=shape, random_state=rng), dtype=np.float64)
+
+    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means, rewards and sets of actions.
+
+        With one set of actions ``means`` has shape ``(n_actions,)`` and ``rewards[a, i]`` is the reward of the action's
+        pull number ``i``. With a fresh set each round ``means`` has shape ``(horizon, n_actions)`` and ``rewards[a, t]``
+        is the reward of action ``a`` in round ``t``.
+        """
+        theta = rng.normal(0, self.theta_scale, self.dimension) if self.theta is None else np.array(self.theta)
+        if self.actions is None:
+            shape = (horizon if self.contextual else 1, self.n_actions, self.dimension)
+            action_sets = rng.uniform(-self.feature_range, self.feature_range, shape)
+        else:
+            action_sets = np.array(self.actions)[None]
+        means = np.einsum("tad,d->ta", action_sets, theta)  # not a product of BLAS, whose threads compete with ours
+        rewards = np.ascontiguousarray(means.T + self.draw_noise(horizon, rng))
+        return means if self.contextual else means[0], rewards, action_sets
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Actions; also arms when the set of actions does not change."""
+        return ("actions",) if self.contextual else ("actions", "arms")
+
+
+def as_rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
+    """A matrix as a tuple of tuples, which a label can show."""
+    return tuple(tuple(row) for row in matrix.tolist())

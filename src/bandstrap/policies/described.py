@@ -1,0 +1,107 @@
+"""What describes a policy, whether it plays arms or actions: name, settings, direction, checks, schedule."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandstrap.calls import Call
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import check_choice, check_number, requirement
+from bandstrap.policies.schedule import Schedule, make_schedule
+
+
+class Described:
+    """Name and settings of a policy, and what it asks of rewards."""
+
+    kernel: Kernel
+    name: ClassVar[str]
+    # What the constructors of all policies of a kind take beside a policy's own parameters.
+    online_only: ClassVar[tuple[str, ...]]
+    # The interval rewards must lie in; a policy with a range says so here or per object.
+    support: tuple[float, float] = (-np.inf, np.inf)
+    n_rewards: int
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __init__(self, direction: str) -> None:
+        self.direction = check_choice(direction, "direction", type(self).__name__, ("max", "min"))
+
+    def make_params(self, horizon: int | None) -> Any:
+        """Numbers for the kernel, as a NamedTuple."""
+        raise NotImplementedError
+
+    def transform(self, reward: float) -> float:
+        """The reward as the kernel sees it: larger is better."""
+        if self.direction == "max":
+            return reward
+        low, high = self.support
+        return low + high - reward if np.isfinite(low) and np.isfinite(high) else -reward
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Names and defaults of the policy's own parameters."""
+        signature = inspect.signature(cls.__init__).parameters.values()
+        return {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY and p.name not in cls.online_only}
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        return {
+            name: getattr(self, name) for name, default in self.parameters().items() if getattr(self, name) != default
+        }
+
+    @property
+    def label(self) -> str:
+        """Name and settings in one word, as the command line takes it."""
+        return str(Call(self.name, self.settings()))
+
+    def round_params(self, params: Any) -> Any:
+        """Parameters of this round, online: ``params``, unless the error probability is the user's function."""
+        return self.make_params(None) if callable(getattr(self, "alpha", None)) else params
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.settings().items())})"
+
+    @classmethod
+    def positive(cls, value: Any, parameter: str) -> float:
+        """A finite number above 0."""
+        return check_number(value, parameter, cls.__name__, above=0)
+
+    @classmethod
+    def not_negative(cls, value: Any, parameter: str) -> float:
+        """A finite number of at least 0."""
+        number = check_number(value, parameter, cls.__name__)
+        if number < 0:
+            raise requirement(parameter, cls.__name__, "a finite number of at least 0", number)
+        return number
+
+    def check_reward(self, reward: Any) -> float:
+        """A reward as a float inside the support."""
+        owner = f"{type(self).__name__}.update"
+        value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
+        low, high = self.support
+        if not low <= value <= high:
+            raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
+        return value
+
+    def set_schedule(self, alpha: Any, tau: float, horizon: int | None) -> None:
+        """Keep the parameters of the schedule, checked."""
+        self.alpha, self.tau, self.horizon = alpha, tau, horizon
+        if not callable(alpha):
+            make_schedule(alpha, tau, horizon or 2, type(self).__name__)
+
+    def schedule_for(self, horizon: int | None) -> Schedule:
+        """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one, online there is none."""
+        owner = type(self).__name__
+        alpha = self.alpha
+        if callable(alpha):
+            if horizon is not None:
+                raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")
+            alpha = alpha(self.n_rewards + 1)
+        return make_schedule(alpha, self.tau, self.horizon or horizon, owner)

@@ -1,0 +1,67 @@
+"""The different actions observed so far, each with its rewards summed up."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import compiled_body, jitable
+from bandstrap.errors import Floats
+
+
+class KnownActions(NamedTuple):
+    """Features of each, how many there are, and the pulls, mean and sum of squares about it of each one's rewards."""
+
+    features: Floats
+    size: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    means: Floats
+    squares: Floats
+
+
+def start_known(dimension: int, capacity: int) -> KnownActions:
+    """None so far."""
+    size, pulls = np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64)
+    return KnownActions(np.zeros((capacity, dimension)), size, pulls, np.zeros(capacity), np.zeros(capacity))
+
+
+def find_action(known: KnownActions, x: Floats) -> int:
+    """The number of a known action, or -1."""
+    same = (known.features[: known.size[0]] == x).all(axis=1)
+    return int(same.argmax()) if same.any() else -1
+
+
+@compiled_body(find_action)
+def find_action_in_loops(known: KnownActions, x: Floats) -> int:
+    """See :func:`find_action`."""
+    features = known.features
+    d = x.size
+    for i in range(known.size[0]):
+        j = 0
+        while j < d and features[i, j] == x[j]:
+            j += 1
+        if j == d:
+            return i
+    return -1
+
+
+@jitable
+def record(known: KnownActions, x: Floats, reward: float) -> int:
+    """Take in a reward; the number of the action, new or known."""
+    place = find_action(known, x)
+    if place < 0:
+        place = known.size[0]
+        known.features[place] = x
+        known.size[0] += 1
+    known.pulls[place] += 1
+    off = reward - known.means[place]
+    known.means[place] += off / known.pulls[place]
+    known.squares[place] += off * (reward - known.means[place])
+    return place
+
+
+def doubled(rows: Any) -> Any:
+    """A NamedTuple of arrays with twice the room along the first axis; single counters stay."""
+    return type(rows)(*(a if a.shape == (1,) else np.concatenate([a, np.zeros_like(a)]) for a in rows))

@@ -1,0 +1,93 @@
+"""LinUCB: a constant number of standard errors above the estimate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import Floats, check_number
+from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
+
+
+class Params(NamedTuple):
+    """Standard errors above the estimate."""
+
+    width: float
+
+
+class State(NamedTuple):
+    """The ridge regression."""
+
+    regression: Regression
+
+
+def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
+    """The action with the highest ``x'theta + width |x|``."""
+    width = params.width * norms(state.regression.factor, actions)
+    return int(np.argmax(predictions(state.regression.theta, actions) + width))
+
+
+def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Add the observation."""
+    add_observation(state.regression, x, reward, round_)
+
+
+KERNEL = Kernel("lin_ucb", learn=learn, choose=choose)
+
+
+class LinUCB(LinearPolicy):
+    r"""The estimate plus a constant number of standard errors.
+
+    .. math:: \arg\max_x\; x^\top\hat\theta_t + a \|x\|_{\bar V_t^{-1}}, \qquad a = 1 + \sqrt{\log(2/\delta)/2}
+
+    Parameters
+    ----------
+    delta
+        Error probability; the default gives :math:`a = 2.22`.
+    width
+        :math:`a` itself, in place of the one of ``delta``.
+    ridge
+        :math:`\lambda`, the penalty of the estimate; 1 in the original.
+    dimension, rng, direction
+        See :class:`bandstrap.policies.linear.LinearPolicy`.
+
+    Notes
+    -----
+    There is no noise scale: rewards are taken to be about 1 in size. For others scale ``width``.
+
+    See Also
+    --------
+    bandstrap.OFUL : a radius that grows with the data, and a theorem.
+
+    Examples
+    --------
+    >>> from bandstrap import LinUCB
+    >>> policy = LinUCB(width=0.5)
+    >>> policy.update([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.9])
+    >>> policy.select([[1.0, 0.0], [0.0, 1.0]])
+    1
+
+    References
+    ----------
+    .. [1] Li, Chu, Langford, Schapire. A contextual-bandit approach to personalized news article recommendation. WWW 2010.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, delta: float = 0.1, width: float | None = None, ridge: float = 1.0, **online: Any) -> None:
+        self.delta = check_number(delta, "delta", "LinUCB", above=0, below=1)
+        self.width = None if width is None else self.positive(width, "width")
+        self.ridge = self.positive(ridge, "ridge")
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(1.0 + math.sqrt(math.log(2.0 / self.delta) / 2.0) if self.width is None else self.width)
+
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
+        """Nothing known yet."""
+        return State(start_regression(dimension, self.ridge))

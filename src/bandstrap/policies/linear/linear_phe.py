@@ -1,0 +1,140 @@
+"""Perturbed-history exploration for linear bandits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import Floats, check_count, check_number, requirement
+from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
+from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.ridge import (
+    Regression,
+    add_observation,
+    back_substitute,
+    forward_substitute,
+    predictions,
+    start_regression,
+)
+
+
+class Params(NamedTuple):
+    """Pseudo-rewards an observation, and their two values."""
+
+    a: int
+    lower: float
+    upper: float
+
+
+class State(NamedTuple):
+    """The ridge regression, the known actions, and room for pseudo-rewards and a draw."""
+
+    regression: Regression
+    known: KnownActions
+    pseudo: Floats
+    draw: Floats
+
+
+def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
+    """The best action for ``(theta + V^-1 sum x u)/(a + 1)``, ``u`` the sum of an action's pseudo-rewards."""
+    known = state.known
+    theta = state.regression.theta
+    pseudo = state.pseudo
+    draw = state.draw
+    d = len(theta)
+    for k in range(d):
+        pseudo[k] = 0.0
+    for i in range(known.size[0]):
+        n = params.a * known.pulls[i]
+        high = rng.binomial(n, 0.5)
+        total = params.upper * high + params.lower * (n - high)
+        for k in range(d):
+            pseudo[k] += known.features[i, k] * total
+    forward_substitute(state.regression.factor, pseudo)
+    back_substitute(state.regression.factor, pseudo, draw)
+    for k in range(d):
+        draw[k] = (theta[k] + draw[k]) / (params.a + 1)
+    return int(np.argmax(predictions(draw, actions)))
+
+
+def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Add the observation."""
+    add_observation(state.regression, x, reward, round_)
+    record(state.known, x, reward)
+
+
+KERNEL = Kernel("linear_phe", learn=learn, choose=choose)
+
+
+class LinearPHE(LinearPolicy):
+    r"""Act best for the ridge estimate of a history in which every reward has ``a`` random pseudo-rewards beside it.
+
+    .. math:: \tilde\theta = \frac{1}{a+1} \bar V_t^{-1} \sum_s x_s \Bigl(y_s + \sum_{j \le a} Z_{js}\Bigr), \qquad
+              Z_{js} \in \{\text{lower}, \text{upper}\} \text{ with probability } 1/2
+
+    Parameters
+    ----------
+    a
+        Pseudo-rewards an observation. The default is the one of the authors' experiments; their theory asks for about
+        :math:`\sqrt{d \log T}`.
+    ridge
+        :math:`\lambda`, the penalty of the estimate.
+    lower, upper
+        The range of rewards, whose ends the pseudo-rewards take.
+    check_range
+        Refuse rewards outside the range (default).
+    dimension, rng, direction
+        See :class:`bandstrap.policies.linear.LinearPolicy`.
+
+    Notes
+    -----
+    The pseudo-rewards are drawn anew each round; those of one action add up to one binomial draw, so a decision costs a
+    draw for each different action observed so far.
+
+    Examples
+    --------
+    >>> from bandstrap import LinearPHE
+    >>> policy = LinearPHE(rng=0)
+    >>> policy.update([[1.0, 0.0], [0.0, 1.0]] * 50, [0.1, 0.9] * 50)
+    >>> policy.select([[1.0, 0.0], [0.0, 1.0]])
+    1
+
+    References
+    ----------
+    .. [1] Kveton, Szepesvari, Ghavamzadeh, Boutilier. Perturbed-history exploration in stochastic linear bandits.
+       UAI 2019.
+    """
+
+    kernel = KERNEL
+
+    def __init__(
+        self,
+        *,
+        a: int = 2,
+        ridge: float = 1.0,
+        lower: float = 0.0,
+        upper: float = 1.0,
+        check_range: bool = True,
+        **online: Any,
+    ) -> None:
+        self.a = check_count(a, "a", "LinearPHE")
+        self.ridge = self.positive(ridge, "ridge")
+        self.lower = check_number(lower, "lower", "LinearPHE")
+        self.upper = check_number(upper, "upper", "LinearPHE")
+        if not self.lower < self.upper:
+            raise requirement("upper", "LinearPHE", f"greater than 'lower', {self.lower:g}", self.upper)
+        self.check_range = bool(check_range)
+        if self.check_range:
+            self.support = (self.lower, self.upper)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.a, self.lower, self.upper)
+
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
+        """Nothing known yet."""
+        regression = start_regression(dimension, self.ridge)
+        return State(regression, start_known(dimension, capacity), np.zeros(dimension), np.zeros(dimension))

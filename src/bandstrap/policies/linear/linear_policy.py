@@ -1,0 +1,146 @@
+"""What every linear policy shares: the registry and the online object."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.engine import play
+from bandstrap.errors import Floats, check_count, requirement
+from bandstrap.policies.described import Described
+from bandstrap.policies.linear.known_actions import doubled
+from bandstrap.policies.policy import as_lists
+
+LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
+
+# Squares of features and rewards are summed, and must not overflow.
+LARGEST_NUMBER = 1e100
+
+
+class LinearPolicy(Described):
+    """A policy for linear bandits: told the features of the actions each round, it picks one.
+
+    Parameters
+    ----------
+    dimension
+        Number of features; without it, that of the first actions or observations seen.
+    rng
+        Generator or seed of the policy's own randomness.
+    direction
+        ``"max"`` (default) or ``"min"`` for rewards that are costs.
+
+    Notes
+    -----
+    Actions may change from round to round, in number and in features. Rewards may come late and in any order. Equal
+    scores are decided in favour of the action that comes first.
+    """
+
+    plays: ClassVar[str] = "actions"
+    # No action is forced at the start: the ridge makes every score finite.
+    n_initial: ClassVar[int] = 0
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        LINEAR_POLICIES[cls.name] = cls
+
+    def __init__(
+        self,
+        *,
+        dimension: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        direction: str = "max",
+    ) -> None:
+        super().__init__(direction)
+        self.dimension = None if dimension is None else check_count(dimension, "dimension", type(self).__name__)
+        self.rng = np.random.default_rng(rng)
+        self.n_rewards = 0
+        self._params: Any = None
+        self._state: Any = None
+
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
+        """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
+        raise NotImplementedError
+
+    def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
+        """A new state."""
+        return self.make_state(dimension, capacity, rng)
+
+    # -- online ----------------------------------------------------------------------------------------------------
+
+    def select(self, actions: ArrayLike) -> int:
+        """Which of the actions, one a row, to take: its index."""
+        matrix = self._features(actions, "actions", "select", 2)
+        self._begin(matrix.shape[1])
+        return int(
+            play.select_action(
+                self.kernel, self.round_params(self._params), self._state, matrix, self.n_rewards + 1, self.rng
+            )
+        )
+
+    def update(self, action: ArrayLike, reward: Any) -> None:
+        """Take in the reward of an action given by its features, or of several, one a row; all of them or none."""
+        many = np.ndim(reward) > 0
+        rows = self._features(action, "action", "update", 2 if many else 1)
+        rewards = [self._reward(r) for r in (reward if many else [reward])]
+        rows = rows if many else rows[None]
+        if len(rows) != len(rewards):
+            rule = "as long as 'action' when both are sequences"
+            raise requirement("reward", self._owner("update"), rule, f"{len(rewards)} rewards for {len(rows)} actions")
+        self._begin(rows.shape[1])
+        for row, value in zip(rows, rewards, strict=True):
+            self._make_room()
+            self.n_rewards += 1
+            play.learn(self.kernel, self._params, self._state, row, self.transform(value), self.n_rewards, self.rng)
+
+    def copy(self) -> LinearPolicy:
+        """An independent twin that will go on exactly as this one would."""
+        return copy.deepcopy(self)
+
+    def _begin(self, dimension: int) -> None:
+        """Make the state once the number of features is known."""
+        if self._state is None:
+            self._params = self.make_params(None)
+            self.dimension = dimension
+            self._state = as_lists(self.start(dimension, 16, self.rng))
+
+    def _make_room(self) -> None:
+        """Double what holds observations when it is full."""
+        for name in ("known", "observed"):
+            rows = getattr(self._state, name, None)
+            if rows is not None and rows.size[0] == len(rows[-1]):
+                self._state = self._state._replace(**{name: doubled(rows)})
+
+    def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:
+        rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action a row"
+        try:
+            if np.asarray(values).dtype.kind in "cSU":
+                raise TypeError
+            array = np.array(values, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise requirement(parameter, self._owner(method), rule, repr(values)) from None
+        if array.ndim != ndim or array.size == 0:
+            raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")
+        wrong = ~(np.abs(array) <= LARGEST_NUMBER)
+        if wrong.any():
+            rule = f"made of finite numbers no larger than {LARGEST_NUMBER:g}"
+            raise requirement(parameter, self._owner(method), rule, float(array[wrong].flat[0]))
+        if self.dimension is not None and array.shape[-1] != self.dimension:
+            rule = f"made of {self.dimension} features an action"
+            raise requirement(parameter, self._owner(method), rule, array.shape[-1])
+        return array
+
+    def _reward(self, reward: Any) -> float:
+        value = self.check_reward(reward)
+        if abs(value) > LARGEST_NUMBER:
+            raise requirement("reward", self._owner("update"), f"no larger than {LARGEST_NUMBER:g}", value)
+        return value
+
+    def _owner(self, method: str) -> str:
+        return f"{type(self).__name__}.{method}"
+
+
+LinearPolicy.online_only = tuple(inspect.signature(LinearPolicy.__init__).parameters)

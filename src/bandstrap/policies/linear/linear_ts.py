@@ -1,0 +1,146 @@
+"""Thompson sampling for linear bandits (the paper's TSL)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.errors import Floats, check_choice, check_number, requirement
+from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.ridge import (
+    Regression,
+    add_observation,
+    back_substitute,
+    predictions,
+    start_regression,
+)
+from bandstrap.policies.schedule import Schedule, error_probability
+
+NONE, PAPER, AGRAWAL_GOYAL = range(3)
+INFLATIONS = {"none": NONE, "paper": PAPER, "agrawal-goyal": AGRAWAL_GOYAL}
+
+
+class Params(NamedTuple):
+    """Noise scale and how much wider than the posterior to draw."""
+
+    inflation: int
+    sigma: float
+    delta: float
+    schedule: Schedule
+
+
+class State(NamedTuple):
+    """The ridge regression, and room for a draw."""
+
+    regression: Regression
+    noise: Floats
+    draw: Floats
+
+
+@jitable
+def spread(params: Params, d: int, round_: int) -> float:
+    """``v``: the draw has covariance ``v^2`` times the inverse of ``V``."""
+    if params.inflation == PAPER:
+        return params.sigma * math.sqrt(d * math.log(1.0 / error_probability(params.schedule, round_)))
+    if params.inflation == AGRAWAL_GOYAL:
+        return params.sigma * math.sqrt(9.0 * d * math.log(round_ / params.delta))
+    return params.sigma
+
+
+def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
+    """The best action for a draw ``theta + v R^-1 eta``, which solves ``R draw = z + v eta``."""
+    target = state.regression.target
+    d = len(target)
+    v = spread(params, d, round_)
+    for k in range(d):
+        state.noise[k] = target[k] + v * rng.standard_normal()
+    back_substitute(state.regression.factor, state.noise, state.draw)
+    return int(np.argmax(predictions(state.draw, actions)))
+
+
+def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Add the observation."""
+    add_observation(state.regression, x, reward, round_)
+
+
+KERNEL = Kernel("linear_ts", learn=learn, choose=choose)
+
+
+class LinearTS(LinearPolicy):
+    r"""Act best for a draw from the posterior, or from a wider version of it.
+
+    .. math:: \tilde\theta \sim N(\hat\theta_t,\; v^2 \bar V_t^{-1}), \qquad \arg\max_x x^\top\tilde\theta
+
+    Parameters
+    ----------
+    inflation
+        How wide to draw: ``"none"`` (default), :math:`v = \hat\sigma`, the posterior itself; ``"paper"``,
+        :math:`v = \hat\sigma\sqrt{d\log(1/\alpha_t)}`, the paper's TSL; ``"agrawal-goyal"``,
+        :math:`v = \hat\sigma\sqrt{9 d\log(t/\delta)}`, for which regret is proved.
+    sigma
+        Assumed noise scale.
+    ridge
+        :math:`\lambda`. The posterior of a normal prior with standard deviation :math:`\tau` in each coordinate has
+        :math:`\lambda = \hat\sigma^2/\tau^2`.
+    prior_scale
+        :math:`\tau`; sets ``ridge``, which must then be left at its default.
+    delta
+        Confidence parameter of ``"agrawal-goyal"``.
+    alpha, tau, horizon
+        Error probability of ``"paper"`` in round ``t``, as in :class:`bandstrap.UCB1`.
+    dimension, rng, direction
+        See :class:`bandstrap.policies.linear.LinearPolicy`.
+
+    Examples
+    --------
+    >>> from bandstrap import LinearTS
+    >>> policy = LinearTS(sigma=0.1, rng=0)
+    >>> policy.update([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.9])
+    >>> policy.select([[1.0, 0.0], [0.0, 1.0]])
+    1
+
+    References
+    ----------
+    .. [1] Agrawal, Goyal. Thompson sampling for contextual bandits with linear payoffs. ICML 2013.
+    """
+
+    kernel = KERNEL
+
+    def __init__(
+        self,
+        *,
+        inflation: str = "none",
+        sigma: float = 1.0,
+        ridge: float = 1.0,
+        prior_scale: float | None = None,
+        delta: float = 0.1,
+        alpha: Any = "1/(t+1)",
+        tau: float = 1.0,
+        horizon: int | None = None,
+        **online: Any,
+    ) -> None:
+        self.inflation = check_choice(inflation, "inflation", "LinearTS", INFLATIONS)
+        self.sigma = self.positive(sigma, "sigma")
+        self.ridge = self.positive(ridge, "ridge")
+        self.prior_scale = None if prior_scale is None else self.positive(prior_scale, "prior_scale")
+        if self.prior_scale is not None and self.ridge != 1.0:
+            raise requirement("ridge", "LinearTS", "left out when 'prior_scale' is given", self.ridge)
+        self.delta = check_number(delta, "delta", "LinearTS", above=0, below=1)
+        self.set_schedule(alpha, tau, horizon)
+        super().__init__(**online)
+
+    @property
+    def penalty(self) -> float:
+        r""":math:`\lambda`, as given or as the prior has it."""
+        return self.ridge if self.prior_scale is None else (self.sigma / self.prior_scale) ** 2
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(INFLATIONS[self.inflation], self.sigma, self.delta, self.schedule_for(horizon))
+
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
+        """Nothing known yet."""
+        return State(start_regression(dimension, self.penalty), np.zeros(dimension), np.zeros(dimension))

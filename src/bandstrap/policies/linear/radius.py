@@ -1,0 +1,47 @@
+r"""The radius of OFUL's confidence ellipsoid, in the three readings of the paper's formula."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from bandstrap.engine.kernel import jitable
+from bandstrap.errors import Floats
+from bandstrap.policies.linear.ridge import log_determinant
+from bandstrap.policies.schedule import Schedule, error_probability
+
+THEOREM, CLOSED_FORM, PRINTED = range(3)
+RADII = {"theorem": THEOREM, "closed-form": CLOSED_FORM, "printed": PRINTED}
+
+
+class Ellipsoid(NamedTuple):
+    """What the radius depends on beside the data."""
+
+    kind: int
+    sigma: float
+    ridge: float
+    theta_bound: float
+    schedule: Schedule
+
+
+@jitable
+def radius(ellipsoid: Ellipsoid, factor: Floats, round_: int) -> float:
+    """``beta`` of the round.
+
+    ``theorem``: Theorem 2 of Abbasi-Yadkori, Pal and Szepesvari. ``closed-form``: the determinant replaced by its bound
+    for features of length at most 1. ``printed``: as the paper prints it, with the determinant of ``lambda I`` upside
+    down and ``S`` inside the root.
+    """
+    d = len(factor)
+    doubt = math.log(1.0 / error_probability(ellipsoid.schedule, round_))
+    prior = 0.5 * d * math.log(ellipsoid.ridge)
+    if ellipsoid.kind == CLOSED_FORM:
+        square = d * (math.log(1.0 + (round_ - 1) / ellipsoid.ridge) + doubt)
+    elif ellipsoid.kind == THEOREM:
+        square = 2.0 * (0.5 * log_determinant(factor) - prior + doubt)
+    else:
+        inside = (
+            2.0 * (0.5 * log_determinant(factor) + prior + doubt) + math.sqrt(ellipsoid.ridge) * ellipsoid.theta_bound
+        )
+        return ellipsoid.sigma * math.sqrt(max(inside, 0.0))
+    return ellipsoid.sigma * math.sqrt(square) + math.sqrt(ellipsoid.ridge) * ellipsoid.theta_bound
