@@ -22,6 +22,7 @@ from bandstrap.policies.draws import random_bits
 from bandstrap.policies.linear.known_actions import KnownActions
 
 Words = NDArray[np.uint64]
+Times = NDArray[np.uint8]
 LOWER_HALF = np.uint64(0xFFFFFFFF)
 
 
@@ -109,25 +110,36 @@ def rotate_into_all_in_loops(factors: Floats, x: Floats, y: float, roots: Floats
     d = factors.shape[0]
     n = roots.size
     row = np.empty((d + 1, n))
+    for b in range(n):
+        row[d, b] = y * roots[b]
     for j in range(d):
         for b in range(n):
             row[j, b] = x[j] * roots[b]
-    for b in range(n):
-        row[d, b] = y * roots[b]
     c = np.empty(n)
     s = np.empty(n)
     for k in range(d):
-        for b in range(n):
-            head = factors[k, k, b]
-            size = math.sqrt(head * head + row[k, b] * row[k, b])
-            c[b] = head / size
-            s[b] = row[k, b] / size
-            factors[k, k, b] = size
+        make_rotations(factors[k, k], row[k], c, s)
         for j in range(k + 1, d + 1):
-            for b in range(n):
-                kept = factors[k, j, b]
-                factors[k, j, b] = c[b] * kept + s[b] * row[j, b]
-                row[j, b] = c[b] * row[j, b] - s[b] * kept
+            rotate(factors[k, j], row[j], c, s)
+
+
+@jitable
+def make_rotations(top: Floats, low: Floats, c: Floats, s: Floats) -> None:
+    """Cosines and sines of the rotations that bring ``low`` to 0, and the new ``top``."""
+    for b in range(top.size):
+        size = math.sqrt(top[b] * top[b] + low[b] * low[b])
+        c[b] = top[b] / size
+        s[b] = low[b] / size
+        top[b] = size
+
+
+@jitable
+def rotate(top: Floats, low: Floats, c: Floats, s: Floats) -> None:
+    """Turn each pair ``(top, low)``."""
+    for b in range(top.size):
+        kept = top[b]
+        top[b] = c[b] * kept + s[b] * low[b]
+        low[b] = c[b] * low[b] - s[b] * kept
 
 
 # --- resampled: every replicate draws as many observations as there are, with replacement, anew each round -------------
@@ -177,41 +189,57 @@ def next_words_in_loops(generators: Generators, words: Words) -> None:
         words[b] = second[b] + y
 
 
-def resample(observed: Observed, generators: Generators, counts: Floats, sums: Floats) -> None:
-    """Draw observations with replacement; add up, for each known action and replicate, how many and their rewards.
+def resample(n: int, generators: Generators) -> Times:
+    """Draw ``n`` of ``n`` observations with replacement: how often each replicate drew each of them.
 
     A word gives two places, ``floor(n u)`` for its upper and its lower 32 bits ``u``.
     """
-    n = int(observed.size[0])
+    times = np.zeros((n, generators.first.size), dtype=np.uint8)
     words = np.empty(generators.first.size, dtype=np.uint64)
     replicate = np.arange(words.size)
     for i in range(n):
         if i % 2 == 0:
             next_words(generators, words)
         half = (words >> np.uint64(32 * (1 - i % 2))) & LOWER_HALF
-        place = ((half * np.uint64(n)) >> np.uint64(32)).astype(np.int64)
-        label = observed.labels[place]
-        counts[label, replicate] += 1.0
-        sums[label, replicate] += observed.rewards[place]
+        times[(half * np.uint64(n)) >> np.uint64(32), replicate] += 1
+    return times
 
 
 @compiled_body(resample)
-def resample_in_loops(observed: Observed, generators: Generators, counts: Floats, sums: Floats) -> None:
+def resample_in_loops(n: int, generators: Generators) -> Times:
     """See :func:`resample`."""
-    labels = observed.labels
-    rewards = observed.rewards
-    n = observed.size[0]
-    bound = np.uint64(n)
+    times = np.zeros((n, generators.first.size), dtype=np.uint8)
     words = np.empty(generators.first.size, dtype=np.uint64)
+    bound = np.uint64(n)
     for i in range(n):
         if i % 2 == 0:
             next_words(generators, words)
         shift = np.uint64(32 * (1 - i % 2))
         for b in range(words.size):
-            place = (((words[b] >> shift) & LOWER_HALF) * bound) >> np.uint64(32)
-            label = labels[place]
-            counts[label, b] += 1.0
-            sums[label, b] += rewards[place]
+            times[np.int64((((words[b] >> shift) & LOWER_HALF) * bound) >> np.uint64(32)), b] += 1
+    return times
+
+
+def tally(observed: Observed, times: Times, counts: Floats, sums: Floats) -> None:
+    """Add up, for each known action and replicate, how many draws there were of it and their rewards."""
+    for i in range(times.shape[0]):
+        label = observed.labels[i]
+        counts[label] += times[i]
+        sums[label] += times[i] * observed.rewards[i]
+
+
+@compiled_body(tally)
+def tally_in_loops(observed: Observed, times: Times, counts: Floats, sums: Floats) -> None:
+    """See :func:`tally`."""
+    labels = observed.labels
+    rewards = observed.rewards
+    for i in range(times.shape[0]):
+        label = labels[i]
+        reward = rewards[i]
+        for b in range(times.shape[1]):
+            count = float(times[i, b])
+            counts[label, b] += count
+            sums[label, b] += count * reward
 
 
 def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
@@ -274,5 +302,5 @@ def resampled_distances(
     """Distance of each replicate's estimate from ``theta`` in its own norm, for fresh replicates."""
     counts = np.zeros((known.size[0], generators.first.size))
     sums = np.zeros((known.size[0], generators.first.size))
-    resample(observed, generators, counts, sums)
+    tally(observed, resample(observed.size[0], generators), counts, sums)
     return distances(factor_all(known, counts, sums, ridge), theta)
