@@ -6,7 +6,9 @@ import pytest
 HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy.stats")
 
 
-@pytest.mark.parametrize("module", ["bandstrap", "bandstrap.bounds", "bandstrap.multipliers", "bandstrap.cli"])
+@pytest.mark.parametrize(
+    "module", ["bandstrap", "bandstrap.bounds", "bandstrap.multipliers", "bandstrap.theory", "bandstrap.cli"]
+)
 def test_importing_is_light_and_silent(module):
     code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -87,6 +87,21 @@ def check_sample(sample: ArrayLike, owner: str) -> Floats:
     return array
 
 
+def check_numbers(values: ArrayLike, parameter: str, owner: str, *, at_least: float = -math.inf) -> Floats:
+    """Return ``values`` as finite floats, each at least ``at_least``; a number gives an array of no axes."""
+    rule = "finite numbers" if at_least == -math.inf else f"finite numbers of at least {at_least:g}"
+    try:
+        if np.asarray(values).dtype.kind not in "iuf":
+            raise TypeError
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise requirement(parameter, owner, rule, _brief(values)) from None
+    outside = ~(np.isfinite(array) & (array >= at_least))
+    if outside.any():
+        raise requirement(parameter, owner, rule, float(array[outside].flat[0]))
+    return array
+
+
 def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Rows divided by powers of two that bring their largest reward near 1, and the exponents.
 

@@ -1,0 +1,19 @@
+"""What the theorems promise, as functions: regret bounds, lower bounds, Orlicz norms and the tails they imply."""
+
+from bandstrap.theory.lower_bounds import divergence, lai_robbins_bound
+from bandstrap.theory.orlicz import orlicz_norm, sample_orlicz_norm
+from bandstrap.theory.regret_bounds import gap_free_bound, naive_lower_bound, problem_dependent_bound
+from bandstrap.theory.tails import mean_deviation_bound, sub_weibull_constant, tail_bound
+
+__all__ = [
+    "divergence",
+    "gap_free_bound",
+    "lai_robbins_bound",
+    "mean_deviation_bound",
+    "naive_lower_bound",
+    "orlicz_norm",
+    "problem_dependent_bound",
+    "sample_orlicz_norm",
+    "sub_weibull_constant",
+    "tail_bound",
+]
