@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
-from bandstrap.errors import Floats, check_choice
+from bandstrap.errors import Floats, check_choice, check_number
 
 FORMS = ("audibert", "maurer-pontil")
 
@@ -34,6 +34,7 @@ def empirical_bernstein(
     side: str = "upper",
     support: tuple[float, float] | None = None,
     form: str = "audibert",
+    spread: float | None = None,
 ) -> Bound:
     r"""Empirical Bernstein bound for bounded rewards.
 
@@ -54,6 +55,8 @@ def empirical_bernstein(
     form
         ``"audibert"`` (default, the paper's comparison) or ``"maurer-pontil"``, which has smaller constants:
         ``sqrt(2 V log(2/alpha) / (n - 1)) + 7 b log(2/alpha) / (3 (n - 1))``.
+    spread
+        ``b``, by default the length of the support. With a smaller one nothing is proved.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def empirical_bernstein(
 
     Notes
     -----
-    The paper's Figure 1 sets ``b = 1`` for rewards in [-1, 1], whose support has length 2.
+    The paper's Figure 1 sets ``b = 1`` for rewards in [-1, 1], whose support has length 2: ``spread=1`` draws its curve.
 
     Examples
     --------
@@ -83,12 +86,12 @@ def empirical_bernstein(
     """
     ends = check_support(support, "empirical_bernstein")
     check_choice(form, "form", "empirical_bernstein", FORMS)
+    length = ends[1] - ends[0]
+    used = length if spread is None else check_number(spread, "spread", "empirical_bernstein", above=0)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "empirical_bernstein", mirrored)
-        main, correction = empirical_bernstein_terms(
-            rewards.var(axis=-1), rewards.shape[-1], alpha, ends[1] - ends[0], form
-        )
+        main, correction = empirical_bernstein_terms(rewards.var(axis=-1), rewards.shape[-1], alpha, used, form)
         return Threshold(main + correction, {"main": main, "correction": np.asarray(correction)})
 
     return build(
@@ -97,6 +100,6 @@ def empirical_bernstein(
         alpha,
         side,
         threshold,
-        guarantee=alpha,
+        guarantee=alpha if used >= length else None,
         holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]",
     )

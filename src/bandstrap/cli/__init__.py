@@ -11,7 +11,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, coverage, listing, simulate
+from bandstrap.cli import bound, coverage, listing, paper, simulate
 from bandstrap.cli.terminal import complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("bound")(bound.bound)
 app.command("coverage")(coverage.coverage)
 app.command("simulate")(simulate.simulate)
+app.command("paper")(paper.paper)
 app.command("list")(listing.listing)
 
 

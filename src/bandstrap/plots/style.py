@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from bandstrap.errors import InvalidInput
@@ -16,10 +17,10 @@ DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Any]]:
-    """A figure of ``columns`` axes side by side, drawn without a screen."""
+def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:
+    """A figure of ``rows`` times ``columns`` axes, drawn without a screen."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
+    axes = [figure.add_subplot(rows, columns, i + 1) for i in range(rows * columns)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(visible=True, linewidth=0.5, alpha=0.4)
@@ -32,5 +33,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     kind = path.suffix.lstrip(".").lower()
     if kind not in kinds:
         raise InvalidInput(f"The picture file {str(path)!r} must end in one of {', '.join(sorted(kinds))}.")
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, format=kind, dpi=150)
+    # No date and no random names in an SVG: the same numbers give the same bytes.
+    metadata = {"Date": None} if kind == "svg" else None
+    with rc_context({"svg.hashsalt": "bandstrap"}), whole_file(path) as temporary:
+        figure.savefig(temporary, format=kind, dpi=150, metadata=metadata)

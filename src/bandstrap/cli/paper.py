@@ -1,0 +1,57 @@
+"""``bandstrap paper``: every figure and every claim of the paper."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandstrap.cli.terminal import complain, print_table
+from bandstrap.errors import InvalidInput, check_count
+
+
+def paper(
+    figure: Annotated[
+        list[str] | None,
+        typer.Argument(help="Figures to run, 1 to 7; all of them, and the theorems, by default.", show_default=False),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            help="Replications of a curve, 200 by default as in the paper; slow curves have fewer in proportion."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
+    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")
+    ] = Path("paper-results"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the replications: a first look in a minute.")
+    ] = False,
+) -> None:
+    """Reproduce the paper: draw its figures again, check its claims, and write a report.
+
+    A run that was stopped goes on where it was; what was finished before is not computed again.
+    """
+    from bandstrap.paper.reproduce import FULL, QUICK, reproduce
+
+    if quick and replications is not None:
+        raise InvalidInput("bandstrap paper takes --quick or --replications, not both.")
+    wanted = QUICK if quick else check_count(replications or FULL, "replications", "bandstrap paper", at_least=2)
+    check_count(seed, "seed", "bandstrap paper", at_least=0)
+    if jobs is not None:
+        check_count(jobs, "jobs", "bandstrap paper")
+    start = time.perf_counter()
+    found = reproduce(figure or [], out, seed=seed, replications=wanted, jobs=jobs)
+    rows = [
+        (claim.where, claim.says, finding.verdict + (f" ({finding.setting})" if finding.setting else ""))
+        for claim, finding in found.findings
+    ]
+    if rows:
+        print_table(("where", "the paper says", "verdict"), rows)
+    typer.echo(found.summary)
+    typer.echo(f"report: {out / 'report.html'}")
+    complain(f"{time.perf_counter() - start:.0f} s")

@@ -1,0 +1,137 @@
+"""From an experiment to blocks: the pieces of work that are run, stored and never run twice.
+
+A block is known by a key made of everything its numbers depend on: the policy and the environment with their options, the
+horizon, the seed, the replications, and the sources of the code that plays. Labels, titles and published numbers are not
+among them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bandstrap.experiments.spec import (
+    Curve,
+    Experiment,
+    Panel,
+    make_bound,
+    make_environment,
+    make_policy,
+    resolve_horizon,
+)
+
+# Replications in a block of play: a few seconds of the slowest policy.
+BLOCK_SIZE = 20
+# What a block's numbers depend on.
+PLAYED_BY = ("engine", "multipliers", "bounds", "policies", "environments")
+
+
+@dataclass(frozen=True)
+class PlayBlock:
+    """Replications ``first`` to ``last - 1`` of a policy."""
+
+    policy: str
+    environment: str
+    horizon: int
+    seed: int
+    first: int
+    last: int
+
+    @property
+    def work(self) -> int:
+        """How much work it is, for the progress bar: replications."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class BoundBlock:
+    """A bound at one sample size."""
+
+    bound: str
+    distribution: str
+    sample_size: int
+    alpha: float
+    replications: int
+    seed: int
+
+    @property
+    def work(self) -> int:
+        """How much work it is, for the progress bar: about a replication of play."""
+        return 1
+
+
+Block = PlayBlock | BoundBlock
+
+
+@dataclass(frozen=True)
+class CurvePlan:
+    """The blocks of one curve, at each place of the axis where it has points."""
+
+    curve: Curve
+    # Swept values or sample sizes; a single ``None`` for regret against rounds.
+    places: tuple[float | None, ...]
+    blocks: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True)
+class PanelPlan:
+    """The curves of one panel."""
+
+    panel: Panel
+    curves: tuple[CurvePlan, ...]
+
+    def __iter__(self) -> Iterator[Block]:
+        return (block for curve in self.curves for blocks in curve.blocks for block in blocks)
+
+
+@functools.cache
+def code_digest() -> str:
+    """Digest of the sources that a block's numbers depend on."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for package in PLAYED_BY:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def key(block: Block) -> str:
+    """The name a block is stored under."""
+    about: dict[str, Any] = {"kind": type(block).__name__, "code": code_digest(), **vars(block)}
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1.0) -> PanelPlan:
+    """Cut a panel into blocks; ``share`` of the replications are run, at least two."""
+    curves = []
+    for curve in panel.curves:
+        wanted = curve.replications or panel.replications or experiment.replications
+        replications = max(2, round(share * wanted))
+        if panel.plot == "bounds":
+            places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
+            bound, law = str(make_bound(panel, curve, None)), str(panel.distribution)
+            blocks: tuple[tuple[Block, ...], ...] = tuple(
+                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed),) for n in places
+            )
+        else:
+            places = panel.sweep.values if panel.sweep is not None else (None,)
+            blocks = tuple(tuple(play_blocks(panel, curve, experiment, seed, replications, value)) for value in places)
+        curves.append(CurvePlan(curve, places, blocks))
+    return PanelPlan(panel, tuple(curves))
+
+
+def play_blocks(
+    panel: Panel, curve: Curve, experiment: Experiment, seed: int, replications: int, value: float | None
+) -> Iterator[PlayBlock]:
+    """The blocks of a policy at a swept value."""
+    policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
+    horizon = resolve_horizon(panel, experiment.horizon, value)
+    for first in range(0, replications, BLOCK_SIZE):
+        last = min(first + BLOCK_SIZE, replications)
+        yield PlayBlock(policy.label, environment.label, horizon, seed, first, last)

@@ -1,0 +1,278 @@
+"""What to run: the TOML format of an experiment, checked.
+
+.. code-block:: toml
+
+    title = "Two policies on a normal bandit"
+    horizon = 2000          # rounds; a panel may have its own
+    replications = 200      # a panel or a curve may have its own
+
+    [[panels]]
+    name = "a"
+    title = "sigma too large by half"
+    plot = "regret"         # mean regret against rounds
+    environment = "gaussian"
+    [[panels.curves]]
+    label = "Bootstrapped UCB"
+    policy = "bootstrapped_ucb:sigma=1.5"
+    published = 74          # a number of someone else's to compare the end point with, if there is one
+    [[panels.curves]]
+    label = "UCB"
+    policy = "ucb1:sigma=1.5"
+
+    [[panels]]
+    name = "b"
+    title = "the price of a wrong sigma"
+    plot = "sweep"          # regret at the horizon against something that is varied, {sigma} below
+    environment = "gaussian"
+    sweep = { name = "sigma", values = [1, 2, 5, 10], label = "assumed noise scale" }
+    [[panels.curves]]
+    label = "UCB"
+    policy = "ucb1:sigma={sigma}"
+
+    [[panels]]
+    name = "c"
+    title = "bounds on the mean of few rewards"
+    plot = "bounds"         # mean threshold against sample size
+    distribution = "truncated_normal"
+    sample_sizes = [1, 2, 5, 10]
+    [[panels.curves]]
+    label = "sign flip"
+    bound = "sign_flip"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bandstrap.bounds import BOUNDS
+from bandstrap.bounds.coverage import coverage, measure_exact, resolve_distribution
+from bandstrap.calls import parse_call
+from bandstrap.environments import ENVIRONMENTS
+from bandstrap.errors import InvalidInput
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
+
+# Environments made of Python objects cannot be written as text.
+NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if name not in ("arms", "empirical")}
+NAMED_POLICIES = POLICIES | LINEAR_POLICIES
+# A curve of the distribution itself beside the bounds.
+EXACT = "exact"
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    """A table of the file: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sweep(Strict):
+    """What is varied: ``{name}`` stands for each of the values in the panel's environment, policies and horizon."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
+    values: Annotated[tuple[Number, ...], Field(min_length=1)]
+    label: str = ""
+    log: bool = False
+
+
+class Curve(Strict):
+    """One line of a panel: a policy, or a bound."""
+
+    label: Annotated[str, Field(min_length=1)]
+    policy: str | None = None
+    bound: str | None = None
+    # Regret at the horizon, or pairs of a place on the axis and a value.
+    published: Number | tuple[tuple[Number, Number], ...] | None = None
+    replications: Count | None = None
+
+
+class Panel(Strict):
+    """One picture."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    title: str = ""
+    plot: Literal["regret", "sweep", "bounds"] = "regret"
+    curves: Annotated[tuple[Curve, ...], Field(min_length=1)]
+    horizon: Count | str | None = None
+    replications: Count | None = None
+    environment: str | None = None
+    sweep: Sweep | None = None
+    distribution: str | None = None
+    sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    log: bool = False
+
+    @model_validator(mode="after")
+    def parts_belong_together(self) -> Panel:
+        """Refuse a panel that lacks what its kind needs or has what it has no use for."""
+        needs = {
+            "regret": ("environment",),
+            "sweep": ("environment", "sweep"),
+            "bounds": ("distribution", "sample_sizes"),
+        }[self.plot]
+        for key in ("environment", "sweep", "distribution", "sample_sizes"):
+            if (getattr(self, key) is None) == (key in needs):
+                verb = "needs" if key in needs else "has no use for"
+                raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
+        wanted, other = ("bound", "policy") if self.plot == "bounds" else ("policy", "bound")
+        for curve in self.curves:
+            if getattr(curve, wanted) is None or getattr(curve, other) is not None:
+                raise ValueError(
+                    f"each curve of a panel with plot = {self.plot!r} needs the key {wanted!r} and no {other!r}"
+                )
+        labels = [curve.label for curve in self.curves]
+        if len(set(labels)) < len(labels):
+            raise ValueError("the labels of a panel's curves must differ")
+        return self
+
+
+class Experiment(Strict):
+    """A file: panels, and what they share."""
+
+    title: str
+    horizon: Count = 2000
+    replications: Count = 200
+    # How settings that a source leaves open were read; shown with the result.
+    readings: tuple[str, ...] = ()
+    panels: Annotated[tuple[Panel, ...], Field(min_length=1)]
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read and check a file; whatever is wrong with it is said in one sentence."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
+    try:
+        experiment = Experiment.model_validate(content)
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: {first_problem(error, content)}") from None
+    names = [panel.name for panel in experiment.panels]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"{path}: the names of the panels must differ. Got {', '.join(names)} instead.")
+    for i, panel in enumerate(experiment.panels):
+        check_panel(panel, f"{path}: panels[{i}]")
+    return experiment
+
+
+def first_problem(error: ValidationError, content: Any) -> str:
+    """The first thing pydantic found, as a sentence with the key and what is allowed."""
+    problem = error.errors()[0]
+    # pydantic names the variant of a union it tried; only keys and positions are the user's.
+    place: list[Any] = []
+    value: Any = content
+    for part in problem["loc"]:
+        known: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+        if part in known:
+            value = value[part]
+            place.append(part)
+    if problem["type"] in ("missing", "extra_forbidden"):
+        key = problem["loc"][-1]
+        table = place[:-1] if problem["type"] == "extra_forbidden" else place
+        where = f" of {as_key(table)}" if table else ""
+        if problem["type"] == "missing":
+            return f"the key '{key}'{where} is missing."
+        return f"unknown key '{key}'{where}; allowed are {', '.join(allowed_keys(table))}."
+    message = problem["msg"].removeprefix("Value error, ")
+    where = f"'{as_key(place)}': " if place else ""
+    shown = f" Got {value!r} instead." if not isinstance(value, dict | list) else ""
+    return f"{where}{message[0].lower()}{message[1:]}.{shown}"
+
+
+def allowed_keys(table: list[Any]) -> list[str]:
+    """The keys of the table at a place in the file."""
+    models: dict[Any, type[BaseModel]] = {"panels": Panel, "curves": Curve, "sweep": Sweep}
+    named = [part for part in table if part in models]
+    return list((models[named[-1]] if named else Experiment).model_fields)
+
+
+def as_key(place: list[Any]) -> str:
+    """``panels[0].curves[1].policy``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return text.removeprefix(".")
+
+
+def check_panel(panel: Panel, where: str) -> None:
+    """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
+    if panel.distribution is not None:
+        described(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
+    for value in panel.sweep.values if panel.sweep is not None else (None,):
+        if panel.horizon is not None:
+            described(f"{where}.horizon", lambda value=value: resolve_horizon(panel, 1, value))
+        if panel.environment is not None:
+            described(f"{where}.environment", lambda value=value: make_environment(panel, value))
+        for j, curve in enumerate(panel.curves):
+            key = "policy" if curve.policy is not None else "bound"
+            make = make_policy if curve.policy is not None else make_bound
+            described(
+                f"{where}.curves[{j}].{key}", lambda curve=curve, value=value, make=make: make(panel, curve, value)
+            )
+
+
+def described(where: str, build: Any) -> Any:
+    """What ``build`` builds; a refusal is told with the file and the key."""
+    try:
+        return build()
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error}") from None
+
+
+def filled(text: str, panel: Panel, value: float | None) -> str:
+    """A text with the swept value in place of its name."""
+    if panel.sweep is None or value is None:
+        return text
+    return text.replace("{" + panel.sweep.name + "}", f"{value:.12g}")
+
+
+def make_environment(panel: Panel, value: float | None) -> Any:
+    """The environment of a panel."""
+    return make(filled(panel.environment or "", panel, value), NAMED_ENVIRONMENTS, "environment")
+
+
+def make_policy(panel: Panel, curve: Curve, value: float | None) -> Any:
+    """The policy of a curve."""
+    return make(filled(curve.policy or "", panel, value), NAMED_POLICIES, "policy")
+
+
+def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
+    """The call of a bound, once it has been tried on a sample of two."""
+    call = parse_call(curve.bound or "")
+    if call.name not in (*BOUNDS, EXACT):
+        known = ", ".join(repr(name) for name in (*BOUNDS, EXACT))
+        raise InvalidInput(f"unknown bound {call.name!r}; known are {known}.")
+    if call.name == EXACT:
+        measure_exact(panel.distribution, 1, panel.alpha)
+    else:
+        (row,) = coverage(panel.distribution, 2, panel.alpha, bounds=[str(call)], replications=1)
+        if row.skipped:
+            raise InvalidInput(f"the bound {str(call)!r} {row.skipped}.")
+    return call
+
+
+def make(text: str, registry: dict[str, Any], kind: str) -> Any:
+    """Build a policy or an environment from ``name:key=value,...``."""
+    call = parse_call(text)
+    if call.name not in registry:
+        known = ", ".join(repr(name) for name in registry)
+        raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
+    try:
+        return registry[call.name](**call.options)
+    except TypeError as error:
+        reason = str(error).split("__init__() ")[-1]
+        allowed = ", ".join(registry[call.name].parameters())
+        raise InvalidInput(f"the {kind} {text!r} cannot be made: {reason}; its options are {allowed}.") from None
+
+
+def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:
+    """The horizon of a panel at a swept value."""
+    if panel.horizon is None:
+        return default
+    text = filled(str(panel.horizon), panel, value)
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidInput(f"the horizon must be a whole number of at least 1. Got {text!r} instead.")
+    return int(text)

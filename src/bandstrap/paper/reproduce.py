@@ -1,0 +1,159 @@
+"""Run the paper: figures, claims, report; everything that was finished before is taken from where it was kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bandstrap.errors import check_choice
+from bandstrap.experiments.plan import PanelPlan, key, plan_panel
+from bandstrap.experiments.run import PanelData, run_experiments
+from bandstrap.experiments.spec import Experiment, read_experiment
+from bandstrap.experiments.store import Store
+from bandstrap.paper.claims import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
+from bandstrap.paper.report import write_report
+from bandstrap.storage import write_text
+
+FIGURES = ("1", "2", "3", "4", "5", "6", "7")
+EVIDENCE = "evidence"
+# What the files' numbers of replications are meant for.
+FULL = 200
+QUICK = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Chapter:
+    """An experiment of the paper with its result and its picture."""
+
+    name: str
+    experiment: Experiment
+    panels: tuple[PanelData, ...]
+    picture: Path
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of one core spent on it."""
+        return sum(panel.seconds for panel in self.panels)
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """All there is to tell."""
+
+    chapters: tuple[Chapter, ...]
+    findings: tuple[tuple[Claim, Finding], ...]
+    seed: int
+    replications: int
+
+    @property
+    def summary(self) -> str:
+        """How many claims had which verdict, in one line."""
+        counts = dict.fromkeys((REPRODUCED, DEPENDS, NOT_REPRODUCED), 0)
+        for _, finding in self.findings:
+            counts[finding.verdict] += 1
+        told = [f"{count} {verdict}" for verdict, count in counts.items()]
+        return f"{len(self.findings)} claims: {', '.join(told)} (seed {self.seed}, {self.replications} replications)"
+
+
+def paper_file(name: str) -> Path:
+    """A file of the paper's folder."""
+    return Path(str(files("bandstrap.paper") / name))
+
+
+def reproduce(
+    figures: Sequence[str], out: Path, *, seed: int, replications: int, jobs: int | None = None, progress: bool = True
+) -> Reproduction:
+    """Run figures and claims into a folder; see ``bandstrap paper``."""
+    names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
+    sources = {f"figure{name}": f"figure{name}.toml" for name in names}
+    if set(names) == set(FIGURES):
+        sources[EVIDENCE] = f"{EVIDENCE}.toml"
+    experiments = {name: read_experiment(paper_file(source)) for name, source in sources.items()}
+    share = replications / FULL
+    plans = {
+        name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]
+        for name, experiment in experiments.items()
+    }
+    flat = [plan for several in plans.values() for plan in several]
+    data = iter(run_experiments(flat, Store(out / "blocks"), jobs=jobs, progress=progress))
+    chapters = tuple(
+        finish_chapter(name, experiments[name], plans[name], data, out / "figures") for name in experiments
+    )
+    evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
+    reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications)
+    write_text(out / "claims.json", claims_as_json(reproduction))
+    write_report(reproduction, errata(), out / "report.html")
+    return reproduction
+
+
+def finish_chapter(
+    name: str, experiment: Experiment, plans: Sequence[PanelPlan], data: Iterator[PanelData], folder: Path
+) -> Chapter:
+    """Take a chapter's panels off the data and draw them, unless they have been drawn from the same numbers."""
+    panels = tuple(next(data) for _ in plans)
+    picture = folder / f"{name}.svg"
+    drawn_from = picture.with_suffix(".key")
+    shows = json.dumps([experiment.model_dump_json(), [key(block) for plan in plans for block in plan], plot_digest()])
+    state = hashlib.sha256(shows.encode()).hexdigest()
+    pictures = (picture, picture.with_suffix(".png"))
+    if not all(path.is_file() for path in pictures) or not drawn_from.is_file() or drawn_from.read_text() != state:
+        from bandstrap.plots.panels import plot_panels
+        from bandstrap.plots.style import save_figure
+
+        figure = plot_panels(experiment.title, panels)
+        for path in pictures:
+            save_figure(figure, path)
+        write_text(drawn_from, state)
+    return Chapter(name, experiment, panels, picture)
+
+
+def plot_digest() -> str:
+    """Digest of the sources that draw."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(str(files("bandstrap.plots"))).glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def errata() -> list[dict[str, str]]:
+    """The paper's misprints and how they are read here."""
+    content: list[dict[str, str]] = tomllib.loads(paper_file("errata.toml").read_text(encoding="utf-8"))["errata"]
+    return content
+
+
+def claims_as_json(reproduction: Reproduction) -> str:
+    """Every claim with verdict and numbers; nothing that differs between two runs with one seed."""
+    content = {
+        "seed": reproduction.seed,
+        "replications": reproduction.replications,
+        "summary": reproduction.summary,
+        "claims": [
+            {
+                "name": claim.name,
+                "where": claim.where,
+                "says": claim.says,
+                "verdict": finding.verdict,
+                "setting": finding.setting,
+                "statistic": finding.statistic,
+                "numbers": [finite(dataclasses.asdict(number)) for number in finding.numbers],
+            }
+            for claim, finding in reproduction.findings
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def finite(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Infinite numbers as null, which JSON has."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in numbers.items()
+    }

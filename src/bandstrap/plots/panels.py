@@ -1,0 +1,117 @@
+"""The panels of an experiment in one picture: regret against rounds, regret against what is varied, bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.plots.style import COLOURS, DASHES, MARKERS, new_figure
+
+Look = dict[str, Any]
+
+
+def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
+    """Draw panels two in a row; a curve looks the same in all of them, and one legend below explains all."""
+    columns = min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
+    looks = {label: look(i) for i, label in enumerate(labels)}
+    legend_lines = math.ceil((len(labels) + 1) / 3)
+    figure, axes = new_figure(5.6 * columns, 3.9 * rows + 0.5 + 0.26 * legend_lines, columns, rows)
+    for axis, panel in zip(axes, panels, strict=False):
+        draw_panel(axis, panel, looks)
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    handles = [Line2D([], [], label=label, **looks[label]) for label in labels]
+    if any(curve.curve.published is not None for panel in panels for curve in panel.curves):
+        handles.append(
+            Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="published value")
+        )
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
+    figure.suptitle(f"{title}\n{explanation(panels)}", fontsize=11)
+    return figure
+
+
+def look(i: int) -> Look:
+    """Colour and dash of curve number ``i``: no two curves share both."""
+    return {
+        "color": COLOURS[i % len(COLOURS)],
+        "linestyle": DASHES[(i + i // len(COLOURS)) % len(DASHES)],
+        "linewidth": 1.8,
+    }
+
+
+def explanation(panels: Sequence[PanelData]) -> str:
+    """What lines and bands are."""
+    if panels[0].panel.plot == "bounds":
+        return "mean threshold above the sample mean"
+    counts = sorted({len(curve.values) for panel in panels for curve in panel.curves})
+    runs = " or ".join(str(count) for count in counts)
+    return f"mean pseudo-regret over {runs} replications, with bands of two standard errors"
+
+
+def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
+    """Draw the curves of a panel, and published values as open circles."""
+    spec = panel.panel
+    for i, curve in enumerate(panel.curves):
+        colour = looks[curve.label]["color"]
+        marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4} if spec.plot == "sweep" else {}
+        axis.plot(curve.places, curve.mean, **looks[curve.label], **marker)
+        reach = 2 * curve.standard_error
+        if reach.any():
+            band = {"color": colour, "alpha": 0.18, "linewidth": 0}
+            axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
+        for place, value in published_points(curve):
+            axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5)
+    axis.set_title(spec.title, fontsize=10)
+    if spec.plot == "bounds":
+        draw_bound_axes(axis, panel)
+    else:
+        axis.set_ylabel("mean pseudo-regret")
+        axis.set_ylim(bottom=0)
+    if spec.plot == "regret":
+        axis.set_xlim(0, panel.curves[0].places[-1])
+        axis.set_xlabel("round")
+    elif spec.sweep is not None:
+        axis.set_xlabel(spec.sweep.label or spec.sweep.name)
+        if spec.sweep.log:
+            axis.set_xscale("log")
+            axis.set_xticks(spec.sweep.values, [f"{value:g}" for value in spec.sweep.values])
+            axis.minorticks_off()
+
+
+def draw_bound_axes(axis: Any, panel: PanelData) -> None:
+    """Plain numbers on both axes; a log scale across where sample sizes span more than a factor of 20."""
+    axis.set_ylabel("threshold" + (" (log scale)" if panel.panel.log else ""))
+    axis.set_xlabel("sample size n")
+    sizes = panel.curves[0].places
+    if sizes[-1] > 20 * sizes[0] and sizes[0] > 1:
+        axis.set_xscale("log")
+        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= n <= sizes[-1]]
+        axis.set_xticks(ticks, [str(n) for n in ticks])
+        axis.minorticks_off()
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if panel.panel.log:
+        axis.set_yscale("log", nonpositive="mask")
+        low, high = axis.get_ylim()
+        heights = [m * 10.0**e for e in range(-4, 5) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
+        axis.set_yticks(heights, [f"{height:g}" for height in heights])
+        axis.tick_params(axis="y", which="minor", left=False)
+
+
+def published_points(curve: CurveData) -> list[tuple[float, float]]:
+    """Published values with their places on the axis; a single one belongs to the last place."""
+    published = curve.curve.published
+    if published is None:
+        return []
+    if isinstance(published, float | int):
+        return [(float(curve.places[-1]), float(published))]
+    return [(float(place), float(value)) for place, value in published if np.isfinite(value)]
