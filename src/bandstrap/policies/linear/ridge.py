@@ -167,7 +167,7 @@ def predictions_in_loops(theta: Floats, actions: Floats) -> Floats:
 def norms(factor: Floats, actions: Floats) -> Floats:
     """``|x|`` in the norm of the inverse of ``V``, of each action: the length of the solution ``u`` of ``R'u = x``."""
     d = len(factor)
-    solved = np.ascontiguousarray(actions.T)
+    solved = actions.T.copy(order="C")
     total: Floats = np.zeros(actions.shape[0])
     for i in range(d):
         for j in range(i):
