@@ -23,6 +23,7 @@ from bandstrap.policies.linear.ridge import (
     log_determinant,
     norms,
     predictions,
+    refactor,
     start_regression,
 )
 from bandstrap.policies.policy import as_lists
@@ -133,6 +134,37 @@ def test_any_actions_and_penalty_are_as_computed_directly(problem):
     assert drift(regression.factor, regression.gram) < 1e-13
     assert (np.diag(regression.factor) >= math.sqrt(ridge) * (1 - 1e-14)).all()
     assert (np.tril(regression.factor, -1) == 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_a_factor_computed_anew_is_the_rotated_one(problem):
+    X, y, ridge, actions = problem
+    kappa = np.linalg.cond(naive.stacked(X, ridge))
+    regression = regressed(X, y, ridge)
+    refactor(regression.factor, regression.target, regression.gram, regression.moment)
+    back_substitute(regression.factor, regression.target, regression.theta)
+    assert all(np.isfinite(part).all() for part in regression)
+    assert drift(regression.factor, regression.gram) < 1e-12
+    if kappa < 1e4:  # Cholesky feels the condition number of V, the square
+        assert_agrees(regression, X, y, ridge, actions, 1e-13 * kappa**2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_too_near_a_singular_matrix_still_give_a_finite_factor(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 1)) * rng.normal(size=3) * 1e9  # all along one line; the penalty is lost in rounding
+    y = rng.normal(size=8)
+    both = [start_regression(3, 1.0) for _ in range(2)]
+    for add, regression in zip((adding.plain, adding.compiled), both, strict=True):
+        add(regression, X[:7], y[:7], 1)
+        regression.factor[0, 0] *= 1.001
+        add(regression, X[7:], y[7:], CHECK_EVERY)
+        assert all(np.isfinite(part).all() for part in regression)
+        assert (np.diag(regression.factor) > 0).all()
+        assert drift(regression.factor, regression.gram) < 1e-14
+        np.testing.assert_allclose(predictions(regression.theta, X), X @ naive.stable_estimate(X, y, 1.0), atol=1e-6)
+    assert same_bits(*both)
 
 
 # --- the check on drift -----------------------------------------------------------------------------------------------
