@@ -274,7 +274,10 @@ def linear_reboot(rng: np.random.Generator, omega: float = 1.0, ridge: float = 0
 def play(
     scores: Callable[[Array, Array, Array, int], Array], action_sets: Array, tape: Array, horizon: int
 ) -> tuple[list[int], float]:
-    """Choices of the highest score, the first among equals; and the narrowest win of all rounds that were no tie."""
+    """Choices of the highest score, the first among equals; and the narrowest win.
+
+    Rounds with a score that is infinite, or with all scores the same, do not count: rounding decides nothing there.
+    """
     X, y = np.zeros((0, action_sets.shape[2])), np.zeros(0)
     pulls = [0] * len(tape)
     choices: list[int] = []
@@ -284,7 +287,7 @@ def play(
         actions = action_sets[0 if fixed else t - 1]
         found = scores(X, y, actions, t)
         arm = int(np.argmax(found))
-        if len(actions) > 1 and np.isfinite(found).all():
+        if len(actions) > 1 and np.isfinite(found).all() and np.ptp(found) > 0:
             best, second = np.sort(found)[::-1][:2]
             narrowest = min(narrowest, best - second)
         reward = tape[arm, pulls[arm] if fixed else t - 1]
