@@ -1,10 +1,13 @@
 """The online object of linear policies: what it takes, what it refuses, and that a refusal changes nothing."""
 
 import pickle
+import warnings
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES
@@ -345,6 +348,29 @@ def test_a_schedule_that_needs_the_horizon_says_so_online(cls):
 
 
 # --- far from 1 -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, len(EVERY) - 1),
+    st.integers(1, 4),
+    st.floats(-6, 6),
+    st.integers(0, 2**32),
+)
+def test_numbers_of_any_size_up_to_the_largest_never_overflow(place, d, exponent, seed):
+    rng = np.random.default_rng(seed)
+    case = EVERY[place]
+    options = {"check_range": False} if case[0] == "linear_phe" else {}
+    policy = make(case, ridge=10**exponent, **options)
+    sizes = [0.0, 1.0, -1.0, 1e-100, 1e-8, 1e8, 1e25, LARGEST_NUMBER, -LARGEST_NUMBER]
+    actions = rng.choice(sizes, (4, d)) * rng.choice([1.0, 1 / 3, -0.7], (4, d))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for reward in rng.choice(sizes, 12):
+            assert 0 <= policy.select(actions) < 4
+            policy.update(actions[rng.integers(4)], reward)
+        policy.select(actions)
+    assert all(np.isfinite(array).all() for array in flat(policy._state).values())
 
 
 @every_policy

@@ -17,8 +17,8 @@ from bandstrap.policies.policy import as_lists
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
-# Squares of features and rewards are summed, and must not overflow.
-LARGEST_NUMBER = 1e100
+# Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
+LARGEST_NUMBER = 1e50
 
 
 class LinearPolicy(Described):
