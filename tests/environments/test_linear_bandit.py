@@ -146,6 +146,10 @@ def test_theta_alone_and_actions_alone():
         LinearBandit(3, n_actions=4, contextual=True, noise="student_t:df=5", scale=0.25),
         LinearBandit(theta_scale=0.5, feature_range=2.0),
         LinearBandit(theta=THETA),
+        LinearBandit(theta=[2.5]),
+        LinearBandit(actions=ACTIONS),
+        LinearBandit(theta=[2.5], actions=[[1.0], [2.0]]),
+        LinearBandit(theta=THETA, actions=[[0.5, 1.0]]),
     ],
     ids=lambda environment: environment.label,
 )
