@@ -130,6 +130,12 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(case, reward
         with pytest.raises(InvalidInput, match=message):
             policy.update(np.eye(2), [0.5, reward])  # the first of the batch is good
     assert snapshot(policy) == before
+    fresh = make(case, **options)
+    before = snapshot(fresh)
+    with pytest.raises(InvalidInput, match=message):
+        fresh.update([1.0, 0.0], reward)
+    assert snapshot(fresh) == before
+    assert fresh.dimension is None
 
 
 @every_policy
@@ -149,6 +155,11 @@ def test_rewards_that_do_not_fit_their_actions_are_refused_with_nothing_changed(
     with pytest.raises(InvalidInput, match=SENTENCE.format("reward", type(policy).__name__, "update")):
         policy.update(action, reward)
     assert snapshot(policy) == before
+    fresh = make(case)
+    before = snapshot(fresh)
+    with pytest.raises(InvalidInput, match=r"'reward'"):
+        fresh.update(action, reward)
+    assert snapshot(fresh) == before
 
 
 def test_a_reward_outside_the_range_of_perturbed_history_is_refused():
