@@ -70,7 +70,6 @@ def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environmen
             ["--policy", "ucb1", "--environment", "linear_bandit:contextual=true"],
             "must be one that offers arms, which ucb1 plays",
         ),
-        (["--policy", "oful:ridge=0"], "'ridge' parameter of OFUL must be a finite number greater than 0"),
         (["--policy", "oful:arms=3"], "cannot be made: got an unexpected keyword argument 'arms'"),
         (
             ["--policy", "oful", "--environment", "linear_bandit:noise=nope"],

@@ -5,7 +5,7 @@ A module of its own, for the reason given in ``policies/compiled.py``. Each name
 
 from bandstrap.engine.kernel import Entry
 from bandstrap.policies.linear import known_actions, replicates, ridge
-from bandstrap.policies.linear.known_actions import find_action, record
+from bandstrap.policies.linear.known_actions import find_action
 from bandstrap.policies.linear.replicates import (
     distances,
     factor_all,
@@ -58,11 +58,6 @@ def add_all(sources, regression, features, rewards, first):
         add_observation(regression, features[i], rewards[i], first + i)
 
 
-def record_all(sources, known, features, rewards, places):
-    for i in range(len(rewards)):
-        places[i] = record(known, features[i], rewards[i])
-
-
 # Each plain function with its compiled call.
 CALLS = {
     known_actions.find_action: Entry(call_find_action).compiled,
@@ -76,4 +71,3 @@ CALLS = {
     ridge.predictions: Entry(call_predictions).compiled,
 }
 adding = Entry(add_all)
-recording = Entry(record_all)
