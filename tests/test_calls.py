@@ -11,6 +11,9 @@ from bandstrap.errors import InvalidInput
         ("hoeffding:sigma=2", "hoeffding", {"sigma": 2}),
         ("betting:support=(0,1),share=0.75", "betting", {"support": (0, 1), "share": 0.75}),
         ("betting:support=[-1, 1]", "betting", {"support": (-1, 1)}),
+        ("linear_bandit:theta=(2.5,),scale=3", "linear_bandit", {"theta": (2.5,), "scale": 3}),
+        ("linear_bandit:actions=((1,0),(2,-3)),scale=3", "linear_bandit", {"actions": ((1, 0), (2, -3)), "scale": 3}),
+        ("linear_bandit:scale=3,actions=((1,),(2,))", "linear_bandit", {"scale": 3, "actions": ((1,), (2,))}),
         ("bootstrap:correction=sharp,randomized=true", "bootstrap", {"correction": "sharp", "randomized": True}),
     ],
 )

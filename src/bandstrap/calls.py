@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, NamedTuple
 
 from bandstrap.errors import InvalidInput
@@ -33,13 +32,24 @@ def parse_call(text: str) -> Call:
     options: dict[str, Any] = {}
     if not name.strip() or (":" in text and not rest.strip()):
         raise InvalidInput(f"{text!r} is not of the form name:key=value,key=value.")
-    # Commas inside brackets belong to a value.
-    for item in re.split(r",(?![^(\[]*[)\]])", rest) if rest else []:
+    for item in split_options(rest) if rest else []:
         key, equals, value = item.partition("=")
         if not equals or not key.strip().isidentifier() or not value.strip():
             raise InvalidInput(f"{item!r} in {text!r} is not of the form key=value.")
         options[key.strip()] = parse_value(value.strip())
     return Call(name.strip(), options)
+
+
+def split_options(text: str) -> list[str]:
+    """Split at commas; those inside brackets, of whatever depth, belong to a value."""
+    items, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth <= 0:
+            items.append("")
+        else:
+            items[-1] += character
+    return items
 
 
 def parse_value(text: str) -> Any:
@@ -58,5 +68,5 @@ def format_value(value: Any) -> str:
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, tuple):
-        return "(" + ",".join(format_value(item) for item in value) + ")"
+        return "(" + ",".join(format_value(item) for item in value) + (",)" if len(value) == 1 else ")")
     return str(value)

@@ -45,7 +45,10 @@ def check_number(
         rule = f"a finite number greater than {above:g}"
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise requirement(parameter, owner, rule, repr(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf
     if not (math.isfinite(number) and above < number < below):
         raise requirement(parameter, owner, rule, number)
     return number

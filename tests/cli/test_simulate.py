@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from bandstrap import UCB1, Result, simulate
-from bandstrap.environments import ENVIRONMENTS, Gaussian
-from bandstrap.policies import POLICIES
+from bandstrap import OFUL, UCB1, Result, simulate
+from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
 
 def run(*arguments):
@@ -32,6 +32,27 @@ def test_simulate_prints_a_table_and_writes_three_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "environment"),
+    [
+        ("linear_bandit:dimension=3,n_actions=5", LinearBandit(3, n_actions=5)),
+        ("linear_bandit:actions=((1,0),(0,1)),theta=(1,2)", LinearBandit(actions=[[1, 0], [0, 1]], theta=[1, 2])),
+    ],
+    ids=["drawn", "given"],
+)
+def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environment):
+    arguments = ("--policy", "oful:radius=closed-form,ridge=0.5", "--policy", "ucb1", "--environment", text)
+    done = run("simulate", *arguments, "--horizon", 40, "--replications", 3, "--seed", 2, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = Result.from_parquet(tmp_path / "result.parquet")
+    assert result.policies == ("oful:radius=closed-form,ridge=0.5", "ucb1")
+    assert result.environment == environment.label
+    policy = OFUL(radius="closed-form", ridge=0.5)
+    expected = simulate(policy, environment, horizon=40, replications=3, seed=2, progress=False)
+    assert (result.regret[0] == expected.regret[0]).all()
+    assert "oful:radius=closed-form,ridge=0.5" in done.stdout.replace("\n", "")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "needs at least one --policy"),
@@ -44,6 +65,16 @@ def test_simulate_prints_a_table_and_writes_three_files(tmp_path):
         (["--policy", "ucb1", "--horizon", "4"], "'horizon' parameter of simulate must be at least 5"),
         (["--policy", "ucb1", "--replications", "0"], "'replications' parameter of simulate"),
         (["--policy", "ucb1", "--jobs", "0"], "'jobs' parameter of bandstrap simulate"),
+        (["--policy", "oful"], "must be one that offers actions, which oful plays. Got gaussian instead"),
+        (
+            ["--policy", "ucb1", "--environment", "linear_bandit:contextual=true"],
+            "must be one that offers arms, which ucb1 plays",
+        ),
+        (["--policy", "oful:arms=3"], "cannot be made: got an unexpected keyword argument 'arms'"),
+        (
+            ["--policy", "oful", "--environment", "linear_bandit:noise=nope"],
+            "'noise' parameter of LinearBandit must be one of",
+        ),
         (["--policy", "bernoulli_ts"], "with rewards inside [0, 1], the range of bernoulli_ts"),
     ],
 )
@@ -56,7 +87,9 @@ def test_simulate_refuses_with_one_sentence_and_exit_code_2(arguments, message):
 
 def test_list_shows_every_policy_and_environment_with_its_options():
     policies, environments = run("list", "policies").stdout, run("list", "environments").stdout
-    assert all(name in policies for name in POLICIES)
+    assert all(name in policies for name in POLICIES | LINEAR_POLICIES)
+    assert "theta_bound=0" in policies
+    assert sum(" actions " in line for line in policies.splitlines()) >= len(LINEAR_POLICIES)
     assert all(name in environments for name in ENVIRONMENTS)
     assert "n_resamples=200" in policies
     assert "df=3, scale=1" in environments

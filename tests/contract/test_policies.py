@@ -342,6 +342,7 @@ BAD_REWARDS = [
     pytest.param(None, r"reward.*finite number.*Got None", id="none"),
     pytest.param("high", r"reward.*finite number.*Got 'high'", id="text"),
     pytest.param(1j, r"reward.*finite number.*Got 1j", id="complex"),
+    pytest.param(10**400, r"reward.*finite number.*Got inf", id="whole number beyond floats"),
 ]
 
 
@@ -376,6 +377,7 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward
         pytest.param(["a", "b"], 0.5, r"'(arm|reward)'.*Got", id="one reward for two arms"),
         pytest.param("a", [0.5, 0.5], r"'(arm|reward)'.*Got", id="two rewards for one arm"),
         pytest.param(["a", "b"], [[0.5], [0.5]], r"'reward'.*finite number", id="rewards of two axes"),
+        pytest.param(["a", "b"], [[0.5], [0.5, 1.0]], r"'reward'.*finite number", id="ragged rewards"),
     ],
 )
 def test_an_unknown_arm_and_unequal_lengths_are_refused_with_nothing_changed(name, arm, reward, message):

@@ -234,6 +234,49 @@ def test_an_edit_to_a_called_function_in_another_file_reaches_compiled_code(copi
     assert run_copy(code) == "3.0 3.0"
 
 
+TWO_BODIES = """
+from bandstrap.engine.kernel import compiled_body, entry
+def step(x):
+    return x + 1.0
+@compiled_body(step)
+def step_in_loops(x):
+    return x + 2.0  # other than the plain body, to be told apart
+@entry
+def stepped(sources, x):
+    return step(x)
+"""
+
+
+def test_compiled_code_runs_the_compiled_body_and_plain_code_the_plain_one(copied):
+    package, run_copy = copied
+    (package / "early.py").write_text(TWO_BODIES)
+    (package / "late.py").write_text(TWO_BODIES.replace("1.0", "10.0").replace("2.0", "20.0"))
+    code = """
+        from bandstrap import early
+        found = [early.step(0.0), early.step_in_loops(0.0), early.stepped.plain(0.0), early.stepped.compiled(0.0)]
+        from bandstrap import late  # marked after the first compilation
+        print(found, late.stepped.plain(0.0), late.stepped.compiled(0.0))
+    """
+    assert run_copy(code) == "[1.0, 2.0, 1.0, 2.0] 10.0 20.0"
+
+
+def test_a_compiled_body_is_remembered_and_both_stay_plain_functions(monkeypatch):
+    monkeypatch.setattr(kernel, "_compiled_bodies", {})
+    monkeypatch.setattr(kernel, "_jitables", [])
+    monkeypatch.setattr(kernel, "_numba_ready", False)
+
+    def plain(x):
+        return x
+
+    def loops(x):
+        return -x
+
+    assert kernel.compiled_body(plain)(loops) is loops
+    assert kernel._compiled_bodies == {plain: loops}
+    assert kernel._jitables == [plain]
+    assert (plain(3), loops(3)) == (3, -3)
+
+
 def test_functions_marked_after_the_first_compilation_are_known_to_the_compiler(copied):
     package, run_copy = copied
     (package / "late.py").write_text(

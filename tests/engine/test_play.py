@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from bandstrap.engine.kernel import KERNELS
-from bandstrap.engine.play import compiled_play, highest_score, play, select
+from bandstrap.engine.play import (
+    compiled_play,
+    compiled_play_linear,
+    highest_score,
+    play,
+    play_linear,
+    select,
+    select_action,
+)
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.policies import POLICIES, UCB1
+from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
+from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
 
 
 class Recorder:
@@ -97,6 +106,64 @@ def test_a_game_as_short_as_its_first_pulls_asks_for_no_choice():
     compiled_play()(policy.kernel, policy.make_params(3), state, np.ones((3, 3)), np.random.default_rng(0), choices, 3)
     assert choices.tolist() == [0, 1, 2]
     assert state.pulls.tolist() == [1, 1, 1]
+
+
+# --- linear bandits ---------------------------------------------------------------------------------------------------
+
+
+class LinearRecorder:
+    """A kernel that takes actions in a given order and notes what it is shown and told."""
+
+    def __init__(self, plan):
+        self.plan = list(plan)
+        self.shown, self.told = [], []
+
+    def choose(self, params, state, actions, round_, rng):
+        self.shown.append((params, state, actions.tolist(), round_, rng))
+        return self.plan[round_ - 1]
+
+    def learn(self, params, state, x, reward, round_, rng):
+        self.told.append((params, state, x.tolist(), reward, round_, rng))
+
+
+@pytest.mark.parametrize("n_sets", [1, 6], ids=["fixed", "contextual"])
+def test_actions_and_rewards_are_those_of_a_literal_loop(n_sets):
+    plan = [1, 0, 1, 2, 1, 0]
+    kernel = LinearRecorder(plan)
+    sets = np.arange(n_sets * 3 * 2.0).reshape(n_sets, 3, 2)
+    tape = 100 + np.arange(18.0).reshape(3, 6)
+    choices = np.full(6, -1)
+    play_linear(kernel, "params", "state", sets, tape, "rng", choices)
+    assert choices.tolist() == plan
+    shown, told, pulls = [], [], [0, 0, 0]
+    for t, arm in enumerate(plan):
+        actions = sets[0] if n_sets == 1 else sets[t]
+        shown.append(("params", "state", actions.tolist(), t + 1, "rng"))
+        reward = tape[arm, pulls[arm]] if n_sets == 1 else tape[arm, t]
+        pulls[arm] += 1
+        told.append(("params", "state", actions[arm].tolist(), reward, t + 1, "rng"))
+    assert kernel.shown == shown
+    assert kernel.told == told
+
+
+def test_a_choice_is_the_kernels_own():
+    kernel = LinearRecorder([4])
+    assert select_action(kernel, None, None, np.zeros((5, 1)), 1, None) == 4
+
+
+def test_compiled_linear_play_is_built_once_and_releases_the_gil():
+    assert compiled_play_linear() is compiled_play_linear()
+    assert compiled_play_linear() is not compiled_play()
+    assert compiled_play_linear().targetoptions.get("nogil") is True
+
+
+def test_every_linear_policy_has_a_kernel_of_a_known_name():
+    kernels = [cls().kernel for cls in LINEAR_POLICIES.values()]
+    for kernel in [*kernels, *BOOTSTRAPPED.values()]:
+        assert KERNELS[kernel.name] is kernel
+        assert kernel.choose is not None
+        assert kernel.score is kernel.prepare is None
+    assert len({kernel.name for kernel in kernels}) == len(LINEAR_POLICIES)
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------

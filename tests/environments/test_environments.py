@@ -43,9 +43,9 @@ LAWED = {
     "beta v 2": (Beta(UNIT_MEANS, v=2), lambda m: stats.beta(2 * m, 2 * (1 - m))),
     "arms": (Arms([stats.norm(1, 2), stats.gamma(2)]), lambda m: {1.0: stats.norm(1, 2), 2.0: stats.gamma(2)}[m]),
 }
-# One of each, with drawn means where it has some.
+# One of each, with drawn means where it has some; linear bandits have a file of their own.
 ONE_OF_EACH = [
-    *(cls() for name, cls in sorted(ENVIRONMENTS.items()) if name not in ("arms", "empirical")),
+    *(cls() for name, cls in sorted(ENVIRONMENTS.items()) if name not in ("arms", "empirical", "linear_bandit")),
     Arms([stats.norm(), stats.uniform()]),
     Empirical({"a": [1, 2, 3], "b": [0.5]}),
 ]
@@ -191,6 +191,7 @@ def test_the_registry_holds_every_environment_and_nothing_abstract():
         "empirical",
         "gaussian",
         "laplace",
+        "linear_bandit",
         "logistic",
         "student_t",
         "sub_weibull",

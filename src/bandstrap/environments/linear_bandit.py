@@ -86,8 +86,10 @@ class LinearBandit(Environment):
     def _finite(self, values: Any, parameter: str, ndim: int) -> Floats:
         shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action a row,"
         try:
+            if np.asarray(values).dtype.kind not in "biufO":  # NumPy would drop imaginary parts, and read digits
+                raise TypeError
             array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.empty(0)
         if array.ndim != ndim or array.size == 0 or not np.isfinite(array).all():
             raise requirement(parameter, type(self).__name__, f"{shape} of finite numbers", repr(values))
@@ -106,7 +108,7 @@ class LinearBandit(Environment):
     def _law(self, noise: Any) -> Any:
         """What draws noise: an environment of symmetric noise or a SciPy distribution."""
         owner = type(self).__name__
-        if hasattr(noise, "rvs") and hasattr(noise, "mean"):
+        if all(hasattr(noise, name) for name in ("rvs", "mean", "dist")):  # frozen
             mean = float(noise.mean())
             if not abs(mean) <= 1e-9 * max(1.0, abs(float(noise.std()))):
                 raise requirement("noise", owner, "a distribution with mean 0", f"mean {mean:g}")

@@ -14,6 +14,14 @@ from bandstrap.errors import check_choice, check_number, requirement
 from bandstrap.policies.schedule import Schedule, make_schedule
 
 
+def has_axes(values: Any) -> bool:
+    """Whether these are several values, even if they form no array."""
+    try:
+        return np.ndim(values) > 0
+    except ValueError:  # of different lengths
+        return True
+
+
 class Described:
     """Name and settings of a policy, and what it asks of rewards."""
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.errors import requirement
-from bandstrap.policies.described import Described
+from bandstrap.policies.described import Described, has_axes
 
 POLICIES: dict[str, type[Policy]] = {}
 
@@ -155,9 +155,9 @@ class Policy(Described):
     def _pairs(self, arms: Any, rewards: Any) -> tuple[list[Any], list[Any]]:
         """Equally long lists of arms and rewards."""
         owner = f"{type(self).__name__}.update"
-        if np.ndim(rewards) == 0 and self._is_label(arms):
+        if not has_axes(rewards) and self._is_label(arms):
             return [arms], [rewards]
-        if np.ndim(rewards) == 0 or isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
+        if not has_axes(rewards) or isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
             raise requirement("arm", owner, f"one of {list(self.arms)[:20]}", repr(arms))
         arms, rewards = list(arms), list(rewards)
         if len(arms) != len(rewards):

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from bandstrap.engine import play
 from bandstrap.errors import Floats, check_count, requirement
-from bandstrap.policies.described import Described
+from bandstrap.policies.described import Described, has_axes
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import as_lists
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
-# Squares of features and rewards are summed, and must not overflow.
-LARGEST_NUMBER = 1e100
+# Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
+LARGEST_NUMBER = 1e50
 
 
 class LinearPolicy(Described):
@@ -83,7 +83,7 @@ class LinearPolicy(Described):
 
     def update(self, action: ArrayLike, reward: Any) -> None:
         """Take in the reward of an action given by its features, or of several, one a row; all of them or none."""
-        many = np.ndim(reward) > 0
+        many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
         rewards = [self._reward(r) for r in (reward if many else [reward])]
         rows = rows if many else rows[None]
@@ -117,10 +117,10 @@ class LinearPolicy(Described):
     def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:
         rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action a row"
         try:
-            if np.asarray(values).dtype.kind in "cSU":
+            if np.asarray(values).dtype.kind not in "biufO":  # nor dates, text and complex numbers
                 raise TypeError
             array = np.array(values, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise requirement(parameter, self._owner(method), rule, repr(values)) from None
         if array.ndim != ndim or array.size == 0:
             raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")

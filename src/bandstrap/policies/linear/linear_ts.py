@@ -128,6 +128,9 @@ class LinearTS(LinearPolicy):
         self.prior_scale = None if prior_scale is None else self.positive(prior_scale, "prior_scale")
         if self.prior_scale is not None and self.ridge != 1.0:
             raise requirement("ridge", "LinearTS", "left out when 'prior_scale' is given", self.ridge)
+        if self.prior_scale is not None and not 0.0 < self.penalty < math.inf:
+            rule = "such that (sigma / prior_scale)^2 is a finite number greater than 0"
+            raise requirement("prior_scale", "LinearTS", rule, self.prior_scale)
         self.delta = check_number(delta, "delta", "LinearTS", above=0, below=1)
         self.set_schedule(alpha, tau, horizon)
         super().__init__(**online)
@@ -135,7 +138,10 @@ class LinearTS(LinearPolicy):
     @property
     def penalty(self) -> float:
         r""":math:`\lambda`, as given or as the prior has it."""
-        return self.ridge if self.prior_scale is None else (self.sigma / self.prior_scale) ** 2
+        if self.prior_scale is None:
+            return self.ridge
+        ratio = self.sigma / self.prior_scale
+        return ratio * ratio
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""

@@ -44,4 +44,5 @@ def radius(ellipsoid: Ellipsoid, factor: Floats, round_: int) -> float:
             2.0 * (0.5 * log_determinant(factor) + prior + doubt) + math.sqrt(ellipsoid.ridge) * ellipsoid.theta_bound
         )
         return ellipsoid.sigma * math.sqrt(max(inside, 0.0))
-    return ellipsoid.sigma * math.sqrt(square) + math.sqrt(ellipsoid.ridge) * ellipsoid.theta_bound
+    # nothing observed and alpha almost 1: rounding may leave less than 0
+    return ellipsoid.sigma * math.sqrt(max(square, 0.0)) + math.sqrt(ellipsoid.ridge) * ellipsoid.theta_bound

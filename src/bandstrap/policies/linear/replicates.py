@@ -20,6 +20,7 @@ from bandstrap.engine.kernel import compiled_body, jitable
 from bandstrap.errors import Floats
 from bandstrap.policies.draws import random_bits
 from bandstrap.policies.linear.known_actions import KnownActions
+from bandstrap.policies.linear.ridge import ROUNDING
 
 Words = NDArray[np.uint64]
 Times = NDArray[np.uint8]
@@ -254,10 +255,12 @@ def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) 
                     factors[i, j] += (known.features[a, i] * known.features[a, j]) * counts[a]
                 else:
                     factors[i, j] += known.features[a, i] * sums[a]
+            if j == i:  # a pivot of ridge * I plus a sum of squares is at least ridge, and known up to rounding
+                least = np.maximum(ROUNDING * factors[i, i], ridge)
             for k in range(i):
                 factors[i, j] -= factors[k, i] * factors[k, j]
-            if j == i:  # a pivot of ridge * I plus a sum of squares is at least ridge
-                factors[i, i] = np.sqrt(np.maximum(factors[i, i], ridge))
+            if j == i:
+                factors[i, i] = np.sqrt(np.maximum(factors[i, i], least))
             else:
                 factors[i, j] /= factors[i, i]
     return factors
@@ -271,6 +274,7 @@ def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge
     d = features.shape[1]
     n = counts.shape[1]
     factors = np.zeros((d, d + 1, n))
+    least = np.empty(n)
     for i in range(d):
         for b in range(n):
             factors[i, i, b] = ridge
@@ -284,12 +288,15 @@ def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge
                     weight = features[a, i]
                     for b in range(n):
                         factors[i, j, b] += weight * sums[a, b]
+            if j == i:
+                for b in range(n):
+                    least[b] = max(ROUNDING * factors[i, i, b], ridge)
             for k in range(i):
                 for b in range(n):
                     factors[i, j, b] -= factors[k, i, b] * factors[k, j, b]
             for b in range(n):
                 if j == i:
-                    factors[i, i, b] = math.sqrt(max(factors[i, i, b], ridge))
+                    factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
                 else:
                     factors[i, j, b] /= factors[i, i, b]
     return factors

@@ -20,6 +20,8 @@ from bandstrap.errors import Floats
 CHECK_EVERY = 1024
 # ... and computed anew from them when R'R is off by more than this, relative to the largest diagonal entry.
 LARGEST_DRIFT = 1e-11
+# What is left of a diagonal entry in Cholesky's method is rounding where it is smaller than this part of the entry.
+ROUNDING = 2.0**-52
 
 
 class Regression(NamedTuple):
@@ -127,7 +129,10 @@ def refactor(factor: Floats, target: Floats, gram: Floats, moment: Floats) -> No
             total = gram[i][j]
             for k in range(i):
                 total -= factor[k][i] * factor[k][j]
-            factor[i][j] = math.sqrt(total) if i == j else total / factor[i][i]
+            if i == j:
+                factor[i][j] = math.sqrt(max(total, ROUNDING * gram[i][i]))
+            else:
+                factor[i][j] = total / factor[i][i]
         total = moment[i]
         for k in range(i):
             total -= factor[k][i] * target[k]
@@ -167,7 +172,7 @@ def predictions_in_loops(theta: Floats, actions: Floats) -> Floats:
 def norms(factor: Floats, actions: Floats) -> Floats:
     """``|x|`` in the norm of the inverse of ``V``, of each action: the length of the solution ``u`` of ``R'u = x``."""
     d = len(factor)
-    solved = np.ascontiguousarray(actions.T)
+    solved = actions.T.copy(order="C")
     total: Floats = np.zeros(actions.shape[0])
     for i in range(d):
         for j in range(i):

@@ -1,0 +1,73 @@
+"""Compiled calls of the functions of linear policies that have a body of their own there, and a few around them.
+
+A module of its own, for the reason given in ``policies/compiled.py``. Each name is that of the plain function.
+"""
+
+from bandstrap.engine.kernel import Entry
+from bandstrap.policies.linear import known_actions, replicates, ridge
+from bandstrap.policies.linear.known_actions import find_action
+from bandstrap.policies.linear.replicates import (
+    distances,
+    factor_all,
+    next_words,
+    poisson_roots,
+    resample,
+    rotate_into_all,
+)
+from bandstrap.policies.linear.ridge import add_observation, norms, predictions
+
+
+def call_find_action(sources, known, x):
+    return find_action(known, x)
+
+
+def call_distances(sources, factors, theta):
+    return distances(factors, theta)
+
+
+def call_factor_all(sources, known, counts, sums, penalty):
+    return factor_all(known, counts, sums, penalty)
+
+
+def call_next_words(sources, generators, words):
+    next_words(generators, words)
+
+
+def call_poisson_roots(sources, n, rng):
+    return poisson_roots(n, rng)
+
+
+def call_resample(sources, observed, generators, counts, sums):
+    resample(observed, generators, counts, sums)
+
+
+def call_rotate_into_all(sources, factors, x, y, roots):
+    rotate_into_all(factors, x, y, roots)
+
+
+def call_norms(sources, factor, actions):
+    return norms(factor, actions)
+
+
+def call_predictions(sources, theta, actions):
+    return predictions(theta, actions)
+
+
+def add_all(sources, regression, features, rewards, first):
+    for i in range(len(rewards)):
+        add_observation(regression, features[i], rewards[i], first + i)
+
+
+# Each plain function with its compiled call.
+CALLS = {
+    known_actions.find_action: Entry(call_find_action).compiled,
+    replicates.distances: Entry(call_distances).compiled,
+    replicates.factor_all: Entry(call_factor_all).compiled,
+    replicates.next_words: Entry(call_next_words).compiled,
+    replicates.poisson_roots: Entry(call_poisson_roots).compiled,
+    replicates.resample: Entry(call_resample).compiled,
+    replicates.rotate_into_all: Entry(call_rotate_into_all).compiled,
+    ridge.norms: Entry(call_norms).compiled,
+    ridge.predictions: Entry(call_predictions).compiled,
+}
+adding = Entry(add_all)

@@ -1,0 +1,109 @@
+"""BUCBL, resampled and streaming, against the literal algorithm given the same random numbers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bandstrap.engine.play import play_linear
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.linear import LinearBootstrappedUCB
+from bandstrap.policies.linear import linear_bootstrapped_ucb as module
+from bandstrap.policies.linear.ridge import add_observation, start_regression
+from naive import linear as naive
+
+MODES = ("resampled", "streaming")
+
+
+def played(policy, action_sets, tape, horizon, seed):
+    rng = np.random.default_rng(seed)
+    state = policy.start(action_sets.shape[2], horizon, rng)
+    choices = np.full(horizon, -1)
+    play_linear(policy.kernel, policy.make_params(horizon), state, action_sets, tape, rng, choices)
+    return choices.tolist()
+
+
+def game(d, n_actions, horizon, contextual, seed):
+    rng = np.random.default_rng(seed)
+    sets = rng.uniform(-1, 1, (horizon if contextual else 1, n_actions, d))
+    tape = (sets @ rng.normal(size=d)).T + rng.normal(size=(n_actions, horizon))
+    return sets, np.ascontiguousarray(tape)
+
+
+@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "options", [{}, {"radius": "theorem", "sigma": 0.5, "ridge": 0.3, "theta_bound": 1.0}], ids=["default", "theorem"]
+)
+def test_choices_are_those_of_the_literal_algorithm_over_a_run(mode, options, contextual):
+    sets, tape = game(3, 5, 50, contextual, 1)
+    names = {"radius": "kind", "theta_bound": "bound"}
+    slow = naive.bootstrapped_ucb(
+        mode, 20, np.random.default_rng(2), **{names.get(k, k): v for k, v in options.items()}
+    )
+    expected, narrowest = naive.play(slow, sets, tape, 50)
+    assert narrowest > 1e-9  # no tie for rounding to break
+    assert len(set(expected)) > 1
+    assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=20, **options), sets, tape, 50, 2) == expected
+
+
+@pytest.mark.parametrize("n", [1, 4, 19])
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.9])
+def test_the_width_is_the_order_statistic_and_a_share_of_the_radius(n, alpha):
+    """Scores of unit vectors before any reward but 0: the width alone, seen through which of two actions wins."""
+    rng = np.random.default_rng(n)
+    lengths = rng.exponential(size=20)
+    policy = LinearBootstrappedUCB(alpha=alpha, sigma=0.7)
+    params = policy.make_params(None)
+    regression = start_regression(2, 1.0)
+    for i in range(n):
+        add_observation(regression, np.array([1.0, 0.0]), 5.0, i + 1)
+    X, y = np.tile([[1.0, 0.0]], (n, 1)), np.full(n, 5.0)
+    beta = naive.radius("closed-form", X, alpha, 0.7, 1.0, 0.0)
+    width = naive.order_statistic(lengths, alpha) + beta / math.sqrt(n)
+    mean = naive.estimate(X, y, 1.0)[0]
+    # x = (1, 0) scores mean + width / sqrt(1 + n); (0, c) scores c width: they are equal at this c
+    c = (mean + width / math.sqrt(1 + n)) / width
+    for factor, winner in ((1 - 1e-9, 0), (1 + 1e-9, 1)):
+        actions = np.array([[1.0, 0.0], [0.0, c * factor]])
+        assert module.optimistic_choice(params, regression, lengths.copy(), actions, n + 1) == winner
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_before_the_first_reward_the_longest_action_is_taken(mode):
+    policy = LinearBootstrappedUCB(quantile=mode, n_resamples=7, rng=0)
+    assert policy.select([[0.1, 0.0], [0.0, -2.0], [1.0, 1.0]]) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_replicate_is_enough(mode):
+    sets, tape = game(2, 3, 20, False, 3)
+    slow = naive.bootstrapped_ucb(mode, 1, np.random.default_rng(4))
+    expected, narrowest = naive.play(slow, sets, tape, 20)
+    assert narrowest > 1e-9
+    assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=1), sets, tape, 20, 4) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"quantile": "exact"},
+            "'quantile' parameter of LinearBootstrappedUCB must be one of 'streaming', 'resampled'",
+        ),
+        (
+            {"n_resamples": 0},
+            "'n_resamples' parameter of LinearBootstrappedUCB must be an integer of at least 1. Got 0",
+        ),
+        ({"n_resamples": 2.0}, "'n_resamples' parameter of LinearBootstrappedUCB must be an integer of at least 1"),
+        ({"radius": "own"}, "'radius' parameter of LinearBootstrappedUCB must be one of"),
+        ({"ridge": 0}, "'ridge' parameter of LinearBootstrappedUCB must be a finite number greater than 0. Got 0"),
+        ({"sigma": "1"}, "'sigma' parameter of LinearBootstrappedUCB must be a finite number greater than 0. Got '1'"),
+        ({"theta_bound": -1}, "'theta_bound' parameter of LinearBootstrappedUCB must be a finite number of at least 0"),
+        ({"alpha": 0}, r"'alpha' parameter of LinearBootstrappedUCB must be a number in the open interval \(0, 1\)"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(InvalidInput, match=rf"^The {message}.* instead\.$"):
+        LinearBootstrappedUCB(**options)

@@ -1,0 +1,296 @@
+"""Bootstrap replicates against literal ones; chi-square tests reject a right law with probability 1e-6 each."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from bandstrap.engine import kernel
+from bandstrap.policies.linear.known_actions import record, start_known
+from bandstrap.policies.linear.replicates import (
+    POISSON,
+    Generators,
+    Observed,
+    distances,
+    factor_all,
+    next_words,
+    poisson_roots,
+    resample,
+    resampled_distances,
+    rotate_into_all,
+    start_factors,
+    start_generators,
+)
+from naive import linear as naive
+from policies.linear.compiled import CALLS
+
+SIGNIFICANCE = 1e-6
+
+
+def observed(X, y):
+    """What a resampled state keeps of the observations."""
+    known = start_known(X.shape[1], len(X) + 1)
+    labels = [record(known, x, float(reward)) for x, reward in zip(X, y, strict=True)]
+    room = np.zeros(3)
+    return known, Observed(np.array([len(X)]), np.append(labels, room).astype(np.int64), np.append(y, room))
+
+
+def observations(d, n, seed, n_actions=5):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_actions, d))[rng.integers(0, n_actions, n)].reshape(n, d), rng.normal(size=n)
+
+
+def generators(n, seed):
+    return start_generators(n, np.random.default_rng(seed)), naive.seeded(n, np.random.default_rng(seed))
+
+
+def copied(arrays):
+    return type(arrays)(*(part.copy() for part in arrays))
+
+
+def test_every_compiled_body_of_the_package_is_compared_by_some_test():
+    assert {f.__name__ for f in CALLS} >= {"norms", "predictions", "distances", "resample", "find_action"}
+    own = {f for f in kernel._compiled_bodies if f.__module__.startswith("bandstrap.")}
+    assert {f.__name__ for f in own} == {f.__name__ for f in CALLS}
+
+
+# --- random words and resamples ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [next_words, CALLS[next_words]], ids=["plain", "compiled"])
+def test_words_are_those_of_xorshift_in_whole_numbers(call):
+    ours, slow = generators(7, 3)
+    words = np.empty(7, dtype=np.uint64)
+    for _ in range(50):
+        call(ours, words)
+        assert words.tolist() == [g.word() for g in slow]
+    assert ours.first.tolist() == [g.first for g in slow]
+    assert ours.second.tolist() == [g.second for g in slow]
+
+
+def test_no_generator_starts_at_zero_where_it_would_stay():
+    class Zeros:
+        def random(self):
+            return 0.0
+
+    ours = start_generators(3, Zeros())
+    assert (ours.first > 0).all()
+    assert (ours.second > 0).all()
+    ones = start_generators(1, type("Ones", (), {"random": lambda self: 1 - 2**-53})())
+    assert int(ones.first[0]) == 2**64 - 2**12 + 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 37])
+def test_resamples_are_those_of_the_predicted_places_plain_and_compiled(n):
+    X, y = observations(2, n, n)
+    known, data = observed(X, y)
+    ours, slow = generators(9, n)
+    size = int(known.size[0])
+    results = []
+    for call in (resample, CALLS[resample]):
+        own = copied(ours)
+        counts, sums = np.zeros((size, 9)), np.zeros((size, 9))
+        for _ in range(3):
+            counts[:], sums[:] = 0, 0
+            call(data, own, counts, sums)
+        results.append((counts, sums, own))
+    for _ in range(3):
+        places = [g.places(n) for g in slow]
+    expected = np.zeros((size, 9))
+    totals = np.zeros((size, 9))
+    for b, row in enumerate(places):
+        for place in row:
+            expected[data.labels[place], b] += 1
+            totals[data.labels[place], b] += y[place]
+    (counts, sums, own), compiled = results
+    assert (counts == expected).all()
+    np.testing.assert_allclose(sums, totals, rtol=1e-13, atol=1e-13)
+    assert (counts.sum(axis=0) == n).all()
+    for one, other in zip((counts, sums, *own), (*compiled[:2], *compiled[2]), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def drawn_counts(n, n_replicates, seed):
+    """How often each of ``n`` observations was drawn, by replicate."""
+    _, data = observed(np.arange(n)[:, None] + 1.0, np.zeros(n))
+    counts = np.zeros((n, n_replicates))
+    CALLS[resample](data, start_generators(n_replicates, np.random.default_rng(seed)), counts, np.zeros_like(counts))
+    return counts
+
+
+@pytest.mark.parametrize("n", [3, 8, 25])
+def test_resampling_is_uniform_and_multinomial(n):
+    counts = drawn_counts(n, 20_000, n)
+    assert stats.chisquare(counts.sum(axis=1)).pvalue > SIGNIFICANCE
+    # each observation's count is binomial; cells with less than 20 expected replicates are joined
+    expected = stats.binom(n, 1 / n).pmf(np.arange(n + 1)) * 20_000
+    last = int((expected >= 20).sum()) - (expected >= 20).all()
+    for row in counts:
+        found = np.bincount(np.minimum(row.astype(int), last), minlength=last + 1)
+        cells = np.append(expected[:last], expected[last:].sum())
+        assert stats.chisquare(found, cells).pvalue > SIGNIFICANCE
+    # and two observations compete: covariance -1/n, with a standard error of about 1/sqrt(20000)
+    covariance = np.cov(counts[0], counts[n - 1])[0, 1]
+    assert abs(covariance + 1 / n) < 6 / math.sqrt(20_000)
+
+
+def test_the_two_places_of_a_word_are_independent_and_so_are_generators():
+    _, slow = generators(4000, 1)
+    places = np.array([g.places(6) for g in slow])
+    for one, other in [(0, 1), (1, 2), (4, 5), (0, 5)]:
+        table = np.bincount(places[:, one] * 6 + places[:, other], minlength=36)
+        assert stats.chisquare(table).pvalue > SIGNIFICANCE
+    neighbours = np.bincount(places[:-1:2, 0] * 6 + places[1::2, 0], minlength=36)
+    assert stats.chisquare(neighbours).pvalue > SIGNIFICANCE
+
+
+# --- Poisson weights --------------------------------------------------------------------------------------------------
+
+
+def test_poisson_weights_follow_their_law_and_are_those_of_the_uniforms():
+    roots = poisson_roots(40_000, np.random.default_rng(5))
+    weights = roots**2
+    np.testing.assert_allclose(weights, np.round(weights), rtol=1e-15)
+    counts = np.bincount(np.round(weights).astype(int))
+    expected = stats.poisson(1).pmf(np.arange(6)) * 40_000
+    assert stats.chisquare(
+        np.append(counts[:6], counts[6:].sum()), np.append(expected, 40_000 - expected.sum())
+    ).pvalue > (SIGNIFICANCE)
+    slow = naive.poisson_weights(2000, np.random.default_rng(6))
+    assert np.round(poisson_roots(2000, np.random.default_rng(6)) ** 2).tolist() == slow.tolist()
+
+
+def test_poisson_weights_are_the_same_bits_compiled():
+    rngs = [np.random.default_rng(7) for _ in range(2)]
+    plain, compiled = poisson_roots(3000, rngs[0]), CALLS[poisson_roots](3000, rngs[1])
+    assert plain.dtype == compiled.dtype == np.float64
+    assert plain.tobytes() == compiled.tobytes()
+    assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
+
+
+def test_the_table_of_poisson_probabilities_ends_at_one():
+    assert list(POISSON) == sorted(POISSON)
+    assert POISSON[-1] == 1.0
+    np.testing.assert_allclose(POISSON, stats.poisson(1).cdf(np.arange(len(POISSON))), rtol=1e-14)
+
+    class Extremes:
+        def random(self, n):
+            return np.array([0.0, math.exp(-1), np.nextafter(math.exp(-1), 0), 1 - 2**-53])[:n]
+
+    weights = poisson_roots(4, Extremes()) ** 2
+    assert np.round(weights[:3]).tolist() == [0, 1, 0]
+    assert 15 <= round(weights[3]) < len(POISSON)
+
+
+# --- streaming --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 20), st.integers(0, 25), st.floats(-6, 6), st.integers(0, 2**32))
+def test_streaming_replicates_are_weighted_regressions(d, n, exponent, seed):
+    ridge = 10**exponent
+    rng = np.random.default_rng(seed)
+    X, y = observations(d, n, seed)
+    X[::5] = 0
+    weights = rng.poisson(1, (n, 4)).astype(float)
+    factors = start_factors(d, 4, ridge)
+    for x, reward, w in zip(X, y, weights, strict=True):
+        rotate_into_all(factors, x, reward, np.sqrt(w))
+    for b in range(4):
+        R, z = factors[:, :d, b], factors[:, d, b]
+        V = ridge * np.eye(d) + (X.T * weights[:, b]) @ X
+        assert np.abs(R.T @ R - V).max() <= 1e-13 * V.diagonal().max()
+        moment = (X.T * weights[:, b]) @ y
+        size = 1e-13 * (1 + np.abs(X).sum() * np.abs(y).sum())
+        np.testing.assert_allclose(R.T @ z, moment, rtol=0, atol=size * max(1.0, V.diagonal().max() / ridge) ** 0.5)
+        assert (np.diag(R) >= math.sqrt(ridge) * (1 - 1e-14)).all()
+        assert (np.tril(R, -1) == 0).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+def test_streaming_distances_are_the_literal_ones(d):
+    X, y = observations(d, 40, d)
+    weights = np.random.default_rng(d).poisson(1, (40, 30)).astype(float)
+    weights[:, 0] = 0  # a replicate that holds nothing
+    factors = start_factors(d, 30, 0.7)
+    for x, reward, w in zip(X, y, weights, strict=True):
+        rotate_into_all(factors, x, reward, np.sqrt(w))
+    theta = naive.estimate(X, y, 0.7)
+    found = distances(factors, theta)
+    np.testing.assert_allclose(found, naive.weighted_distances(X, y, 0.7, weights, theta), rtol=1e-9)
+    assert found[0] == pytest.approx(math.sqrt(0.7) * np.linalg.norm(theta))
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_streaming_is_the_same_bits_compiled(d):
+    X, y = observations(d, 30, d)
+    X[3] = 0
+    both = [start_factors(d, 11, 0.3) for _ in range(2)]
+    rng = np.random.default_rng(0)
+    for x, reward in zip(X, y, strict=True):
+        roots = poisson_roots(11, rng)
+        rotate_into_all(both[0], x, reward, roots)
+        CALLS[rotate_into_all](both[1], x, reward, roots)
+    assert both[0].tobytes() == both[1].tobytes()
+    theta = rng.normal(size=d)
+    assert distances(both[0], theta).tobytes() == CALLS[distances](both[0], theta).tobytes()
+
+
+# --- resampled --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 30), st.floats(-3, 3), st.integers(0, 2**32))
+def test_resampled_distances_are_the_literal_ones_of_the_same_places(d, n, exponent, seed):
+    ridge = 10**exponent
+    X, y = observations(d, n, seed)
+    X[1::7] = 0
+    known, data = observed(X, y)
+    ours, slow = generators(5, seed)
+    theta = naive.estimate(X, y, ridge)
+    for _ in range(2):
+        found = resampled_distances(known, data, ours, ridge, theta)
+        expected = naive.resampled_distances(X, y, ridge, [g.places(n) for g in slow], theta)
+        # relative to the length of the rewards, which a distance hardly exceeds
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.linalg.norm(y))
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_factors_of_resamples_are_the_same_bits_compiled(d):
+    X, y = observations(d, 30, d)
+    known, data = observed(X, y)
+    size = int(known.size[0])
+    counts, sums = np.zeros((size, 6)), np.zeros((size, 6))
+    resample(data, start_generators(6, np.random.default_rng(0)), counts, sums)
+    plain, compiled = factor_all(known, counts, sums, 0.01), CALLS[factor_all](known, counts, sums, 0.01)
+    assert plain.tobytes() == compiled.tobytes()
+    R = plain[:, :d, 0]
+    V = 0.01 * np.eye(d) + (known.features[:size].T * counts[:, 0]) @ known.features[:size]
+    np.testing.assert_allclose(R.T @ R, V, rtol=0, atol=1e-13 * V.max())
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e12, 1e50])
+def test_a_resample_of_huge_features_along_a_line_stays_within_the_size_of_the_rewards(scale):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 1)) * rng.normal(size=4) * scale
+    y = rng.normal(size=20)
+    known, data = observed(X, y)
+    theta = naive.stable_estimate(X / scale, y, 1 / scale**2) / scale
+    ours, _ = generators(50, 0)
+    size = int(known.size[0])
+    counts, sums = np.zeros((size, 50)), np.zeros((size, 50))
+    resample(data, ours, counts, sums)
+    factors = factor_all(known, counts, sums, 1.0)
+    assert np.isfinite(factors).all()
+    assert factors.tobytes() == CALLS[factor_all](known, counts, sums, 1.0).tobytes()
+    # |V_b^-1/2 X_b'(y_b - X_b theta)| is no longer than the residuals of at most 20 times 20 draws
+    assert (distances(factors, theta) <= 20 * np.linalg.norm(y)).all()
+
+
+def test_generators_are_whole_words():
+    ours, _ = generators(2, 0)
+    assert isinstance(ours, Generators)
+    assert ours.first.dtype == ours.second.dtype == np.uint64
