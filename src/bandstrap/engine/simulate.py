@@ -267,6 +267,10 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
         if policy.plays not in environment.offers:
             rule = f"one that offers {policy.plays}, which {name} plays"
             raise requirement("environment", "simulate", rule, environment.label)
+        features = getattr(policy, "dimension", None)
+        if features not in (None, getattr(environment, "dimension", None)):
+            rule = f"one with actions of {features} features, the dimension of {name}"
+            raise requirement("environment", "simulate", rule, environment.label)
         needed = environment.n_arms * policy.n_initial
         if horizon < needed:
             rule = f"at least {needed}, so that {name} can pull each of {environment.n_arms} arms"

@@ -13,6 +13,7 @@ from bandstrap.policies.linear.replicates import (
     poisson_roots,
     resample,
     rotate_into_all,
+    tally,
 )
 from bandstrap.policies.linear.ridge import add_observation, norms, predictions
 
@@ -37,8 +38,12 @@ def call_poisson_roots(sources, n, rng):
     return poisson_roots(n, rng)
 
 
-def call_resample(sources, observed, generators, counts, sums):
-    resample(observed, generators, counts, sums)
+def call_resample(sources, n, generators):
+    return resample(n, generators)
+
+
+def call_tally(sources, observed, times, counts, sums):
+    tally(observed, times, counts, sums)
 
 
 def call_rotate_into_all(sources, factors, x, y, roots):
@@ -66,6 +71,7 @@ CALLS = {
     replicates.next_words: Entry(call_next_words).compiled,
     replicates.poisson_roots: Entry(call_poisson_roots).compiled,
     replicates.resample: Entry(call_resample).compiled,
+    replicates.tally: Entry(call_tally).compiled,
     replicates.rotate_into_all: Entry(call_rotate_into_all).compiled,
     ridge.norms: Entry(call_norms).compiled,
     ridge.predictions: Entry(call_predictions).compiled,

@@ -23,6 +23,7 @@ from bandstrap.policies.linear.replicates import (
     rotate_into_all,
     start_factors,
     start_generators,
+    tally,
 )
 from naive import linear as naive
 from policies.linear.compiled import CALLS
@@ -90,12 +91,12 @@ def test_resamples_are_those_of_the_predicted_places_plain_and_compiled(n):
     ours, slow = generators(9, n)
     size = int(known.size[0])
     results = []
-    for call in (resample, CALLS[resample]):
+    for draw, add_up in ((resample, tally), (CALLS[resample], CALLS[tally])):
         own = copied(ours)
         counts, sums = np.zeros((size, 9)), np.zeros((size, 9))
         for _ in range(3):
             counts[:], sums[:] = 0, 0
-            call(data, own, counts, sums)
+            add_up(data, draw(n, own), counts, sums)
         results.append((counts, sums, own))
     for _ in range(3):
         places = [g.places(n) for g in slow]
@@ -115,10 +116,7 @@ def test_resamples_are_those_of_the_predicted_places_plain_and_compiled(n):
 
 def drawn_counts(n, n_replicates, seed):
     """How often each of ``n`` observations was drawn, by replicate."""
-    _, data = observed(np.arange(n)[:, None] + 1.0, np.zeros(n))
-    counts = np.zeros((n, n_replicates))
-    CALLS[resample](data, start_generators(n_replicates, np.random.default_rng(seed)), counts, np.zeros_like(counts))
-    return counts
+    return CALLS[resample](n, start_generators(n_replicates, np.random.default_rng(seed))).astype(float)
 
 
 @pytest.mark.parametrize("n", [3, 8, 25])
@@ -264,7 +262,7 @@ def test_factors_of_resamples_are_the_same_bits_compiled(d):
     known, data = observed(X, y)
     size = int(known.size[0])
     counts, sums = np.zeros((size, 6)), np.zeros((size, 6))
-    resample(data, start_generators(6, np.random.default_rng(0)), counts, sums)
+    tally(data, resample(30, start_generators(6, np.random.default_rng(0))), counts, sums)
     plain, compiled = factor_all(known, counts, sums, 0.01), CALLS[factor_all](known, counts, sums, 0.01)
     assert plain.tobytes() == compiled.tobytes()
     R = plain[:, :d, 0]
@@ -282,7 +280,7 @@ def test_a_resample_of_huge_features_along_a_line_stays_within_the_size_of_the_r
     ours, _ = generators(50, 0)
     size = int(known.size[0])
     counts, sums = np.zeros((size, 50)), np.zeros((size, 50))
-    resample(data, ours, counts, sums)
+    tally(data, resample(20, ours), counts, sums)
     factors = factor_all(known, counts, sums, 1.0)
     assert np.isfinite(factors).all()
     assert factors.tobytes() == CALLS[factor_all](known, counts, sums, 1.0).tobytes()

@@ -94,7 +94,11 @@ class LinearPolicy(Described):
         for row, value in zip(rows, rewards, strict=True):
             self._make_room()
             self.n_rewards += 1
-            play.learn(self.kernel, self._params, self._state, row, self.transform(value), self.n_rewards, self.rng)
+            # Plain Python reads a list's numbers several times faster than an array's.
+            features = row.tolist()
+            play.learn(
+                self.kernel, self._params, self._state, features, self.transform(value), self.n_rewards, self.rng
+            )
 
     def copy(self) -> LinearPolicy:
         """An independent twin that will go on exactly as this one would."""
