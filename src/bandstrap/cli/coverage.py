@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
-from bandstrap.errors import InvalidInput, check_choice, check_count
+from bandstrap.errors import InvalidInput, check_choice
 
 
 def coverage(
@@ -26,37 +26,23 @@ def coverage(
         ),
     ] = None,
     side: Annotated[str, typer.Option(help="upper, lower or two-sided.")] = "upper",
-    replications: Annotated[int | None, typer.Option(help="Number of samples (2000; 200 for --figure1).")] = None,
+    replications: Annotated[int, typer.Option(help="Number of samples.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the result into this file (png, svg, pdf).")] = None,
     format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002 - the flag's name
-    figure1: Annotated[
-        Path | None, typer.Option(help="Draw Figure 1 of the paper into this file instead of measuring coverage.")
-    ] = None,
 ) -> None:
     """Print, per bound, the miss rate with a 95 % interval and the median width on samples of a known distribution.
 
     A bound that needs sigma or a support and was given none is told the truth.
     """
-    if replications is not None:
-        check_count(replications, "replications", "bandstrap coverage")
-    if figure1 is not None:
-        from bandstrap.plots.figure1 import plot_figure1
-        from bandstrap.plots.style import save_figure
-
-        save_figure(plot_figure1(replications or 200, seed), figure1)
-        complain(f"wrote {figure1}")
-        return
     if distribution is None or not sample_size:
-        raise InvalidInput("bandstrap coverage needs --distribution and --sample-size, or --figure1 FILE.")
+        raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")
     check_choice(format, "format", "bandstrap coverage", FORMATS)
 
     from bandstrap.bounds import coverage as measure
 
-    rows = measure(
-        distribution, sample_size, alpha, bounds=bound, side=side, replications=replications or 2000, seed=seed
-    )
-    title = f"{distribution}, {side}, alpha = {alpha:g}, {replications or 2000} samples"
+    rows = measure(distribution, sample_size, alpha, bounds=bound, side=side, replications=replications, seed=seed)
+    title = f"{distribution}, {side}, alpha = {alpha:g}, {replications} samples"
     if format == "table":
         print_table(
             ("bound", "n", "miss rate", "95 % interval", "median width", "proved", "note"),

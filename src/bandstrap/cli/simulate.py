@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
+import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,41 +15,53 @@ from typing import Annotated, Any
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
-from bandstrap.errors import InvalidInput, check_choice, check_count
-
-# Environments made of Python objects cannot be written on a command line.
-NEEDS_OBJECTS = ("arms", "empirical")
+from bandstrap.errors import InvalidInput, check_count
 
 
 def simulate(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="An experiment in TOML, in place of policies and an environment.", show_default=False),
+    ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(help="A policy with options, such as bootstrapped_ucb:sigma=2; may be given more than once."),
     ] = None,
     environment: Annotated[
-        str, typer.Option(help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1).")
-    ] = "gaussian",
-    horizon: Annotated[int, typer.Option(help="Rounds of a replication.")] = 2000,
-    replications: Annotated[int, typer.Option(help="Number of replications.")] = 200,
+        str | None,
+        typer.Option(
+            help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1); gaussian by default."
+        ),
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds of a replication; 2000 by default.")] = None,
+    replications: Annotated[int | None, typer.Option(help="Number of replications; 200 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for summary.csv, result.parquet and regret.png; made if missing.")
+        Path | None,
+        typer.Option(help="Folder for tables, results and pictures; made if missing. A file resumes there."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:
-    """Play policies against an environment and print their regret.
+    """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
 
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
+    jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
+    if file is not None:
+        if policy or environment or horizon is not None or replications is not None:
+            raise InvalidInput(
+                "bandstrap simulate FILE takes policies, environment, horizon and replications from the file."
+            )
+        simulate_file(file, seed, out, jobs)
+        return
     from bandstrap.engine.simulate import simulate as run
-    from bandstrap.environments import ENVIRONMENTS
-    from bandstrap.policies import LINEAR_POLICIES, POLICIES
+    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 
     if not policy:
-        raise InvalidInput("bandstrap simulate needs at least one --policy; bandstrap list policies shows them.")
-    jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
-    policies = [make(text, POLICIES | LINEAR_POLICIES, "policy") for text in policy]
-    world = make(environment, {k: v for k, v in ENVIRONMENTS.items() if k not in NEEDS_OBJECTS}, "environment")
+        raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")
+    policies = [make(text, NAMED_POLICIES, "policy") for text in policy]
+    world = make(environment or "gaussian", NAMED_ENVIRONMENTS, "environment")
+    horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
     if result.n_replications < replications:
@@ -56,26 +71,62 @@ def simulate(
     print_table(list(rows[0]), [list(row.values()) for row in rows], title=title)
     if out is not None:
         from bandstrap.plots.style import save_figure
-        from bandstrap.storage import write_text
 
         result.to_parquet(out / "result.parquet")
-        text = io.StringIO()
-        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(out / "summary.csv", text.getvalue())
+        write_rows(out / "summary.csv", rows)
         save_figure(result.plot(), out / "regret.png")
         complain(f"wrote summary.csv, result.parquet and regret.png to {out}")
 
 
-def make(text: str, registry: dict[str, Any], kind: str) -> Any:
-    """Build a policy or an environment from ``name:key=value,...``."""
-    from bandstrap.calls import parse_call
+def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
+    """Run an experiment; print the end of every curve, and keep pictures and blocks in a folder if there is one."""
+    from bandstrap.experiments.plan import plan_panel
+    from bandstrap.experiments.run import run_experiments
+    from bandstrap.experiments.spec import read_experiment
+    from bandstrap.experiments.store import Store
 
-    call = parse_call(text)
-    check_choice(call.name, kind, "bandstrap simulate", registry)
-    try:
-        return registry[call.name](**call.options)
-    except TypeError as error:
-        reason = str(error).split("__init__() ")[-1]
-        raise InvalidInput(f"The {kind} {text!r} cannot be made: {reason}.") from None
+    experiment = read_experiment(path)
+    check_count(seed, "seed", "bandstrap simulate", at_least=0)
+    plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+    with contextlib.ExitStack() as stack:
+        folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)
+    rows = [
+        {
+            "panel": panel.panel.name,
+            "curve": curve.label,
+            "at": float(place),
+            "mean": float(mean),
+            "standard_error": float(error) if len(curve.values) > 1 else None,
+            "published": dict(curve.published).get(float(place)),
+        }
+        for panel in panels
+        for curve in panel.curves
+        for place, mean, error in last_points(panel, curve)
+    ]
+    print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
+    if out is not None:
+        from bandstrap.plots.panels import plot_panels
+        from bandstrap.plots.style import save_figure
+
+        write_rows(out / "summary.csv", rows)
+        for kind in ("png", "svg"):
+            save_figure(plot_panels(experiment.title, panels), out / f"panels.{kind}")
+        complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
+
+
+def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:
+    """Every point of a curve, or the last one of regret against rounds, with its standard error."""
+    points = list(zip(curve.places, curve.mean, curve.standard_error, strict=True))
+    return points[-1:] if panel.panel.plot == "regret" else points
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write a CSV file, whole or not at all."""
+    from bandstrap.storage import write_text
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -48,6 +48,14 @@ class CurveData:
         n = len(self.values)
         return self.values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(self.values.shape[1])
 
+    @property
+    def published(self) -> list[tuple[float, float]]:
+        """Published values with their places; a single one belongs to the last place."""
+        values = self.curve.published
+        if values is None:
+            return []
+        return [(float(self.places[-1]), values)] if isinstance(values, float | int) else list(values)
+
     def at(self, place: float | None = None) -> Floats:
         """Values of all replications at a place; by default the last."""
         index = -1 if place is None else int(np.argmin(np.abs(self.places - place)))

@@ -127,15 +127,7 @@ def end(curve: CurveData, place: float | None = None) -> Number:
     values = curve.at(place)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else None
     name = curve.label if place is None else f"{curve.label} at {place:g}"
-    return Number(name, float(values.mean()), error, published_at(curve, place))
-
-
-def published_at(curve: CurveData, place: float | None) -> float | None:
-    """The published value at a place; a single one belongs to the end."""
-    published = curve.curve.published
-    if published is None or isinstance(published, float | int):
-        return None if published is None or place is not None else float(published)
-    return next((value for x, value in published if x == place), None)
+    return Number(name, float(values.mean()), error, dict(curve.published).get(place or float(curve.places[-1])))
 
 
 def ends(panel: PanelData) -> list[Number]:
@@ -209,7 +201,7 @@ def bootstrap_is_sharper(evidence: Evidence) -> Finding:
     forms = ("bootstrap, as stated", "bootstrap, practical")
     ratio = max(float((panel[form].mean / panel[rival].mean)[sizes >= 100].max()) for form in forms for rival in rivals)
     numbers = [
-        Number(f"{label}, n = 1000", float(panel[label].mean[-1]), None, published_at(panel[label], 1000))
+        Number(f"{label}, n = 1000", float(panel[label].mean[-1]), None, dict(panel[label].published).get(1000.0))
         for label in (*forms, *rivals)
     ]
     text = f"largest ratio of a bootstrapped threshold to a rival's for n >= 100: {ratio:.2f}"
@@ -611,8 +603,10 @@ def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> 
         numbers = []
         outside: list[tuple[float, str]] = []
         for name in names.split():
+            at_the_end = evidence[name].panel.plot == "regret"
             for curve in evidence[name].curves:
-                for number in published_numbers(curve):
+                for place, _ in curve.published:
+                    number = end(curve, None if at_the_end else place)
                     numbers.append(Number(f"{number.name} ({name})", number.ours, number.error, number.published))
                     published = number.published or math.nan
                     off = abs(number.ours - published) - TOLERANCE * published - 3 * (number.error or 0.0)
@@ -628,15 +622,6 @@ def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> 
         return Finding(verdict, text, tuple(numbers), setting if verdict == DEPENDS else "")
 
     return check
-
-
-def published_numbers(curve: CurveData) -> list[Number]:
-    """A curve's points that have a published value."""
-    published = curve.curve.published
-    if published is None:
-        return []
-    places = [None] if isinstance(published, float | int) else [place for place, _ in published]
-    return [end(curve, place) for place in places]
 
 
 for _figure, _panels, _setting, _unclear in (

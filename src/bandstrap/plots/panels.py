@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.experiments.run import PanelData
 from bandstrap.plots.style import COLOURS, DASHES, MARKERS, new_figure
 
 Look = dict[str, Any]
@@ -68,7 +67,7 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         if reach.any():
             band = {"color": colour, "alpha": 0.18, "linewidth": 0}
             axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
-        for place, value in published_points(curve):
+        for place, value in curve.published:
             axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5)
     axis.set_title(spec.title, fontsize=10)
     if spec.plot == "bounds":
@@ -105,13 +104,3 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
         heights = [m * 10.0**e for e in range(-4, 5) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
         axis.set_yticks(heights, [f"{height:g}" for height in heights])
         axis.tick_params(axis="y", which="minor", left=False)
-
-
-def published_points(curve: CurveData) -> list[tuple[float, float]]:
-    """Published values with their places on the axis; a single one belongs to the last place."""
-    published = curve.curve.published
-    if published is None:
-        return []
-    if isinstance(published, float | int):
-        return [(float(curve.places[-1]), float(published))]
-    return [(float(place), float(value)) for place, value in published if np.isfinite(value)]
