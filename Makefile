@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help test check bench format clean
+.PHONY: help paper test check bench format clean
 
 help:
+	@echo "make paper   reproduce the paper into paper-results/ (five minutes on two cores, seconds when run again)"
 	@echo "make test    run the tests (about five minutes on two cores)"
 	@echo "make check   lint, types and layers"
 	@echo "make bench   speed, as ratios measured side by side"
@@ -18,6 +19,9 @@ $(READY): pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
 	@touch $@
+
+paper: $(READY)
+	$(VENV)/bin/bandstrap paper --out paper-results
 
 test: $(READY)
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal

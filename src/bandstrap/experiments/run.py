@@ -27,7 +27,7 @@ class CurveData:
     curve: Curve
     # Rounds, swept values or sample sizes.
     places: Floats
-    # One row a replication, one column a place; for bounds a single row of mean thresholds.
+    # One row a replication, one column a place; for bounds a single row of mean thresholds or miss rates.
     values: Floats
     rows: tuple[CoverageRow, ...]
     seconds: float
@@ -170,10 +170,10 @@ def make_pair(block: PlayBlock) -> tuple[simulate.PolicyLike, simulate.Environme
 
 def gather(plan: PanelPlan, done: Mapping[Block, Finished]) -> PanelData:
     """Put the blocks of a panel together."""
-    return PanelData(plan.panel, tuple(gather_curve(curve, done) for curve in plan.curves))
+    return PanelData(plan.panel, tuple(gather_curve(plan.panel, curve, done) for curve in plan.curves))
 
 
-def gather_curve(plan: CurvePlan, done: Mapping[Block, Finished]) -> CurveData:
+def gather_curve(panel: Panel, plan: CurvePlan, done: Mapping[Block, Finished]) -> CurveData:
     """Put the blocks of a curve together."""
     rows: list[CoverageRow] = []
     columns: list[Floats] = []
@@ -186,7 +186,8 @@ def gather_curve(plan: CurvePlan, done: Mapping[Block, Finished]) -> CurveData:
         measured = [part.row for part in finished if isinstance(part, Measured)]
         rows += measured
         if measured:
-            columns.append(np.array([[measured[0].mean_width]]))
+            row = measured[0]
+            columns.append(np.array([[row.mean_width if panel.show == "threshold" else row.miss_rate]]))
         elif plan.places == (None,):
             places = played[0].checkpoints.astype(np.float64)
             columns.append(np.concatenate([part.regret for part in played]))

@@ -32,7 +32,7 @@
     [[panels]]
     name = "c"
     title = "bounds on the mean of few rewards"
-    plot = "bounds"         # mean threshold against sample size
+    plot = "bounds"         # mean threshold against sample size, or, with show = "miss rate", how often it misses
     distribution = "truncated_normal"
     sample_sizes = [1, 2, 5, 10]
     [[panels.curves]]
@@ -105,6 +105,7 @@ class Panel(Strict):
     distribution: str | None = None
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    show: Literal["threshold", "miss rate"] = "threshold"
     log: bool = False
 
     @model_validator(mode="after")

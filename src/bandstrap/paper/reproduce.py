@@ -23,7 +23,8 @@ from bandstrap.paper.report import write_report
 from bandstrap.storage import write_text
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
-EVIDENCE = "evidence"
+# What claims need beside the figures.
+EVIDENCE = ("miss_rates", "theorem3", "close_races")
 # What the files' numbers of replications are meant for.
 FULL = 200
 QUICK = 20
@@ -56,11 +57,12 @@ class Reproduction:
     @property
     def summary(self) -> str:
         """How many claims had which verdict, in one line."""
-        counts = dict.fromkeys((REPRODUCED, DEPENDS, NOT_REPRODUCED), 0)
-        for _, finding in self.findings:
-            counts[finding.verdict] += 1
-        told = [f"{count} {verdict}" for verdict, count in counts.items()]
-        return f"{len(self.findings)} claims: {', '.join(told)} (seed {self.seed}, {self.replications} replications)"
+        verdicts = [finding.verdict for _, finding in self.findings]
+        return (
+            f"{len(verdicts)} claims: {verdicts.count(REPRODUCED)} reproduced, "
+            f"{verdicts.count(DEPENDS)} that depend on an unstated setting, "
+            f"{verdicts.count(NOT_REPRODUCED)} not reproduced (seed {self.seed}, {self.replications} replications)"
+        )
 
 
 def paper_file(name: str) -> Path:
@@ -73,10 +75,8 @@ def reproduce(
 ) -> Reproduction:
     """Run figures and claims into a folder; see ``bandstrap paper``."""
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
-    sources = {f"figure{name}": f"figure{name}.toml" for name in names}
-    if set(names) == set(FIGURES):
-        sources[EVIDENCE] = f"{EVIDENCE}.toml"
-    experiments = {name: read_experiment(paper_file(source)) for name, source in sources.items()}
+    wanted = [f"figure{name}" for name in names] + [*EVIDENCE] * (set(names) == set(FIGURES))
+    experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in wanted}
     share = replications / FULL
     plans = {
         name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]

@@ -49,11 +49,15 @@ def look(i: int) -> Look:
 
 def explanation(panels: Sequence[PanelData]) -> str:
     """What lines and bands are."""
-    if panels[0].panel.plot == "bounds":
-        return "mean threshold above the sample mean"
-    counts = sorted({len(curve.values) for panel in panels for curve in panel.curves})
+    bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
+    counts = sorted({len(curve.values) for panel in panels if panel not in bounds for curve in panel.curves})
     runs = " or ".join(str(count) for count in counts)
-    return f"mean pseudo-regret over {runs} replications, with bands of two standard errors"
+    regret = f"mean pseudo-regret over {runs} replications, with bands of two standard errors" if counts else ""
+    shown = {
+        "threshold": "mean threshold above the sample mean",
+        "miss rate": "share of samples whose bound misses the mean",
+    }
+    return "; ".join([*dict.fromkeys(shown[panel.panel.show] for panel in bounds), *([regret] if regret else [])])
 
 
 def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
@@ -88,10 +92,10 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
 
 def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     """Plain numbers on both axes; a log scale across where sample sizes span more than a factor of 20."""
-    axis.set_ylabel("threshold" + (" (log scale)" if panel.panel.log else ""))
+    axis.set_ylabel(panel.panel.show + (" (log scale)" if panel.panel.log else ""))
     axis.set_xlabel("sample size n")
     sizes = panel.curves[0].places
-    if sizes[-1] > 20 * sizes[0] and sizes[0] > 1:
+    if sizes[-1] > 20 * sizes[0]:
         axis.set_xscale("log")
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= n <= sizes[-1]]
         axis.set_xticks(ticks, [str(n) for n in ticks])
