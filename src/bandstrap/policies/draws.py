@@ -34,6 +34,18 @@ def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> flo
     return -math.expm1(-total)
 
 
+@inlined
+def random_index(size: int, rng: np.random.Generator) -> int:
+    """One of ``0, ..., size - 1``."""
+    return int(rng.random() * size)
+
+
+@inlined
+def gumbel(rng: np.random.Generator) -> float:
+    """A standard Gumbel number; the largest of ``log w_i`` plus one each is at ``i`` with probability ``w_i/sum w``."""
+    return -math.log(max(rng.standard_exponential(), 1e-300))
+
+
 @jitable
 def random_bits(rng: np.random.Generator) -> int:
     """``BITS`` random bits."""

@@ -43,7 +43,7 @@ class Policy:
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
     # Pulls of each arm before scores are compared.
-    n_initial: ClassVar[int] = 1
+    n_initial: int = 1
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -235,6 +235,10 @@ class Policy:
     def positive(cls, value: Any, parameter: str) -> float:
         """A finite number above 0."""
         return check_number(value, parameter, cls.__name__, above=0)
+
+    def support_up_to(self, upper: float) -> tuple[float, float]:
+        """The interval of rewards that are at most ``upper``, or of costs that are at least ``-upper``."""
+        return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)
 
     def set_schedule(self, alpha: Any, tau: float, horizon: int | None) -> None:
         """Keep the parameters of the schedule, checked."""
