@@ -36,8 +36,8 @@ class UniformRandom(Policy):
     >>> from bandstrap import UniformRandom
     >>> policy = UniformRandom(arms=["a", "b"], rng=0)
     >>> policy.update(["a", "b"], [0.2, 0.8])
-    >>> [policy.select() for _ in range(4)]
-    ['a', 'b', 'b', 'b']
+    >>> sorted({policy.select() for _ in range(20)})
+    ['a', 'b']
     """
 
     kernel = KERNEL
