@@ -126,7 +126,7 @@ def test_uniform_choice_is_uniform():
             r"'a' parameter of GaussianTSUnknownVariance must be a finite number. Got inf",
         ),
         (
-            lambda: EpsilonGreedy(epsilon=-0.1),
+            lambda: EpsilonGreedy(epsilon=-1),
             r"'epsilon' parameter of EpsilonGreedy must be a finite number of at least 0",
         ),
         (lambda: EpsilonGreedy(decay="1"), r"'decay' parameter of EpsilonGreedy must be a finite number of at least 0"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.engine.kernel import jitable
 
 BERNOULLI, GAUSSIAN = range(2)
 DIVERGENCES = {"bernoulli": BERNOULLI, "gaussian": GAUSSIAN}
@@ -48,7 +48,7 @@ def bernoulli_upper_mean(p: float, divergence: float) -> float:
     return q
 
 
-@inlined
+@jitable
 def divergence_between(kind: int, sigma: float, mean: float, other: float) -> float:
     """Divergence of the law with ``mean`` from the one with mean ``other >= mean``; ``sigma`` is that of normal laws."""
     if kind == GAUSSIAN:
@@ -59,7 +59,7 @@ def divergence_between(kind: int, sigma: float, mean: float, other: float) -> fl
     return divergence
 
 
-@inlined
+@jitable
 def highest_mean(state: Any) -> float:
     """The highest mean of all arms."""
     highest = -math.inf
