@@ -87,7 +87,8 @@ class IMED(Policy):
 
     Notes
     -----
-    There is no confidence level. In each of the three forms regret is asymptotically optimal for the laws it is made for.
+    There is no confidence level. Regret is proved to be asymptotically optimal for ``"bounded"``, and so for ``"bernoulli"``
+    with rewards 0 and 1, where the two agree.
 
     See Also
     --------

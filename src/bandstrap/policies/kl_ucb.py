@@ -80,8 +80,7 @@ class KLUCB(Policy):
 
     References
     ----------
-    .. [1] Garivier, Cappe. The KL-UCB algorithm for bounded stochastic bandits and beyond. COLT 2011, Algorithm 1; section
-       5 for KL-UCB+.
+    .. [1] Garivier, Cappe. The KL-UCB algorithm for bounded stochastic bandits and beyond. COLT 2011.
     .. [2] Cappe, Garivier, Maillard, Munos, Stoltz. Kullback-Leibler upper confidence bounds for optimal sequential
        allocation. Annals of Statistics 41, 2013.
     """

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
+from bandstrap.policies.draws import draw_heads
 from bandstrap.policies.policy import Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
@@ -22,7 +23,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
     """``(sum y + heads)/(n + m)`` with the heads of ``m = ceil(a n)`` fair coins."""
     n = state.pulls[arm]
     coins = math.ceil(shared * n - 1e-9)  # a product that rounding put above an integer is that integer
-    return (state.sums[arm] + rng.binomial(coins, 0.5)) / (n + coins)
+    return (state.sums[arm] + draw_heads(coins, rng)) / (n + coins)
 
 
 KERNEL = Kernel("phe", learn=learn, score=score, prepare=prepare)
@@ -36,8 +37,8 @@ class PHE(Policy):
     Parameters
     ----------
     a
-        Pseudo-rewards a reward. Regret is proved to be logarithmic for ``a > 1``, and the default 1.1 is just above; less
-        explores less and can fail for good.
+        Pseudo-rewards a reward. Regret is proved to be logarithmic for ``a > 1``, and the default 1.1 is just above; with
+        less it can grow almost linearly.
     check_range
         Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
     arms, rng, direction

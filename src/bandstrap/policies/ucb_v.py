@@ -48,10 +48,10 @@ class UCBV(Policy):
     upper
         ``u``; rewards lie in [0, u].
     zeta
-        Factor of the logarithm: 1 (default) in practice, more than 1 in theory, where 1.2 is taken.
+        Factor of the logarithm: 1 (default) in practice; regret is proved to be logarithmic for more than 1, such as 1.2.
     c
-        Factor of the term with the range; regret is proved to be logarithmic for the default 1. A smaller one explores
-        less and does better where the variance is told from few rewards.
+        Factor of the term with the range: 1 (default) in theory. A smaller one explores less, and at short horizons does
+        better.
     arms, rng, direction
         See :class:`bandstrap.policies.policy.Policy`.
 
