@@ -87,8 +87,8 @@ class IMED(Policy):
 
     Notes
     -----
-    There is no confidence level. Regret is proved to be asymptotically optimal for ``"bounded"``, and so for ``"bernoulli"``
-    with rewards 0 and 1, where the two agree.
+    There is no confidence level. Regret is proved to be asymptotically optimal for ``"bounded"``, and so for
+    ``"bernoulli"`` with rewards 0 and 1, where the two agree.
 
     See Also
     --------
