@@ -36,20 +36,23 @@ def check_number(
     *,
     above: float = -math.inf,
     below: float = math.inf,
+    at_least: float = -math.inf,
 ) -> float:
-    """Return ``value`` as a float strictly inside ``(above, below)``."""
+    """Return ``value`` as a float strictly inside ``(above, below)`` and not below ``at_least``."""
     rule = "a finite number"
     if above > -math.inf and below < math.inf:
         rule = f"a number in the open interval ({above:g}, {below:g})"
     elif above > -math.inf:
         rule = f"a finite number greater than {above:g}"
+    elif at_least > -math.inf:
+        rule = f"a finite number of at least {at_least:g}"
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise requirement(parameter, owner, rule, repr(value))
     try:
         number = float(value)
     except OverflowError:  # a whole number beyond all floats
         number = math.inf
-    if not (math.isfinite(number) and above < number < below):
+    if not (math.isfinite(number) and above < number < below and number >= at_least):
         raise requirement(parameter, owner, rule, number)
     return number
 

@@ -33,6 +33,7 @@ OTHER_CASES = [
     ("giro", {"a": 0.3}),
     ("empirical_kl_ucb", {"upper": 1.5, "c": 3.0}),
     ("naive_bootstrapped_ucb", {"quantile": "exact"}),
+    ("imed", {"divergence": "bounded", "upper": 1.5}),
 ]
 FORMS = (
     [
@@ -55,12 +56,30 @@ FORMS = (
         for name in ("ucb1", "bootstrapped_ucb", "naive_bootstrapped_ucb")
         for alpha in SCHEDULES
     ]
+    + [
+        ("kl_ucb", {"plus": True, "c": 3.0}),
+        ("kl_ucb", {"divergence": "gaussian", "sigma": 0.3}),
+        ("imed", {"divergence": "gaussian", "sigma": 0.3}),
+        ("maillard_sampling", {"divergence": "bernoulli"}),
+        ("moss", {"sigma": 0.3, "c": 4.0, "horizon": HORIZON}),
+        ("ucb_v", {"upper": 2.0, "c": 0.2}),
+        ("epsilon_greedy", {"epsilon": 5.0, "decay": 1.0}),
+        ("gaussian_ts_unknown_variance", {"a": -1.0}),
+    ]
 )
 CASES = DEFAULTS + MODE_CASES + OTHER_CASES
 DETERMINISTIC = [
     ("ucb1", {}),
     ("ucb1", {"sigma": 0.2, "alpha": 0.01}),
     ("empirical_kl_ucb", {}),
+    ("kl_ucb", {}),
+    ("kl_ucb", {"plus": True}),
+    ("moss", {}),
+    ("ucb_v", {}),
+    ("ucb_tuned", {}),
+    ("imed", {}),
+    ("imed", {"divergence": "gaussian"}),
+    ("imed", {"divergence": "bounded"}),
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3}),
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3, "weights": "efron"}),
     ("bootstrapped_ucb", {"quantile": "exact", "correction": "sharp"}),

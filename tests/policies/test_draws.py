@@ -9,7 +9,10 @@ from scipy import stats
 from bandstrap.multipliers.weights import LAWS, MAMMEN_HIGH, MAMMEN_LOW
 from bandstrap.policies.draws import (
     BITS,
+    MOST_TOSSED,
     add_weights,
+    count_ones,
+    draw_heads,
     draw_rank,
     draw_weight,
     largest,
@@ -155,3 +158,39 @@ def test_resampled_signs_are_used_once_each(n):
     assert np.abs(signs.mean(axis=1) - 0.5).max() < 6 * 0.5 / np.sqrt(3000)  # at most 110 z-tests, 2e-7 together
     if n > 1:
         assert np.abs(np.corrcoef(signs) - np.eye(n)).max() < 6.5 / np.sqrt(3000)  # 6000 pairs, 5e-7 together
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_ones_are_counted(bits):
+    assert count_ones(bits) == bits.bit_count()
+
+
+@pytest.mark.parametrize("coins", [0, 1, 7, 51, 52, 53, MOST_TOSSED, MOST_TOSSED + 1, 300, 12_345])
+def test_heads_of_fair_coins_are_binomial(coins):
+    size = 20_000
+    rng = np.random.default_rng(coins)
+    found = np.array([draw_heads(coins, rng) for _ in range(size)])
+    assert found.min() >= 0
+    assert found.max() <= coins
+    if coins == 0:
+        return
+    law = stats.binom(coins, 0.5)
+    edges = np.unique(law.ppf(np.linspace(0, 1, 40)[1:-1]))
+    expected = size * np.diff(np.r_[0, law.cdf(edges), 1])
+    counts = np.bincount(np.searchsorted(edges, found), minlength=edges.size + 1)
+    kept = expected > 0
+    assert counts[~kept].sum() == 0
+    assert stats.chisquare(counts[kept], expected[kept]).pvalue > SIGNIFICANCE
+
+
+def test_heads_of_many_coins_reach_the_tails_as_often_as_they_should():
+    size, coins = 100_000, 400
+    rng = np.random.default_rng(1)
+    found = np.array([draw_heads(coins, rng) for _ in range(size)])
+    law = stats.binom(coins, 0.5)
+    for z in (2, 3, 3.5):
+        for count, expected in (
+            ((found > 200 + 10 * z).sum(), law.sf(200 + 10 * z)),
+            ((found < 200 - 10 * z).sum(), law.cdf(199 - 10 * z)),
+        ):
+            assert stats.binomtest(int(count), size, expected).pvalue > SIGNIFICANCE

@@ -6,7 +6,8 @@ import pytest
 from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, exploration, learn, optimistic_index, solve_arm
+from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, learn, optimistic_index, solve_arm
+from bandstrap.policies.schedule import exploration
 from naive import policies as naive
 
 
@@ -39,7 +40,7 @@ SAMPLES = [
 @pytest.mark.parametrize("c", [0.0, 3.0])
 def test_index_is_the_one_of_a_general_solver(sample, upper, t, c):
     params, state = learned(EmpiricalKLUCB(upper=upper, c=c), sample, [0.5])
-    found = solve_arm(params, state, 0, exploration(params, t) / len(sample))
+    found = solve_arm(params, state, 0, exploration(t, c) / len(sample))
     assert found == pytest.approx(naive.empirical_kl_index(np.array(sample), upper, t, c), abs=1e-6)
 
 
@@ -49,7 +50,7 @@ def test_index_on_random_samples_is_the_one_of_a_general_solver():
         sample = rng.beta(*rng.uniform(0.3, 5, 2), rng.integers(1, 15)).round(rng.integers(1, 5))
         upper, t = rng.choice([1.0, 1.2, 2.0]), int(rng.integers(2, 5000))
         params, state = learned(EmpiricalKLUCB(upper=upper), sample)
-        found = solve_arm(params, state, 0, exploration(params, t) / sample.size)
+        found = solve_arm(params, state, 0, exploration(t, 0.0) / sample.size)
         assert found == pytest.approx(naive.empirical_kl_index(sample, upper, t), abs=1e-6)
 
 
@@ -94,7 +95,7 @@ def test_lazy_choices_are_those_of_solving_every_arm_in_every_round(law, seed):
     [
         ({"upper": math.inf}, "'upper' parameter of EmpiricalKLUCB must be a finite number. Got inf"),
         ({"upper": None}, "'upper' parameter of EmpiricalKLUCB must be a finite number. Got None"),
-        ({"c": -1.0}, "'c' parameter of EmpiricalKLUCB must be .*Got -1"),
+        ({"c": -1.0}, "'c' parameter of EmpiricalKLUCB must be a finite number of at least 0. Got -1"),
         ({"c": "3"}, "'c' parameter of EmpiricalKLUCB must be .*Got '3'"),
     ],
 )

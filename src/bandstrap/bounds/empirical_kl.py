@@ -73,6 +73,56 @@ def solve_dual(y: Floats, top: float, divergence: float, start: float) -> tuple[
     return min((highest + gap) - 1.0 / inverses, top), highest + gap
 
 
+@jitable
+def least_divergence(y: Floats, top: float, mean: float, start: float) -> tuple[float, float]:
+    """``inf {KL(empirical law, q) : q up to top, E_q >= mean}``, and the dual variable that attains it.
+
+    The inverse of :func:`solve_dual`: the infimum is the maximum of the concave ``mean log(1 - x (y - mean))`` over
+    ``0 <= x <= 1/(top - mean)``, found by Newton's method inside a bracket from ``start``. The derivative of the infimum in
+    ``mean`` is ``x``.
+    """
+    if ascent(y, mean, 0.0)[0] <= 0.0:
+        return 0.0, 0.0
+    if mean >= top:
+        return math.inf, math.inf
+    low = 0.0
+    high = 1.0 / (top - mean)
+    x = start if low < start < high else 0.5 * high
+    if y.max() < top and ascent(y, mean, high)[0] >= 0.0:
+        x = high
+    else:
+        for _ in range(100):
+            slope, curvature = ascent(y, mean, x)
+            if slope > 0.0:
+                low = x
+            else:
+                high = x
+            following = x + slope / curvature
+            if not low < following < high:
+                following = 0.5 * (low + high)
+            is_close = abs(following - x) <= 1e-9 * x  # the error after a step of Newton's is about its square
+            x = following
+            if is_close:
+                break
+    total = 0.0
+    for i in range(y.size):
+        total += math.log1p(-x * (y[i] - mean))
+    return total / y.size, x
+
+
+@jitable
+def ascent(y: Floats, mean: float, x: float) -> tuple[float, float]:
+    """First derivative of ``sum log(1 - x (y - mean))``, and the negative of the second."""
+    slope = 0.0
+    curvature = 0.0
+    for i in range(y.size):
+        distance = y[i] - mean
+        ratio = distance / (1.0 - x * distance)
+        slope -= ratio
+        curvature += ratio * ratio
+    return slope, curvature
+
+
 @entry
 def largest_mean_batch(sources: Sources, rows: Floats, top: float, divergence: float, out: Floats) -> None:
     """The supremum of :func:`solve_dual`, row by row."""

@@ -2,22 +2,46 @@
 
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.chk_ucb import CHKUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
+from bandstrap.policies.epsilon_greedy import EpsilonGreedy
 from bandstrap.policies.gaussian_ts import GaussianTS
+from bandstrap.policies.gaussian_ts_unknown_variance import GaussianTSUnknownVariance
 from bandstrap.policies.giro import Giro
+from bandstrap.policies.imed import IMED
+from bandstrap.policies.kl_ucb import KLUCB
 from bandstrap.policies.linear import LINEAR_POLICIES
+from bandstrap.policies.maillard_sampling import MaillardSampling
+from bandstrap.policies.moss import MOSS
+from bandstrap.policies.phe import PHE
 from bandstrap.policies.policy import POLICIES, Policy
+from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.ucb1 import UCB1
+from bandstrap.policies.ucb_tuned import UCBTuned
+from bandstrap.policies.ucb_v import UCBV
+from bandstrap.policies.uniform_random import UniformRandom
 
 __all__ = [
+    "CHKUCB",
+    "IMED",
+    "KLUCB",
     "LINEAR_POLICIES",
+    "MOSS",
+    "PHE",
     "POLICIES",
     "UCB1",
+    "UCBV",
     "BernoulliTS",
     "BootstrappedUCB",
     "EmpiricalKLUCB",
+    "EpsilonGreedy",
     "GaussianTS",
+    "GaussianTSUnknownVariance",
     "Giro",
+    "MaillardSampling",
     "NaiveBootstrappedUCB",
     "Policy",
+    "ReBoot",
+    "UCBTuned",
+    "UniformRandom",
 ]

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats
 from bandstrap.policies.policy import Policy
-from bandstrap.policies.ucb1 import State
+from bandstrap.policies.ucb1 import State, no_rewards
 
 
 class Params(NamedTuple):
@@ -86,5 +85,4 @@ class BernoulliTS(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        sums: Floats = np.zeros(n_arms)
-        return State(order, np.zeros(n_arms, dtype=np.int64), sums)
+        return no_rewards(n_arms, order)

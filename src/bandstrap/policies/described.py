@@ -84,10 +84,11 @@ class Described:
     @classmethod
     def not_negative(cls, value: Any, parameter: str) -> float:
         """A finite number of at least 0."""
-        number = check_number(value, parameter, cls.__name__)
-        if number < 0:
-            raise requirement(parameter, cls.__name__, "a finite number of at least 0", number)
-        return number
+        return check_number(value, parameter, cls.__name__, at_least=0)
+
+    def support_up_to(self, upper: float) -> tuple[float, float]:
+        """The interval of rewards that are at most ``upper``, or of costs that are at least ``-upper``."""
+        return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)
 
     def check_reward(self, reward: Any) -> float:
         """A reward as a float inside the support."""

@@ -20,6 +20,11 @@ from bandstrap.multipliers.weights import (
 
 # Random bits in one uniform number.
 BITS = 52
+# Fair coins tossed one by one; the heads of more are drawn at once.
+MOST_TOSSED = 2 * BITS
+# The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric laws: Stadlober 1990.
+HAT_SLOPE = math.sqrt(8.0 / math.e)
+HAT_OFFSET = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
 
 @inlined
@@ -34,10 +39,67 @@ def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> flo
     return -math.expm1(-total)
 
 
+@inlined
+def random_index(size: int, rng: np.random.Generator) -> int:
+    """One of ``0, ..., size - 1``."""
+    return int(rng.random() * size)
+
+
+@inlined
+def gumbel(rng: np.random.Generator) -> float:
+    """A standard Gumbel number; the largest of ``log w_i`` plus one each is at ``i`` with probability ``w_i/sum w``."""
+    return -math.log(max(rng.standard_exponential(), 1e-300))
+
+
 @jitable
 def random_bits(rng: np.random.Generator) -> int:
     """``BITS`` random bits."""
     return int(rng.random() * 4503599627370496.0)  # 2^52
+
+
+@jitable
+def count_ones(bits: int) -> int:
+    """How many of up to 64 bits are 1, added up in pairs, then fours, then eights."""
+    bits -= (bits >> 1) & 0x5555555555555555
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    return (bits + (bits >> 32)) & 127
+
+
+@jitable
+def log_factorial(n: float) -> float:
+    """``log n!`` by Stirling's series, but for a constant; to 1e-9 from ``n = 7`` on."""
+    x = n + 1.0
+    inverse = 1.0 / (x * x)
+    return (x - 0.5) * math.log(x) - x + (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse / 1260.0)) / x
+
+
+@jitable
+def draw_heads(coins: int, rng: np.random.Generator) -> int:
+    """The number of heads of fair coins: Bin(coins, 1/2). Many are drawn at once by ratio of uniforms.
+
+    The generator's own method is not used, because what it draws depends on the versions of NumPy and numba.
+    """
+    heads = 0
+    if coins <= MOST_TOSSED:
+        while coins > 0:
+            heads += count_ones(random_bits(rng) >> max(BITS - coins, 0))
+            coins -= BITS
+        return heads
+    center = 0.5 * coins + 0.5
+    width = HAT_SLOPE * math.sqrt(0.25 * coins + 0.5) + HAT_OFFSET
+    highest = log_factorial(coins // 2) + log_factorial(coins - coins // 2)
+    gain = -math.inf
+    height = 1.0
+    while 2.0 * math.log(height) > gain:
+        height = 1.0 - rng.random()
+        heads = math.floor(center + width * (rng.random() - 0.5) / height)
+        gain = -math.inf
+        if 0 <= heads <= coins:
+            gain = highest - log_factorial(heads) - log_factorial(coins - heads)
+    return heads
 
 
 @jitable

@@ -12,6 +12,7 @@ from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.policies.policy import Policy
+from bandstrap.policies.schedule import exploration
 
 # Columns of State.solved.
 DIVERGENCE, INDEX, DUAL, FRESH = range(4)
@@ -37,13 +38,6 @@ class State(NamedTuple):
 
 
 @jitable
-def exploration(params: Params, round_: int) -> float:
-    """``log t + c log log t``."""
-    log = math.log(round_)
-    return log + params.c * math.log(max(log, 1.0))
-
-
-@jitable
 def optimistic_index(state: State, arm: int, divergence: float) -> float:
     """An upper bound on an arm's index that costs nothing: the index is concave in the divergence."""
     row = state.solved[arm]
@@ -66,7 +60,7 @@ def solve_arm(params: Params, state: State, arm: int, divergence: float) -> floa
 
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest index; an arm whose upper bound is lower than the best index is not solved."""
-    total = exploration(params, round_)
+    total = exploration(round_, params.c)
     best = -1
     best_index = -math.inf
     # Two passes: arms pulled since they were last solved have no bound yet, and set the mark for the others.
@@ -145,9 +139,9 @@ class EmpiricalKLUCB(Policy):
 
     def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Any) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
-        self.c = check_number(c, "c", type(self).__name__, above=-1e-300)
+        self.c = check_number(c, "c", type(self).__name__, at_least=0)
         super().__init__(**online)
-        self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)
+        self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""

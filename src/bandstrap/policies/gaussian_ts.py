@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.policy import Policy
-from bandstrap.policies.ucb1 import State, learn
+from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -74,4 +74,4 @@ class GaussianTS(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
+        return no_rewards(n_arms, order)

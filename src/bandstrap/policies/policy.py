@@ -39,7 +39,7 @@ class Policy(Described):
     # What the simulator must hand it: arms alone, or the features of actions.
     plays: ClassVar[str] = "arms"
     # Pulls of each arm before scores are compared.
-    n_initial: ClassVar[int] = 1
+    n_initial: int = 1
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

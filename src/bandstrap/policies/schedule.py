@@ -30,6 +30,13 @@ def error_probability(schedule: Schedule, round_: int) -> float:
     return min(0.5, 1.0 / (t * math.log(t) ** schedule.value))
 
 
+@inlined
+def exploration(t: float, c: float) -> float:
+    """``log t + c log log t``, what the policies built on a divergence spend in round ``t``."""
+    log = math.log(t)
+    return log + c * math.log(max(log, 1.0))
+
+
 def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
     """Check ``alpha`` and turn it into a rule; a callable is asked anew each round, online."""
     check_number(tau, "tau", owner, above=0)

@@ -29,6 +29,11 @@ class State(NamedTuple):
     sums: Floats
 
 
+def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
+    """The state before the first reward."""
+    return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
+
+
 def prepare(params: Params, state: State, round_: int) -> float:
     """``sigma sqrt(2 log(1/alpha_t))``."""
     return params.sigma * math.sqrt(2.0 * math.log(1.0 / error_probability(params.schedule, round_)))
@@ -109,4 +114,4 @@ class UCB1(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
+        return no_rewards(n_arms, order)

@@ -1,0 +1,94 @@
+"""Epsilon-greedy: the leader, or now and then any arm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import check_number
+from bandstrap.policies.draws import random_index
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.ucb1 import State, learn, no_rewards
+
+
+class Params(NamedTuple):
+    """Rate of exploration, and how it falls."""
+
+    epsilon: float
+    decay: float
+
+
+def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
+    """Any arm with probability ``epsilon (K/t)^decay``, else the one with the highest mean."""
+    n_arms = len(state.order)
+    best = -1
+    if rng.random() < params.epsilon * (n_arms / round_) ** params.decay:
+        best = random_index(n_arms, rng)
+    else:
+        highest = -math.inf
+        for i in range(n_arms):
+            arm = state.order[i]
+            mean = state.sums[arm] / state.pulls[arm]
+            if mean > highest:
+                best = arm
+                highest = mean
+    return best
+
+
+KERNEL = Kernel("epsilon_greedy", learn=learn, choose=choose)
+
+
+class EpsilonGreedy(Policy):
+    r"""Epsilon-greedy: the arm with the highest mean, but any arm at random with a small probability.
+
+    .. math:: \epsilon_t = \min(1, \epsilon (K/t)^{\mathrm{decay}})
+
+    for ``K`` arms in round ``t``.
+
+    Parameters
+    ----------
+    epsilon
+        Rate of exploration. The default 0.1 is customary.
+    decay
+        How fast it falls. With the default 0 it does not, and regret grows linearly. With 1 and ``epsilon = c/d^2`` it is
+        the rule of Auer, Cesa-Bianchi and Fischer, whose regret is logarithmic if ``d`` is at most the smallest gap and
+        ``c`` large enough (more than 5); 1/3 needs no gap and pays with regret of order ``T^(2/3)``.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    See Also
+    --------
+    bandstrap.UCB1 : explores where it is uncertain.
+
+    Examples
+    --------
+    >>> from bandstrap import EpsilonGreedy
+    >>> policy = EpsilonGreedy(arms=2, epsilon=0.05, rng=0)
+    >>> policy.update([0, 1], [0.2, 0.8])
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Auer, Cesa-Bianchi, Fischer. Finite-time analysis of the multiarmed bandit problem. Machine Learning 47, 2002,
+       Figure 3.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Any) -> None:
+        self.epsilon = check_number(epsilon, "epsilon", type(self).__name__, at_least=0)
+        self.decay = check_number(decay, "decay", type(self).__name__, at_least=0)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.epsilon, self.decay)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return no_rewards(n_arms, order)

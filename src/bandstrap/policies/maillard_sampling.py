@@ -1,0 +1,113 @@
+"""Maillard sampling: arms drawn with probabilities in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.errors import check_choice
+from bandstrap.policies.divergence import DIVERGENCES, divergence_between, highest_mean
+from bandstrap.policies.draws import gumbel
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.ucb1 import State, learn, no_rewards
+
+
+class Params(NamedTuple):
+    """Which divergence, and its noise scale if normal."""
+
+    kind: int
+    sigma: float
+
+
+def prepare(params: Params, state: State, round_: int) -> float:
+    """The highest mean."""
+    return highest_mean(state)
+
+
+@inlined
+def log_weight(params: Params, state: State, arm: int, best: float) -> float:
+    """``-n d(ybar, best)``, the logarithm of the arm's probability but for a constant."""
+    n = state.pulls[arm]
+    return -n * divergence_between(params.kind, params.sigma, state.sums[arm] / n, best)
+
+
+def score(params: Params, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """The logarithm of the weight plus a Gumbel number: the highest such sum is a draw by the weights."""
+    return log_weight(params, state, arm, shared) + gumbel(rng)
+
+
+KERNEL = Kernel("maillard_sampling", learn=learn, score=score, prepare=prepare)
+
+
+class MaillardSampling(Policy):
+    r"""Maillard sampling: each arm with a probability that falls with its distance from the leader.
+
+    .. math:: P(\text{arm } k) \propto \exp(-n_k\, d(\bar y_k, \max_j \bar y_j))
+
+    with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli laws (KL-MS).
+
+    Parameters
+    ----------
+    divergence
+        ``"gaussian"`` (default) for sub-Gaussian rewards of noise scale ``sigma``, ``"bernoulli"`` for rewards in [0, 1].
+    sigma
+        Assumed noise scale, used by ``"gaussian"`` only.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    The probabilities of a decision are known (:meth:`probabilities`), so that what was logged can be used to evaluate other
+    policies by importance weighting.
+
+    See Also
+    --------
+    bandstrap.GaussianTS : regret a little lower, probabilities not in closed form.
+
+    Examples
+    --------
+    >>> from bandstrap import MaillardSampling
+    >>> policy = MaillardSampling(arms=["a", "b"], rng=0)
+    >>> policy.update(["a", "b"], [0.0, 1.0])
+    >>> policy.probabilities()
+    {'a': 0.3775, 'b': 0.6225}
+
+    References
+    ----------
+    .. [1] Maillard. Apprentissage sequentiel: bandits, statistique et renforcement. PhD thesis, Lille 2011.
+    .. [2] Bian, Jun. Maillard sampling: Boltzmann exploration done optimally. AISTATS 2022.
+    .. [3] Qin, Jun, Zhang. Kullback-Leibler Maillard sampling for multi-armed bandits with bounded rewards. NeurIPS 2023.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, divergence: str = "gaussian", sigma: float = 1.0, **online: Any) -> None:
+        self.divergence = check_choice(divergence, "divergence", type(self).__name__, DIVERGENCES)
+        self.sigma = self.positive(sigma, "sigma")
+        if self.divergence == "bernoulli":
+            self.support = (0.0, 1.0)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(DIVERGENCES[self.divergence], self.sigma)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return no_rewards(n_arms, order)
+
+    def probabilities(self) -> dict[Hashable, float]:
+        """The probability of each arm to be the next that :meth:`select` returns."""
+        self._need_arms("probabilities")
+        initial = -1 if self._is_ready else self._initial_arm()
+        if initial >= 0:
+            return {label: float(arm == initial) for arm, label in enumerate(self.arms)}
+        best = highest_mean(self._state)
+        weights = [math.exp(log_weight(self._params, self._state, arm, best)) for arm in range(len(self.arms))]
+        total = math.fsum(weights)
+        return {label: weight / total for label, weight in zip(self.arms, weights, strict=True)}

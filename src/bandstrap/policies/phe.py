@@ -1,0 +1,80 @@
+"""PHE: the mean of rewards and fair coins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.policies.draws import draw_heads
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.ucb1 import State, learn, no_rewards
+
+
+def prepare(params: float, state: State, round_: int) -> float:
+    """Pseudo-rewards a reward."""
+    return params
+
+
+def score(params: float, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """``(sum y + heads)/(n + m)`` with the heads of ``m = ceil(a n)`` fair coins."""
+    n = state.pulls[arm]
+    coins = math.ceil(shared * n - 1e-9)  # a product that rounding put above an integer is that integer
+    return (state.sums[arm] + draw_heads(coins, rng)) / (n + coins)
+
+
+KERNEL = Kernel("phe", learn=learn, score=score, prepare=prepare)
+
+
+class PHE(Policy):
+    r"""Perturbed-history exploration: the mean of the rewards and of fresh coin tosses, for rewards in [0, 1].
+
+    .. math:: \theta = \frac{\sum y_i + B}{n + m}, \qquad B \sim \mathrm{Bin}(m, \tfrac12), \quad m = \lceil a n \rceil
+
+    Parameters
+    ----------
+    a
+        Pseudo-rewards a reward. Regret is proved to be logarithmic for ``a > 1``, and the default 1.1 is just above; with
+        less it can grow almost linearly.
+    check_range
+        Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    See Also
+    --------
+    bandstrap.Giro : resamples the rewards as well; costs the length of the history.
+
+    Examples
+    --------
+    >>> from bandstrap import PHE
+    >>> policy = PHE(arms=2, rng=0)
+    >>> policy.update([0, 1] * 50, [0.1, 0.9] * 50)
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Kveton, Szepesvari, Ghavamzadeh, Boutilier. Perturbed-history exploration in stochastic multi-armed bandits.
+       IJCAI 2019.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Any) -> None:
+        self.a = self.positive(a, "a")
+        self.check_range = bool(check_range)
+        if self.check_range:
+            self.support = (0.0, 1.0)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> float:
+        """Pseudo-rewards a reward."""
+        return self.a
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return no_rewards(n_arms, order)

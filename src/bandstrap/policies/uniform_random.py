@@ -1,0 +1,51 @@
+"""Arms at random: what every policy should beat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.policies.draws import random_index
+from bandstrap.policies.policy import Policy
+from bandstrap.policies.ucb1 import State, learn, no_rewards
+
+
+def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> int:
+    """Any arm."""
+    return random_index(len(state.order), rng)
+
+
+KERNEL = Kernel("uniform_random", learn=learn, choose=choose)
+
+
+class UniformRandom(Policy):
+    """Every arm with the same probability, whatever the rewards; each once first.
+
+    Parameters
+    ----------
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    See Also
+    --------
+    bandstrap.EpsilonGreedy : at random only now and then.
+
+    Examples
+    --------
+    >>> from bandstrap import UniformRandom
+    >>> policy = UniformRandom(arms=["a", "b"], rng=0)
+    >>> policy.update(["a", "b"], [0.2, 0.8])
+    >>> sorted({policy.select() for _ in range(20)})
+    ['a', 'b']
+    """
+
+    kernel = KERNEL
+
+    def make_params(self, horizon: int | None) -> int:
+        """There are no parameters."""
+        return 0
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return no_rewards(n_arms, order)

@@ -1,0 +1,116 @@
+"""Slow oracles of the published rivals: indices, laws and probabilities from their formulas, with the whole history."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import optimize, special
+
+Rewards = np.ndarray
+
+
+def bernoulli_kl(p: float, q: float) -> float:
+    """Divergence between coins of mean ``p`` and ``q``."""
+    return float(special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q))
+
+
+def largest_coin(p: float, divergence: float) -> float:
+    """``sup {q : kl(p, q) <= divergence}``, by bracketing."""
+    if p == 1 or divergence == 0:
+        return p
+    if bernoulli_kl(p, 1 - 2**-53) <= divergence:
+        return 1.0
+    return float(optimize.brentq(lambda q: bernoulli_kl(p, q) - divergence, p, 1 - 2**-53, xtol=1e-15, rtol=1e-14))
+
+
+def divergence(kind: str, y: Rewards, mean: float, sigma: float = 1.0, upper: float = 1.0) -> float:
+    """Least divergence of an arm from a law with ``mean``, at least that of the arm."""
+    if kind == "bernoulli":
+        return bernoulli_kl(np.mean(y), mean)
+    if kind == "gaussian":
+        return (mean - np.mean(y)) ** 2 / (2 * sigma**2)
+    return least_divergence(y, upper, mean)
+
+
+def least_divergence(y: Rewards, upper: float, mean: float) -> float:
+    """``max_{0 <= x <= 1/(upper - mean)} mean log(1 - x (y - mean))``, by golden section."""
+    if np.mean(y) >= mean:
+        return 0.0
+    if mean >= upper:
+        return math.inf
+    end = 1 / (upper - mean)
+
+    def lack(x: float) -> float:
+        with np.errstate(divide="ignore"):
+            return -np.mean(np.log(np.maximum(1 - x * (np.asarray(y) - mean), 0)))
+
+    found = optimize.minimize_scalar(lack, bounds=(0, end), method="bounded", options={"xatol": 1e-12 * end})
+    return max(-found.fun, -lack(end))
+
+
+def kl_ucb_index(
+    y: Rewards, t: int, kind: str = "bernoulli", sigma: float = 1.0, plus: bool = False, c: float = 0.0
+) -> float:
+    """``sup {q : n d(ybar, q) <= log s + c log log s}``, ``s = t`` or ``t/n``."""
+    n = len(y)
+    log = math.log(t / n if plus else t)
+    budget = (log + c * max(math.log(log), 0)) / n
+    return largest_coin(np.mean(y), budget) if kind == "bernoulli" else np.mean(y) + sigma * math.sqrt(2 * budget)
+
+
+def moss_index(y: Rewards, t: int, n_arms: int, sigma: float, c: float, horizon: int | None) -> float:
+    """``ybar + sigma sqrt(c log+(t/(K n))/n)``."""
+    n = len(y)
+    return np.mean(y) + sigma * math.sqrt(c / n * max(math.log((horizon or t) / (n_arms * n)), 0))
+
+
+def ucb_v_index(y: Rewards, t: int, upper: float, zeta: float, c: float) -> float:
+    """``ybar + sqrt(2 v e/n) + 3 c u e/n`` with ``e = zeta log t``."""
+    n, e = len(y), zeta * math.log(t)
+    return np.mean(y) + math.sqrt(2 * np.var(y) * e / n) + 3 * c * upper * e / n
+
+
+def ucb_tuned_index(y: Rewards, t: int, upper: float) -> float:
+    """Auer's index of the rewards divided by their range, times the range."""
+    n, x = len(y), np.asarray(y) / upper
+    bound = np.mean(x**2) - np.mean(x) ** 2 + math.sqrt(2 * math.log(t) / n)
+    return upper * (np.mean(x) + math.sqrt(math.log(t) / n * min(0.25, bound)))
+
+
+def chk_ucb_index(y: Rewards, t: int) -> float:
+    """``ybar + s sqrt(t^(2/(n-2)) - 1)``."""
+    return math.inf if len(y) < 3 else np.mean(y) + np.std(y) * math.sqrt(t ** (2 / (len(y) - 2)) - 1)
+
+
+def imed_indices(samples: Sequence[Rewards], kind: str, sigma: float = 1.0, upper: float = 1.0) -> np.ndarray:
+    """``n D + log n`` of each arm."""
+    best = max(np.mean(y) for y in samples)
+    return np.array([len(y) * divergence(kind, y, best, sigma, upper) + math.log(len(y)) for y in samples])
+
+
+def maillard_probabilities(samples: Sequence[Rewards], kind: str, sigma: float = 1.0) -> np.ndarray:
+    """``exp(-n d(ybar, best))``, normalised."""
+    best = max(np.mean(y) for y in samples)
+    weights = np.array([math.exp(-len(y) * divergence(kind, y, best, sigma)) for y in samples])
+    return weights / weights.sum()
+
+
+def phe_draws(y: Rewards, coins: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Means of the rewards and of ``coins`` fair coins."""
+    tosses = rng.integers(0, 2, (size, coins))
+    return (np.sum(y) + tosses.sum(axis=1)) / (len(y) + coins)
+
+
+def reboot_draws(y: Rewards, sigma_a: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """``ybar + (1/(n+2)) sum w_i e_i`` with normal weights, residuals and two pseudo-residuals."""
+    n = len(y)
+    aid = math.sqrt(n + 2) * sigma_a
+    residuals = np.concatenate([np.asarray(y) - np.mean(y), [aid, -aid]])
+    return np.mean(y) + rng.standard_normal((size, n + 2)) @ residuals / (n + 2)
+
+
+def student_ts_draws(y: Rewards, a: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Means drawn by way of the variance: ``sigma^2`` inverse gamma, then ``N(ybar, sigma^2/n)``."""
+    n = len(y)
+    precision = rng.gamma((n + 2 * a - 1) / 2, 2 / np.sum((y - np.mean(y)) ** 2), size)
+    return rng.normal(np.mean(y), 1 / np.sqrt(n * precision))
