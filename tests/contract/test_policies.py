@@ -21,6 +21,7 @@ from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
+from bandstrap.policies.policy import GROWING
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
 WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
@@ -126,7 +127,7 @@ def same_states(one, other) -> bool:
         if key == "scratch":
             continue
         twin = arrays(other)[key]
-        if key == "history":
+        if key in GROWING:
             width = min(value.shape[1], twin.shape[1])
             value, twin = value[:, :width], twin[:, :width]
         if value.tobytes() != twin.tobytes():
