@@ -34,6 +34,9 @@ OTHER_CASES = [
     ("giro", {"a": 0.3}),
     ("empirical_kl_ucb", {"upper": 1.5, "c": 3.0}),
     ("naive_bootstrapped_ucb", {"quantile": "exact"}),
+    ("sda", {"sampler": "last-block", "forced_exploration": True}),
+    ("sda", {"sampler": "without-replacement"}),
+    ("rds", {"upper": 1.5}),
 ]
 FORMS = (
     [

@@ -6,10 +6,13 @@ from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.gaussian_ts import GaussianTS
 from bandstrap.policies.giro import Giro
 from bandstrap.policies.policy import POLICIES, Policy
+from bandstrap.policies.rds import RDS
+from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
 
 __all__ = [
     "POLICIES",
+    "RDS",
     "UCB1",
     "BernoulliTS",
     "BootstrappedUCB",
@@ -18,4 +21,5 @@ __all__ = [
     "Giro",
     "NaiveBootstrappedUCB",
     "Policy",
+    "SubsampleDuels",
 ]
