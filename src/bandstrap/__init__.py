@@ -12,11 +12,13 @@ _HOMES = {
     "EmpiricalKLUCB": "policies",
     "GaussianTS": "policies",
     "Giro": "policies",
+    "NPTS": "policies",
     "NaiveBootstrappedUCB": "policies",
     "RDS": "policies",
     "Result": "engine.result",
     "SubsampleDuels": "policies",
     "UCB1": "policies",
+    "WeightedBootstrap": "policies",
     "bootstrap_quantile": "multipliers",
     "simulate": "engine.simulate",
 }

@@ -5,12 +5,15 @@ from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrapp
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.gaussian_ts import GaussianTS
 from bandstrap.policies.giro import Giro
+from bandstrap.policies.npts import NPTS
 from bandstrap.policies.policy import POLICIES, Policy
 from bandstrap.policies.rds import RDS
 from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
+from bandstrap.policies.weighted_bootstrap import WeightedBootstrap
 
 __all__ = [
+    "NPTS",
     "POLICIES",
     "RDS",
     "UCB1",
@@ -22,4 +25,5 @@ __all__ = [
     "NaiveBootstrappedUCB",
     "Policy",
     "SubsampleDuels",
+    "WeightedBootstrap",
 ]
