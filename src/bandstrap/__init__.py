@@ -8,10 +8,13 @@ __version__ = version("bandstrap")
 # Where each public name lives; imported when first asked for, so that ``import bandstrap`` stays light.
 _HOMES = {
     "BernoulliTS": "policies",
+    "BootstrappedTS": "policies",
     "BootstrappedUCB": "policies",
     "EmpiricalKLUCB": "policies",
     "GaussianTS": "policies",
     "Giro": "policies",
+    "MARS": "policies",
+    "MBE": "policies",
     "NPTS": "policies",
     "NaiveBootstrappedUCB": "policies",
     "RDS": "policies",

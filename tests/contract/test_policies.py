@@ -37,6 +37,8 @@ OTHER_CASES = [
     ("sda", {"sampler": "last-block", "forced_exploration": True}),
     ("sda", {"sampler": "without-replacement"}),
     ("rds", {"upper": 1.5}),
+    ("mbe", {"weights": "exponential", "strength": 0.2}),
+    ("bootstrapped_ts", {"prior": "drawn", "n_replicates": 60}),
 ]
 FORMS = (
     [
