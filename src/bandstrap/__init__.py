@@ -19,6 +19,7 @@ _HOMES = {
     "NaiveBootstrappedUCB": "policies",
     "RDS": "policies",
     "Result": "engine.result",
+    "RobustUCB": "policies",
     "SubsampleDuels": "policies",
     "UCB1": "policies",
     "WeightedBootstrap": "policies",

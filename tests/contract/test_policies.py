@@ -39,6 +39,8 @@ OTHER_CASES = [
     ("rds", {"upper": 1.5}),
     ("mbe", {"weights": "exponential", "strength": 0.2}),
     ("bootstrapped_ts", {"prior": "drawn", "n_replicates": 60}),
+    ("robust_ucb", {"estimator": "median-of-means", "epsilon": 0.5}),
+    ("robust_ucb", {"estimator": "catoni", "moment": 0.05}),
 ]
 FORMS = (
     [
@@ -70,6 +72,8 @@ DETERMINISTIC = [
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3}),
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3, "weights": "efron"}),
     ("bootstrapped_ucb", {"quantile": "exact", "correction": "sharp"}),
+    ("robust_ucb", {"moment": 0.3}),
+    ("robust_ucb", {"estimator": "median-of-means", "moment": 0.05}),
 ]
 
 

@@ -11,6 +11,7 @@ from bandstrap.policies.mbe import MBE
 from bandstrap.policies.npts import NPTS
 from bandstrap.policies.policy import POLICIES, Policy
 from bandstrap.policies.rds import RDS
+from bandstrap.policies.robust_ucb import RobustUCB
 from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
 from bandstrap.policies.weighted_bootstrap import WeightedBootstrap
@@ -30,6 +31,7 @@ __all__ = [
     "Giro",
     "NaiveBootstrappedUCB",
     "Policy",
+    "RobustUCB",
     "SubsampleDuels",
     "WeightedBootstrap",
 ]
