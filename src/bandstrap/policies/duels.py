@@ -10,49 +10,51 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.kernel import inlined
+from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.policies.draws import shuffle_first
 
 # Entries of ``contest``: arms left in the queue, the last leader, and the number of the round.
 WAITING, LEADER, ROUND = range(3)
 
 
-@inlined
+@jitable
 def open_round(state: Any) -> int:
     """Begin a round and name its leader: most pulls, then larger mean, then the last leader, then the order of ties."""
-    leader = state.contest[LEADER]
-    if leader < 0:
-        leader = state.order[0]
-    for i in range(len(state.order)):
-        arm = state.order[i]
-        ahead = state.pulls[arm] - state.pulls[leader]
-        if ahead > 0 or (ahead == 0 and state.sums[arm] > state.sums[leader]):
+    order, pulls, sums, contest = state.order, state.pulls, state.sums, state.contest
+    leader = contest[LEADER] if contest[LEADER] >= 0 else order[0]
+    for i in range(len(order)):
+        arm = order[i]
+        ahead = pulls[arm] - pulls[leader]
+        if ahead > 0 or (ahead == 0 and sums[arm] > sums[leader]):
             leader = arm
-    state.contest[LEADER] = leader
-    state.contest[ROUND] += 1
+    contest[LEADER] = leader
+    contest[ROUND] += 1
     return leader
 
 
 @inlined
 def enter(state: Any, arm: int) -> None:
     """Have an arm wait for its pull."""
-    state.queue[state.contest[WAITING]] = arm
-    state.contest[WAITING] += 1
+    contest = state.contest
+    state.queue[contest[WAITING]] = arm
+    contest[WAITING] += 1
 
 
-@inlined
+@jitable
 def close_round(state: Any, rng: np.random.Generator) -> None:
     """Put the winners into random order; without any, the leader is pulled."""
-    if state.contest[WAITING] == 0:
-        enter(state, state.contest[LEADER])
-    shuffle_first(state.queue, state.contest[WAITING], rng)
+    contest = state.contest
+    if contest[WAITING] == 0:
+        enter(state, contest[LEADER])
+    shuffle_first(state.queue, contest[WAITING], rng)
 
 
 @inlined
 def leave(state: Any) -> int:
     """The next arm of the queue."""
-    state.contest[WAITING] -= 1
-    return state.queue[state.contest[WAITING]]
+    contest = state.contest
+    contest[WAITING] -= 1
+    return state.queue[contest[WAITING]]
 
 
 def new_contest(n_arms: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
@@ -46,7 +46,7 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
     return state.bounds[arm]
 
 
-@inlined
+@jitable
 def largest_subset_mean(state: State, arm: int) -> float:
     """The largest mean over the arm's subsets; that of an empty one is infinite."""
     n = state.pulls[arm]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
@@ -40,7 +40,7 @@ def prepare(params: Params, state: State, round_: int) -> int:
     return 0
 
 
-@inlined
+@jitable
 def weight_total(params: Params, n: int, rng: np.random.Generator) -> float:
     """The sum of ``n`` weights."""
     if params.law == GAUSSIAN:
@@ -87,12 +87,14 @@ class MBE(Policy):
     Parameters
     ----------
     strength
-        ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration.
+        ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
+        together count as much as the rewards.
     weights
         ``"gaussian"`` (default): normal weights, in law at O(1) a decision. ``"exponential"``: Exp(1), which are never
         negative, at O(t).
     variance
-        Variance of normal weights; exponential ones have variance 1 whatever is said here.
+        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is said
+        here.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
     arms, rng, direction
@@ -116,7 +118,7 @@ class MBE(Policy):
 
     References
     ----------
-    .. [1] Wan, Wei, Kveton, Song. Multiplier bootstrap-based exploration. ICML 2023, algorithm 2.
+    .. [1] Wan, Wei, Kveton, Song. Multiplier bootstrap-based exploration. ICML 2023.
     """
 
     kernel = KERNEL

@@ -80,8 +80,7 @@ class NPTS(Policy):
 
     References
     ----------
-    .. [1] Riou, Honda. Bandit algorithms based on Thompson sampling for bounded reward distributions. ALT 2020,
-       algorithm 2.
+    .. [1] Riou, Honda. Bandit algorithms based on Thompson sampling for bounded reward distributions. ALT 2020.
     """
 
     kernel = KERNEL

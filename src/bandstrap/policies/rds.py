@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import WAITING, close_round, enter, leave, new_contest, open_round
@@ -47,7 +47,7 @@ def bonus(params: Params, state: State, arm: int, target: float) -> float:
     return above
 
 
-@inlined
+@jitable
 def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Generator) -> bool:
     """Whether the arm's mean, or its reweighted mean with the bonus, reaches the leader's mean."""
     n = state.pulls[arm]
@@ -63,9 +63,10 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
     """The next winner of the round; a new round once all have been handed out."""
     if state.contest[WAITING] == 0:
         leader = open_round(state)
-        for i in range(len(state.order)):
-            arm = state.order[i]
-            if state.pulls[arm] < state.pulls[leader] and beats(params, state, arm, leader, rng):
+        order, pulls = state.order, state.pulls
+        for i in range(len(order)):
+            arm = order[i]
+            if pulls[arm] < pulls[leader] and beats(params, state, arm, leader, rng):
                 enter(state, arm)
         close_round(state, rng)
     return leave(state)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice
 from bandstrap.policies.duels import ROUND, WAITING, close_round, enter, leave, new_contest, open_round
 from bandstrap.policies.policy import Policy
@@ -63,7 +63,7 @@ def sampled_sum(params: Params, state: State, arm: int, size: int, rng: np.rando
     return total
 
 
-@inlined
+@jitable
 def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Generator) -> bool:
     """Whether the arm's sum reaches that of as many of the leader's rewards, or the arm is due anyway."""
     n = state.pulls[arm]
@@ -75,9 +75,10 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
     """The next winner of the round; a new round once all have been handed out."""
     if state.contest[WAITING] == 0:
         leader = open_round(state)
-        for i in range(len(state.order)):
-            arm = state.order[i]
-            if state.pulls[arm] < state.pulls[leader] and beats(params, state, arm, leader, rng):
+        order, pulls = state.order, state.pulls
+        for i in range(len(order)):
+            arm = order[i]
+            if pulls[arm] < pulls[leader] and beats(params, state, arm, leader, rng):
                 enter(state, arm)
         close_round(state, rng)
     return leave(state)
@@ -122,8 +123,8 @@ class SubsampleDuels(Policy):
         ``"without-replacement"``
             Any ``n``, each set as likely (WR-SDA, which with two arms is BESA): O(n).
     forced_exploration
-        Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory needs it where the worst law of an arm is
-        not among the best one's (exponential rewards, for example); off by default, as in the published experiments.
+        Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory asks for it beyond Bernoulli, normal and
+        Poisson rewards, for example with exponential ones. Off by default, as in the published experiments.
     arms, rng, direction
         See :class:`bandstrap.policies.policy.Policy`.
 

@@ -98,7 +98,7 @@ class WeightedBootstrap(Policy):
     References
     ----------
     .. [1] Vaswani, Kveton, Wen, Rao, Schmidt, Abbasi-Yadkori. New insights into bootstrapping for bandits.
-       arXiv:1805.09793, 2018, section 4.
+       arXiv:1805.09793, 2018.
     """
 
     kernel = KERNEL
