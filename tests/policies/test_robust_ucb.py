@@ -28,8 +28,8 @@ def heavy(shape, seed):
 @every_estimator
 @pytest.mark.parametrize(("epsilon", "moment"), [(1.0, 1.0), (0.4, 3.0), (1.0, 0.02)])
 def test_indices_are_those_of_the_formula_after_every_reward_and_in_later_rounds(estimator, epsilon, moment):
-    if estimator == "catoni" and epsilon < 1:
-        return
+    if estimator == "catoni":  # knows the variance alone
+        epsilon = 1.0
     policy = RobustUCB(estimator=estimator, epsilon=epsilon, moment=moment)
     rng = np.random.default_rng(0)
     sample = heavy((1, 120), 4)[0]
@@ -57,7 +57,7 @@ def test_choices_are_those_of_the_naive_index(estimator, seed):
     assert choices.tolist() == slow
 
 
-@settings(max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=40), st.sampled_from([1e-3, 1.0, 1e6]))
 def test_catoni_finds_the_root_from_any_start(sample, moment):
     policy = RobustUCB(estimator="catoni", moment=moment)
