@@ -193,7 +193,7 @@ def online_step(policy, rewards: np.ndarray) -> float:
 def online_costs() -> None:
     rewards = np.random.default_rng(0).random(2000)
     for name, policy in POLICIES.items():
-        slow = name in ("giro", "empirical_kl_ucb")
+        slow = name in ("giro", "empirical_kl_ucb", "mars", "npts", "rds", "weighted_bootstrap")
         report(
             f"(g) online {name}, K = 10: microseconds a select and update",
             f"{online_step(policy(arms=10, rng=0), rewards):.0f}",

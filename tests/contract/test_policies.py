@@ -21,6 +21,7 @@ from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
+from bandstrap.policies.policy import GROWING
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
 WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
@@ -34,6 +35,13 @@ OTHER_CASES = [
     ("empirical_kl_ucb", {"upper": 1.5, "c": 3.0}),
     ("naive_bootstrapped_ucb", {"quantile": "exact"}),
     ("imed", {"divergence": "bounded", "upper": 1.5}),
+    ("sda", {"sampler": "last-block", "forced_exploration": True}),
+    ("sda", {"sampler": "without-replacement"}),
+    ("rds", {"upper": 1.5}),
+    ("mbe", {"weights": "exponential", "strength": 0.2}),
+    ("bootstrapped_ts", {"prior": "drawn", "n_replicates": 60}),
+    ("robust_ucb", {"estimator": "median-of-means", "epsilon": 0.5}),
+    ("robust_ucb", {"estimator": "catoni", "moment": 0.05}),
 ]
 FORMS = (
     [
@@ -83,6 +91,8 @@ DETERMINISTIC = [
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3}),
     ("bootstrapped_ucb", {"quantile": "exact", "sigma": 0.3, "weights": "efron"}),
     ("bootstrapped_ucb", {"quantile": "exact", "correction": "sharp"}),
+    ("robust_ucb", {"moment": 0.3}),
+    ("robust_ucb", {"estimator": "median-of-means", "moment": 0.05}),
 ]
 
 
@@ -145,7 +155,7 @@ def same_states(one, other) -> bool:
         if key == "scratch":
             continue
         twin = arrays(other)[key]
-        if key == "history":
+        if key in GROWING:
             width = min(value.shape[1], twin.shape[1])
             value, twin = value[:, :width], twin[:, :width]
         if value.tobytes() != twin.tobytes():

@@ -1,5 +1,7 @@
 """Random numbers of the policies; KS tests reject a right law with probability 1e-6 each, z-tests 6e-7."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,13 +14,16 @@ from bandstrap.policies.draws import (
     MOST_TOSSED,
     add_weights,
     count_ones,
+    doubled_mean,
     draw_heads,
     draw_rank,
     draw_weight,
+    exponential_sums,
     largest,
     order_statistic_level,
     random_bits,
     resampled_sums,
+    shuffle_first,
 )
 from naive import policies as naive
 
@@ -194,3 +199,29 @@ def test_heads_of_many_coins_reach_the_tails_as_often_as_they_should():
             ((found < 200 - 10 * z).sum(), law.cdf(199 - 10 * z)),
         ):
             assert stats.binomtest(int(count), size, expected).pvalue > SIGNIFICANCE
+
+
+def test_shuffling_gives_every_order_of_the_first_values_the_same_chance():
+    rng = np.random.default_rng(0)
+    orders = Counter()
+    for _ in range(6000):
+        values = [0, 1, 2, 3, 4]
+        shuffle_first(values, 3, rng)
+        assert values[3:] == [3, 4]
+        orders[tuple(values[:3])] += 1
+    assert len(orders) == 6
+    assert all(abs(count - 1000) < 5 * np.sqrt(1000 * 5 / 6) for count in orders.values())  # five standard errors
+
+
+def test_exponential_weights_over_their_total_are_dirichlet():
+    rng = np.random.default_rng(0)
+    rewards = np.array([0.0, 1.0, 7.0, 7.0])
+    pairs = np.array([exponential_sums(rewards, 2, rng) for _ in range(3000)])
+    assert stats.kstest(pairs[:, 0] / pairs[:, 1], "uniform").pvalue > 1e-6
+    assert stats.kstest(pairs[:, 1], stats.gamma(2).cdf).pvalue > 1e-6
+    assert exponential_sums(rewards, 0, rng) == (0.0, 0.0)
+
+
+def test_double_or_nothing_is_one_plus_a_sign():
+    rewards, signs = np.array([3.0, 5.0, 8.0]), np.array([1, -1, 1])
+    assert doubled_mean(3, rewards.sum(), signs @ rewards, signs.sum()) == (3 + 8) / 2

@@ -1,6 +1,7 @@
 """Policies, one a file: each is described to the simulator without arms, and live with them."""
 
 from bandstrap.policies.bernoulli_ts import BernoulliTS
+from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
 from bandstrap.policies.chk_ucb import CHKUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
@@ -12,26 +13,38 @@ from bandstrap.policies.imed import IMED
 from bandstrap.policies.kl_ucb import KLUCB
 from bandstrap.policies.linear import LINEAR_POLICIES
 from bandstrap.policies.maillard_sampling import MaillardSampling
+from bandstrap.policies.mars import MARS
+from bandstrap.policies.mbe import MBE
 from bandstrap.policies.moss import MOSS
+from bandstrap.policies.npts import NPTS
 from bandstrap.policies.phe import PHE
 from bandstrap.policies.policy import POLICIES, Policy
+from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
+from bandstrap.policies.robust_ucb import RobustUCB
+from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
 from bandstrap.policies.ucb_tuned import UCBTuned
 from bandstrap.policies.ucb_v import UCBV
 from bandstrap.policies.uniform_random import UniformRandom
+from bandstrap.policies.weighted_bootstrap import WeightedBootstrap
 
 __all__ = [
     "CHKUCB",
     "IMED",
     "KLUCB",
     "LINEAR_POLICIES",
+    "MARS",
+    "MBE",
     "MOSS",
+    "NPTS",
     "PHE",
     "POLICIES",
+    "RDS",
     "UCB1",
     "UCBV",
     "BernoulliTS",
+    "BootstrappedTS",
     "BootstrappedUCB",
     "EmpiricalKLUCB",
     "EpsilonGreedy",
@@ -42,6 +55,9 @@ __all__ = [
     "NaiveBootstrappedUCB",
     "Policy",
     "ReBoot",
+    "RobustUCB",
+    "SubsampleDuels",
     "UCBTuned",
     "UniformRandom",
+    "WeightedBootstrap",
 ]

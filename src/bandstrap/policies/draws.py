@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -220,3 +221,35 @@ def largest(values: Floats, rank: int) -> float:
 def draw_rank(n_draws: int, level: float) -> int:
     """``floor(B level)`` as in the Monte Carlo quantile, see ``monte_carlo.order_rank``."""
     return min(math.floor(n_draws * level + 1e-9), n_draws - 1)
+
+
+@inlined
+def doubled_mean(n: int, total: float, signed: float, signs: float) -> float:
+    """Mean of ``n`` rewards of sum ``total`` that count double or nothing, by weights ``1 + w`` with random signs ``w``.
+
+    ``signed`` and ``signs`` are the sums of ``w y`` and of ``w``, as :func:`add_weights` keeps them.
+    """
+    return (total + signed) / (n + signs)
+
+
+@jitable
+def exponential_sums(rewards: Floats, n: int, rng: np.random.Generator) -> tuple[float, float]:
+    """``sum w_i y_i`` and ``sum w_i`` of the first ``n`` rewards with exponential weights.
+
+    Their ratio is an average with Dirichlet(1, ..., 1) weights; a further entry joins by a further exponential.
+    """
+    weighted = 0.0
+    total = 0.0
+    for i in range(n):
+        weight = rng.standard_exponential()
+        weighted += weight * rewards[i]
+        total += weight
+    return weighted, total
+
+
+@jitable
+def shuffle_first(values: Any, n: int, rng: np.random.Generator) -> None:
+    """Put the first ``n`` values into random order."""
+    for i in range(n - 1, 0, -1):
+        j = int(rng.random() * (i + 1))
+        values[i], values[j] = values[j], values[i]

@@ -130,9 +130,11 @@ class Policy(Described):
 
     def _make_room(self, arm: int) -> None:
         """Double what holds rewards when an arm has filled it."""
-        history = getattr(self._state, "history", None)
-        if history is not None and len(history) and self._state.pulls[arm] >= history.shape[1]:
-            self._state = self._state._replace(history=np.concatenate([history, np.zeros_like(history)], axis=1))
+        rows = {name: getattr(self._state, name) for name in GROWING if name in self._state._fields}
+        full = {name: row for name, row in rows.items() if len(row) and self._state.pulls[arm] >= row.shape[1]}
+        if full:
+            doubled = {name: np.concatenate([row, np.zeros_like(row)], axis=1) for name, row in full.items()}
+            self._state = self._state._replace(**doubled)
 
     def _labels(self, arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
         owner = type(self).__name__
@@ -182,8 +184,10 @@ class Policy(Described):
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
 
+# What holds a number for each reward of an arm: its rewards, or their running sums.
+GROWING = ("history", "running")
 # What stays an array online: long rows, and what NumPy works on as a whole.
-KEPT_AS_ARRAYS = ("history", "kept", "residuals", "tails", "known", "observed", "factors", "generators")
+KEPT_AS_ARRAYS = (*GROWING, "kept", "residuals", "tails", "known", "observed", "factors", "generators")
 
 
 def as_lists(state: Any) -> Any:

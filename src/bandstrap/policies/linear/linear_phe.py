@@ -8,6 +8,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_count, check_number, requirement
+from bandstrap.policies.draws import draw_heads
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy
 from bandstrap.policies.linear.ridge import (
@@ -48,7 +49,7 @@ def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.r
         pseudo[k] = 0.0
     for i in range(known.size[0]):
         n = params.a * known.pulls[i]
-        high = rng.binomial(n, 0.5)
+        high = draw_heads(n, rng)
         total = params.upper * high + params.lower * (n - high)
         for k in range(d):
             pseudo[k] += known.features[i, k] * total

@@ -1,0 +1,65 @@
+"""Rounds of duels: the arm pulled most defends its lead, and every challenger that beats it is pulled once.
+
+A round may hand out several arms, which wait in a queue; the next round begins when it is empty. A state that takes part
+has ``order``, ``pulls``, ``sums`` (of rewards, all around the same origin), and what :func:`new_contest` makes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.policies.draws import shuffle_first
+
+# Entries of ``contest``: arms left in the queue, the last leader, and the number of the round.
+WAITING, LEADER, ROUND = range(3)
+
+
+@jitable
+def open_round(state: Any) -> int:
+    """Begin a round and name its leader: most pulls, then larger mean, then the last leader, then the order of ties."""
+    order, pulls, sums, contest = state.order, state.pulls, state.sums, state.contest
+    leader = contest[LEADER] if contest[LEADER] >= 0 else order[0]
+    for i in range(len(order)):
+        arm = order[i]
+        ahead = pulls[arm] - pulls[leader]
+        if ahead > 0 or (ahead == 0 and sums[arm] > sums[leader]):
+            leader = arm
+    contest[LEADER] = leader
+    contest[ROUND] += 1
+    return leader
+
+
+@inlined
+def enter(state: Any, arm: int) -> None:
+    """Have an arm wait for its pull."""
+    contest = state.contest
+    state.queue[contest[WAITING]] = arm
+    contest[WAITING] += 1
+
+
+@jitable
+def close_round(state: Any, rng: np.random.Generator) -> None:
+    """Put the winners into random order; without any, the leader is pulled."""
+    contest = state.contest
+    if contest[WAITING] == 0:
+        enter(state, contest[LEADER])
+    shuffle_first(state.queue, contest[WAITING], rng)
+
+
+@inlined
+def leave(state: Any) -> int:
+    """The next arm of the queue."""
+    contest = state.contest
+    contest[WAITING] -= 1
+    return state.queue[contest[WAITING]]
+
+
+def new_contest(n_arms: int) -> dict[str, Any]:
+    """The arrays of a state that holds duels."""
+    return {
+        "queue": np.zeros(n_arms, dtype=np.int64),
+        "contest": np.array([0, -1, 0]),
+    }

@@ -1,0 +1,156 @@
+"""Multiplier bootstrap exploration: rewards and pseudo-rewards under random weights of mean 1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.errors import Floats, check_choice
+from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
+from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.policy import Policy
+
+LAWS = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
+
+
+class Params(NamedTuple):
+    """Law of the weights, its standard deviation, and weight of the pseudo-rewards."""
+
+    law: int
+    sd: float
+    strength: float
+
+
+class State(NamedTuple):
+    """Mean and sum of squares around it, or the rewards where the law needs them."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    means: Floats
+    squares: Floats
+    history: Floats
+
+
+def prepare(params: Params, state: State, round_: int) -> int:
+    """Nothing is shared."""
+    return 0
+
+
+@jitable
+def weight_total(params: Params, n: int, rng: np.random.Generator) -> float:
+    """The sum of ``n`` weights."""
+    if params.law == GAUSSIAN:
+        return n + params.sd * math.sqrt(n) * rng.standard_normal()
+    return rng.standard_gamma(float(n))
+
+
+def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Generator) -> float:
+    """Mean of the rewards and of ``n`` pseudo-rewards of each kind, with fresh weights."""
+    n = state.pulls[arm]
+    if params.law == GAUSSIAN:  # given their sum, normal weights leave a normal sum of w (y - ybar)
+        total = weight_total(params, n, rng)
+        weighted = state.means[arm] * total + params.sd * math.sqrt(state.squares[arm]) * rng.standard_normal()
+    else:
+        weighted, total = exponential_sums(state.history[arm], n, rng)
+    of_ones = params.strength * weight_total(params, n, rng)
+    of_zeros = params.strength * weight_total(params, n, rng)
+    return (weighted + of_ones) / (total + of_ones + of_zeros)
+
+
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Update mean and sum of squares, or keep the reward."""
+    n = state.pulls[arm]
+    state.pulls[arm] = n + 1
+    if params.law == GAUSSIAN:
+        step = reward - state.means[arm]
+        state.means[arm] += step / (n + 1)
+        state.squares[arm] += step * (reward - state.means[arm])
+    else:
+        state.history[arm][n] = reward
+
+
+KERNEL = Kernel("mbe", learn=learn, score=score, prepare=prepare)
+
+
+class MBE(Policy):
+    r"""Multiplier bootstrap-based exploration.
+
+    .. math:: \theta = \frac{\sum_{i \le n} (w_i y_i + \lambda w'_i)}{\sum_{i \le n} (w_i + \lambda w'_i + \lambda w''_i)}
+
+    with independent weights of mean 1, drawn anew in each round: every reward brings pseudo-rewards 1 and 0, which count
+    ``lambda`` times as much.
+
+    Parameters
+    ----------
+    strength
+        ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
+        together count as much as the rewards.
+    weights
+        ``"gaussian"`` (default): normal weights, in law at O(1) a decision. ``"exponential"``: Exp(1), which are never
+        negative, at O(t).
+    variance
+        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is said
+        here.
+    check_range
+        Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws have heavy tails then.
+
+    See Also
+    --------
+    bandstrap.WeightedBootstrap : one pseudo-reward of each kind in all instead of one a reward; explores less.
+
+    Examples
+    --------
+    >>> from bandstrap import MBE
+    >>> policy = MBE(arms=2, rng=0)
+    >>> policy.update([0, 1] * 30, [0.1, 0.9] * 30)
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Wan, Wei, Kveton, Song. Multiplier bootstrap-based exploration. ICML 2023.
+    """
+
+    kernel = KERNEL
+
+    def __init__(
+        self,
+        *,
+        strength: float = 0.5,
+        weights: str = "gaussian",
+        variance: float = 0.5,
+        check_range: bool = True,
+        **online: Any,
+    ) -> None:
+        self.strength = self.positive(strength, "strength")
+        self.weights = check_choice(weights, "weights", type(self).__name__, LAWS)
+        self.variance = self.positive(variance, "variance")
+        self.check_range = bool(check_range)
+        if self.check_range:
+            self.support = (0.0, 1.0)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(LAWS[self.weights], math.sqrt(self.variance), self.strength)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        n_kept = n_arms if self.weights == "exponential" else 0
+        return State(
+            order=order,
+            pulls=np.zeros(n_arms, dtype=np.int64),
+            means=np.zeros(n_arms),
+            squares=np.zeros(n_arms),
+            history=np.zeros((n_kept, capacity)),
+        )

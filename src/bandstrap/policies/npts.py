@@ -1,0 +1,99 @@
+"""Non-parametric Thompson sampling: rewards and the largest possible one, reweighted at random."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import Floats, check_number
+from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.policy import Policy
+
+
+class Params(NamedTuple):
+    """The largest possible reward."""
+
+    upper: float
+
+
+class State(NamedTuple):
+    """Rewards of each arm."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    history: Floats
+
+
+def prepare(params: Params, state: State, round_: int) -> int:
+    """Nothing is shared."""
+    return 0
+
+
+def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Generator) -> float:
+    """An average of the rewards and the largest possible one with Dirichlet(1, ..., 1) weights."""
+    weighted, total = exponential_sums(state.history[arm], state.pulls[arm], rng)
+    weight = rng.standard_exponential()
+    return (weighted + weight * params.upper) / (total + weight)
+
+
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Keep the reward."""
+    state.history[arm][state.pulls[arm]] = reward
+    state.pulls[arm] += 1
+
+
+KERNEL = Kernel("npts", learn=learn, score=score, prepare=prepare)
+
+
+class NPTS(Policy):
+    r"""Non-parametric Thompson sampling, for rewards with a known upper end.
+
+    .. math:: \theta = w_0 u + \sum_{i \le n} w_i y_i, \qquad w \sim \mathrm{Dirichlet}(1, \dots, 1)
+
+    Parameters
+    ----------
+    upper
+        ``u``, the largest possible reward. The lower end does not matter.
+    arms, rng, direction
+        See :class:`bandstrap.policies.policy.Policy`.
+
+    Notes
+    -----
+    Asymptotically optimal for bounded rewards. On rewards 0 and 1 it is Thompson sampling with the prior Beta(1, 0). A
+    decision costs O(t).
+
+    See Also
+    --------
+    bandstrap.BernoulliTS : O(1), but replaces rewards between 0 and 1 by coins.
+    bandstrap.WeightedBootstrap : the same weights with a pseudo-reward at both ends.
+
+    Examples
+    --------
+    >>> from bandstrap import NPTS
+    >>> policy = NPTS(arms=2, upper=1.0, rng=0)
+    >>> policy.update([0, 1] * 20, [0.2, 0.8] * 20)
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Riou, Honda. Bandit algorithms based on Thompson sampling for bounded reward distributions. ALT 2020.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, *, upper: float = 1.0, **online: Any) -> None:
+        self.upper = check_number(upper, "upper", type(self).__name__)
+        super().__init__(**online)
+        self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.upper)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """Nothing known yet."""
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))

@@ -1,0 +1,76 @@
+"""Replicates of bootstrapped Thompson sampling against their law; KS tests reject a right law with probability 1e-6."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.bootstrapped_ts import BootstrappedTS, learn, prepare, score
+from naive import resampling_policies as naive
+
+SIGNIFICANCE = 1e-6
+N_REPLICATES = 3000
+
+
+def learned(policy, sample, rng):
+    state = policy.start(2, len(sample), rng)
+    params = policy.make_params(None)
+    for reward in sample:
+        learn(params, state, 1, float(reward), 1, rng)
+    return params, state
+
+
+def replicate_means(state):
+    return (state.rewards[1] + state.sums[1]) / (state.pulls[1] + state.totals[1])
+
+
+@pytest.mark.parametrize("prior", ["fixed", "drawn"])
+@pytest.mark.parametrize("n", [1, 4, 20])
+def test_replicates_hold_each_reward_twice_or_not_at_all(prior, n):
+    rng = np.random.default_rng(n)
+    sample = rng.beta(2, 3, n)
+    _, state = learned(BootstrappedTS(n_replicates=N_REPLICATES, ones=2.0, zeros=0.5, prior=prior), sample, rng)
+    other = np.random.default_rng(7)
+    ones, zeros = (
+        np.full(N_REPLICATES, weight) if prior == "fixed" else other.gamma(weight, size=N_REPLICATES)
+        for weight in (2.0, 0.5)
+    )
+    slow = naive.double_or_nothing_means(sample, ones, zeros, other)
+    assert stats.ks_2samp(replicate_means(state).round(12), slow.round(12)).pvalue > SIGNIFICANCE
+
+
+def test_drawn_prior_data_are_a_beta_prior():
+    state = BootstrappedTS(n_replicates=N_REPLICATES, ones=2.0, zeros=3.0, prior="drawn").start(
+        1, 1, np.random.default_rng(0)
+    )
+    assert stats.kstest(state.sums[0] / state.totals[0], stats.beta(2, 3).cdf).pvalue > SIGNIFICANCE
+
+
+def test_a_decision_draws_one_replicate_of_each_arm():
+    rng = np.random.default_rng(0)
+    params, state = learned(BootstrappedTS(n_replicates=8), rng.random(5), rng)
+    found = [score(params, state, 1, prepare(params, state, 5), rng) for _ in range(4000)]
+    values, counts = np.unique(found, return_counts=True)
+    np.testing.assert_allclose(values, np.unique(replicate_means(state)))
+    assert stats.chisquare(counts).pvalue > SIGNIFICANCE
+
+
+def test_range_is_checked_unless_told_not_to():
+    with pytest.raises(InvalidInput, match=r"'reward' parameter of BootstrappedTS.update must be inside \[0, 1\]"):
+        BootstrappedTS(arms=2, rng=0).update(0, 1.5)
+    BootstrappedTS(arms=2, rng=0, check_range=False).update([0, 1], [-3.0, 8.0])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "rule"),
+    [
+        ("n_replicates", 0, "an integer of at least 1"),
+        ("n_replicates", 2.5, "an integer of at least 1"),
+        ("ones", 0, "a finite number greater than 0"),
+        ("zeros", -1, "a finite number greater than 0"),
+        ("prior", "flat", "one of 'fixed', 'drawn'"),
+    ],
+)
+def test_bad_parameters_are_refused(parameter, value, rule):
+    with pytest.raises(InvalidInput, match=rf"'{parameter}' parameter of BootstrappedTS must be {rule}"):
+        BootstrappedTS(**{parameter: value})

@@ -1,0 +1,54 @@
+"""Draws of multiplier bootstrap exploration against their law; KS tests reject a right law with probability 1e-6."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.mbe import MBE, learn, prepare, score
+from naive import resampling_policies as naive
+
+
+def draws(policy, sample, size, rng):
+    state = policy.start(2, len(sample), rng)
+    params = policy.make_params(None)
+    for reward in sample:
+        learn(params, state, 1, float(reward), 1, rng)
+    return np.array([score(params, state, 1, prepare(params, state, 5), rng) for _ in range(size)])
+
+
+@pytest.mark.parametrize("weights", ["gaussian", "exponential"])
+@pytest.mark.parametrize(("strength", "variance"), [(0.5, 0.5), (0.1, 2.0)])
+@pytest.mark.parametrize("n", [1, 2, 15])
+def test_draws_are_means_of_rewards_and_pseudo_rewards_under_fresh_weights(weights, strength, variance, n):
+    rng = np.random.default_rng(n)
+    sample = rng.random(n)
+    found = draws(MBE(strength=strength, weights=weights, variance=variance), sample, 3000, rng)
+    other = np.random.default_rng(7)
+    laws = {
+        "gaussian": lambda shape: other.normal(1, math.sqrt(variance), shape),
+        "exponential": lambda shape: other.exponential(1, shape),
+    }
+    slow = naive.mbe_draws(sample, strength, laws[weights], 3000)
+    assert stats.ks_2samp(found, slow).pvalue > 1e-6
+
+
+def test_range_is_checked_unless_told_not_to():
+    with pytest.raises(InvalidInput, match=r"'reward' parameter of MBE.update must be inside \[0, 1\]"):
+        MBE(arms=2, rng=0).update(0, 1.5)
+    MBE(arms=2, rng=0, check_range=False).update([0, 1], [-3.0, 8.0])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "rule"),
+    [
+        ("strength", 0, "a finite number greater than 0"),
+        ("variance", -1, "a finite number greater than 0"),
+        ("weights", "rademacher", "one of 'gaussian', 'exponential'"),
+    ],
+)
+def test_bad_parameters_are_refused(parameter, value, rule):
+    with pytest.raises(InvalidInput, match=rf"'{parameter}' parameter of MBE must be {rule}"):
+        MBE(**{parameter: value})

@@ -1,0 +1,107 @@
+"""Indices of robust UCB against their formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstrap.engine.play import compiled_play
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.robust_ucb import RobustUCB, learn, prepare, score
+from naive import policies
+from naive import resampling_policies as naive
+
+ORACLES = {
+    "truncated-mean": naive.truncated_mean_index,
+    "median-of-means": naive.median_of_means_index,
+    "catoni": lambda y, t, epsilon, moment: naive.catoni_index(y, t, moment),
+}
+every_estimator = pytest.mark.parametrize("estimator", ORACLES)
+
+
+def heavy(shape, seed):
+    return np.random.default_rng(seed).standard_t(1.5, shape) + np.linspace(0, 1, shape[0])[:, None]
+
+
+@every_estimator
+@pytest.mark.parametrize(("epsilon", "moment"), [(1.0, 1.0), (0.4, 3.0), (1.0, 0.02)])
+def test_indices_are_those_of_the_formula_after_every_reward_and_in_later_rounds(estimator, epsilon, moment):
+    if estimator == "catoni":  # knows the variance alone
+        epsilon = 1.0
+    policy = RobustUCB(estimator=estimator, epsilon=epsilon, moment=moment)
+    rng = np.random.default_rng(0)
+    sample = heavy((1, 120), 4)[0]
+    state = policy.start(1, 120, rng)
+    params = policy.make_params(None)
+    for i, reward in enumerate(sample):
+        learn(params, state, 0, float(reward), i + 1, rng)
+        for t in (i + 2, 2 * i + 5) if i == 119 else (i + 2,):
+            found = score(params, state, 0, prepare(params, state, t), rng)
+            assert found == pytest.approx(ORACLES[estimator](sample[: i + 1], t, epsilon, moment), rel=1e-9, abs=1e-9)
+
+
+@every_estimator
+@pytest.mark.parametrize("seed", range(3))
+def test_choices_are_those_of_the_naive_index(estimator, seed):
+    horizon = 150
+    tape = heavy((3, horizon), seed)
+    policy = RobustUCB(estimator=estimator, moment=0.5)
+    rng = np.random.default_rng(seed)
+    state = policy.start(3, horizon, rng)
+    order = state.order.tolist()
+    choices = np.empty(horizon, dtype=np.int64)
+    compiled_play()(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
+    slow, _ = policies.play(lambda y, t: ORACLES[estimator](y, t, 1.0, 0.5), tape, horizon, order)
+    assert choices.tolist() == slow
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=40), st.sampled_from([1e-3, 1.0, 1e6]))
+def test_catoni_finds_the_root_from_any_start(sample, moment):
+    policy = RobustUCB(estimator="catoni", moment=moment)
+    rng = np.random.default_rng(0)
+    state = policy.start(1, len(sample), rng)
+    params = policy.make_params(None)
+    for reward in sample:
+        learn(params, state, 0, reward, 1, rng)
+    state.cached[0][0] = sample[0]
+    t = 4  # 4 log t^2 < 12
+    found = score(params, state, 0, prepare(params, state, t), rng)
+    log = math.log(t**2)
+    a = math.sqrt(2 * log / (len(sample) * moment * (1 + 2 * log / (len(sample) - 2 * log))))
+    assert found == pytest.approx(naive.catoni_index(np.array(sample), t, moment), rel=1e-9, abs=1e-7 + 1e-8 / a)
+
+
+def test_catoni_asks_for_enough_rewards_first():
+    policy = RobustUCB(estimator="catoni", arms=3, rng=0)
+    for _ in range(3):
+        policy.update(policy.select(), 0.5)
+    first = policy.select()
+    while policy._state.pulls[first] < 4 * math.log((policy.n_rewards + 1) ** 2):
+        assert policy.select() == first
+        policy.update(first, 0.5)
+    assert policy.select() != first
+
+
+@every_estimator
+def test_huge_and_vanishing_rewards_are_taken_in(estimator):
+    policy = RobustUCB(estimator=estimator, arms=2, rng=0, epsilon=1.0)
+    policy.update([0, 1] * 30, [1e150, 1e-200, 0.0, 1.0, -1e150, 0.5] * 10)
+    assert policy.select() in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"estimator": "mean"}, r"'estimator' parameter of RobustUCB must be one of 'truncated-mean', 'median-of-mean"),
+        ({"epsilon": 0}, r"'epsilon' parameter of RobustUCB must be a finite number greater than 0. Got 0"),
+        ({"epsilon": 1.5}, r"'epsilon' parameter of RobustUCB must be at most 1. Got 1.5"),
+        ({"epsilon": 0.5, "estimator": "catoni"}, r"'epsilon' parameter of RobustUCB must be 1 for estimator='catoni'"),
+        ({"moment": -1}, r"'moment' parameter of RobustUCB must be a finite number greater than 0. Got -1"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(InvalidInput, match=message):
+        RobustUCB(**parameters)

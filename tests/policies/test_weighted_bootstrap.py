@@ -1,0 +1,62 @@
+"""Draws of the weighted bootstrap against their law; KS tests reject a right law with probability 1e-6 each."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.weighted_bootstrap import WeightedBootstrap, learn, prepare, score
+from naive import resampling_policies as naive
+
+SIGNIFICANCE = 1e-6
+
+
+def learned(policy, sample, rng):
+    state = policy.start(2, len(sample), rng)
+    params = policy.make_params(None)
+    for reward in sample:
+        learn(params, state, 1, float(reward), 1, rng)
+    return params, state
+
+
+def draws(policy, sample, size, rng):
+    params, state = learned(policy, sample, rng)
+    return np.array([score(params, state, 1, prepare(params, state, 5), rng) for _ in range(size)])
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(1, 1), (2, 5)])
+@pytest.mark.parametrize("n", [1, 6, 25])
+def test_draws_are_weighted_means_of_rewards_and_pseudo_rewards(ones, zeros, n):
+    rng = np.random.default_rng(n)
+    sample = rng.permutation(np.r_[rng.beta(2, 5, n), [0.0, 1.0, 1.0][: n // 2]])
+    found = draws(WeightedBootstrap(ones=ones, zeros=zeros), sample, 3000, rng)
+    slow = naive.weighted_bootstrap_draws(sample, ones, zeros, 3000, np.random.default_rng(7))
+    assert stats.ks_2samp(found, slow).pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(1.0, 1.0), (0.5, 2.5)])
+@pytest.mark.parametrize("heads", [0, 3, 10])
+def test_on_zeros_and_ones_it_is_thompson_sampling(ones, zeros, heads):
+    rng = np.random.default_rng(heads)
+    sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
+    policy = WeightedBootstrap(ones=ones, zeros=zeros)
+    found = draws(policy, sample, 3000, rng)
+    assert stats.kstest(found, stats.beta(ones + heads, zeros + 10 - heads).cdf).pvalue > SIGNIFICANCE
+    assert not learned(policy, sample, rng)[1].history.any()  # counted, not kept
+
+
+def test_range_is_checked_unless_told_not_to():
+    with pytest.raises(InvalidInput, match=r"'reward' parameter of WeightedBootstrap.update must be inside \[0, 1\]"):
+        WeightedBootstrap(arms=2, rng=0).update(0, -0.5)
+    free = WeightedBootstrap(arms=2, rng=0, check_range=False)
+    free.update([0, 1], [-3.0, 8.0])
+    assert free.select() in (0, 1)
+
+
+@pytest.mark.parametrize("parameter", ["ones", "zeros"])
+@pytest.mark.parametrize("value", [0, -1, "1", None])
+def test_bad_parameters_are_refused(parameter, value):
+    with pytest.raises(
+        InvalidInput, match=rf"'{parameter}' parameter of WeightedBootstrap must be a finite number grea"
+    ):
+        WeightedBootstrap(**{parameter: value})
