@@ -1,5 +1,6 @@
 """Reward laws; z-tests allow five standard errors (6e-7 each), KS tests reject a right law with probability 1e-6."""
 
+import itertools
 import math
 
 import numpy as np
@@ -14,12 +15,14 @@ from bandstrap.environments import (
     Beta,
     Empirical,
     Environment,
+    Exponential,
     Gaussian,
     Laplace,
     Logistic,
     StudentT,
     SubWeibull,
     TruncatedNormal,
+    UnequalVariances,
 )
 from bandstrap.errors import InvalidInput
 
@@ -41,6 +44,8 @@ LAWED = {
     "sub-weibull half": (SubWeibull(MEANS), lambda m: stats.dweibull(0.5, loc=m)),
     "beta": (Beta(UNIT_MEANS), lambda m: stats.beta(8 * m, 8 * (1 - m))),
     "beta v 2": (Beta(UNIT_MEANS, v=2), lambda m: stats.beta(2 * m, 2 * (1 - m))),
+    "exponential": (Exponential(UNIT_MEANS), lambda m: stats.expon(scale=m)),
+    "unequal, all alike": (UnequalVariances(MEANS, scale_range=(2, 2)), lambda m: stats.norm(m, 2)),
     "arms": (Arms([stats.norm(1, 2), stats.gamma(2)]), lambda m: {1.0: stats.norm(1, 2), 2.0: stats.gamma(2)}[m]),
 }
 # One of each, with drawn means where it has some; linear bandits have a file of their own.
@@ -103,6 +108,25 @@ def test_sub_weibull_tail_and_sign_are_as_stated():
         tail = math.exp(-(x**0.5))
         assert abs((np.abs(tape) > x).mean() - tail) < 5 * math.sqrt(tail / N)
     assert abs((tape > 0).mean() - 0.5) < 5 * 0.5 / math.sqrt(N)
+
+
+def test_unequal_variances_are_dealt_out_at_random():
+    environment = UnequalVariances([0.0, 0.0, 1.0], scale_range=(0.1, 2))
+    assert environment.scales == pytest.approx([0.1, math.sqrt(0.2), 2])
+    dealt = []
+    for seed in range(120):
+        _, tape = environment.tape(2000, np.random.default_rng(seed))
+        # A standard deviation of 2000 rewards is within 8 % of its own, five standard errors; the scales lie far apart.
+        dealt.append(tuple(int(np.argmin(np.abs(environment.scales - row.std()))) for row in tape))
+        assert [row.std() for row in tape] == pytest.approx(environment.scales[list(dealt[-1])], rel=0.08)
+    counts = [dealt.count(order) for order in itertools.permutations(range(3))]
+    assert sum(counts) == 120
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_unequal_variances_of_one_arm_have_the_smallest_scale():
+    assert UnequalVariances([0.0]).scales.tolist() == [0.1]
+    assert parse_call(UnequalVariances(scale_range=(1, 3)).label).options == {"scale_range": (1, 3)}
 
 
 @pytest.mark.parametrize("environment", ONE_OF_EACH, ids=lambda e: e.name)
@@ -189,6 +213,7 @@ def test_the_registry_holds_every_environment_and_nothing_abstract():
         "bernoulli",
         "beta",
         "empirical",
+        "exponential",
         "gaussian",
         "laplace",
         "linear_bandit",
@@ -196,6 +221,7 @@ def test_the_registry_holds_every_environment_and_nothing_abstract():
         "student_t",
         "sub_weibull",
         "truncated_normal",
+        "unequal_variances",
     ]
     assert all(issubclass(cls, Environment) for cls in ENVIRONMENTS.values())
 
@@ -258,6 +284,11 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
         (lambda: Bernoulli(mean_range=(-0.5, 0.5)), "'mean.*' parameter of Bernoulli must be between 0 and 1. Got"),
         (lambda: Beta([0.0]), "'means' parameter of Beta must be strictly between 0 and 1. Got"),
         (lambda: Beta(v=0), "'v' parameter of Beta must be a finite number greater than 0. Got 0"),
+        (lambda: Exponential([1.0, 0.0]), "'means' parameter of Exponential must be greater than 0. Got"),
+        (lambda: Exponential(mean_range=(-1, 1)), "'means' parameter of Exponential must be greater than 0. Got"),
+        (lambda: UnequalVariances(scale_range=(0, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
+        (lambda: UnequalVariances(scale_range=(2, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
+        (lambda: UnequalVariances(scale_range=2), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: StudentT(df=0), "'df' parameter of StudentT must be a finite number greater than 0. Got 0"),
         (
             lambda: SubWeibull(beta="2"),

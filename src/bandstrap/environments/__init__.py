@@ -3,6 +3,7 @@
 from bandstrap.environments.arms import Arms, Empirical
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.exponential import Exponential
 from bandstrap.environments.linear_bandit import LinearBandit
 from bandstrap.environments.noisy import (
     Gaussian,
@@ -13,6 +14,7 @@ from bandstrap.environments.noisy import (
     SubWeibull,
     TruncatedNormal,
 )
+from bandstrap.environments.unequal_variances import UnequalVariances
 
 # Shared by others, not environments of their own.
 for _abstract in (Noisy, UnitInterval):
@@ -25,6 +27,7 @@ __all__ = [
     "Beta",
     "Empirical",
     "Environment",
+    "Exponential",
     "Gaussian",
     "Laplace",
     "LinearBandit",
@@ -32,4 +35,5 @@ __all__ = [
     "StudentT",
     "SubWeibull",
     "TruncatedNormal",
+    "UnequalVariances",
 ]

@@ -1,0 +1,56 @@
+"""Normal rewards whose noise differs from arm to arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.errors import Floats, requirement
+
+
+class UnequalVariances(Environment):
+    """Normal rewards; each replication deals the arms' noise scales out at random, so that a mean tells nothing of them.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.environment.Environment`; means are uniform in (-1, 1) unless given.
+    scale_range
+        Smallest and largest standard deviation of an arm. Those of the other arms lie between them, each the same
+        multiple of the one before.
+
+    Examples
+    --------
+    >>> from bandstrap.environments import UnequalVariances
+    >>> UnequalVariances(n_arms=3, scale_range=(0.5, 2)).scales.tolist()
+    [0.5, 1.0, 2.0]
+    """
+
+    def __init__(
+        self, means: Sequence[float] | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Any
+    ) -> None:
+        super().__init__(means, **options)
+        self.scale_range = self._checked_scales(scale_range)
+
+    def _checked_scales(self, ends: Any) -> Uniform:
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        if not 0 < low <= high < np.inf:
+            rule = "a pair (low, high) with 0 < low <= high"
+            raise requirement("scale_range", type(self).__name__, rule, repr(ends))
+        return low, high
+
+    @property
+    def scales(self) -> Floats:
+        """The noise scales, ascending."""
+        return np.geomspace(*self.scale_range, self.n_arms)
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """Normal of the given mean, with scales in random order."""
+        scales = rng.permutation(self.scales)
+        return means[:, None] + scales[:, None] * rng.standard_normal((means.size, horizon))
