@@ -11,7 +11,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, coverage, listing, paper, simulate
+from bandstrap.cli import bound, coverage, league, listing, paper, simulate
 from bandstrap.cli.terminal import complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -26,6 +26,7 @@ app.command("bound")(bound.bound)
 app.command("coverage")(coverage.coverage)
 app.command("simulate")(simulate.simulate)
 app.command("paper")(paper.paper)
+app.command("league")(league.league)
 app.command("list")(listing.listing)
 
 

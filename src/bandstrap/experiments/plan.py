@@ -33,7 +33,7 @@ PLAYED_BY = ("engine", "multipliers", "bounds", "policies", "environments")
 
 @dataclass(frozen=True)
 class PlayBlock:
-    """Replications ``first`` to ``last - 1`` of a policy."""
+    """Replications ``first`` to ``last - 1`` of a policy, with regret all along or at the last round alone."""
 
     policy: str
     environment: str
@@ -41,6 +41,7 @@ class PlayBlock:
     seed: int
     first: int
     last: int
+    along: bool = True
 
     @property
     def work(self) -> int:

@@ -81,20 +81,30 @@ class PanelData:
 def run_experiments(
     plans: Sequence[PanelPlan], store: Store, *, jobs: int | None = None, progress: bool = True
 ) -> list[PanelData]:
-    """Run the blocks that the store lacks, then read all of them.
+    """Run the blocks that the store lacks, then put the panels together."""
+    # Linear bandits first: their blocks take longest and must not be left for the end.
+    blocks = sorted(
+        (block for plan in plans for block in plan), key=lambda block: "linear" not in getattr(block, "policy", "")
+    )
+    done = finish_blocks(blocks, store, jobs=jobs, progress=progress)
+    return [gather(plan, done) for plan in plans]
+
+
+def finish_blocks(
+    blocks: Iterable[Block], store: Store, *, jobs: int | None = None, progress: bool = True
+) -> dict[Block, Finished]:
+    """Every block, from the store or run now, in the order given, and stored.
 
     Ctrl-C (or a kill) loses no finished block; the next run goes on from there.
     """
-    wanted = {block for plan in plans for block in plan}
+    wanted = list(dict.fromkeys(blocks))
     found = {block: store.load(block) for block in wanted}
     done = {block: finished for block, finished in found.items() if finished is not None}
-    # In the order of the plan, linear bandits first: their blocks take longest and must not be left for the end.
-    missing = [block for block in dict.fromkeys(block for plan in plans for block in plan) if block not in done]
-    missing.sort(key=lambda block: "linear" not in getattr(block, "policy", ""))
+    missing = [block for block in wanted if block not in done]
     warm(missing)
     with simulate.progress_bar(sum(block.work for block in missing), shown=progress and bool(missing)) as advance:
         run_blocks(missing, store, jobs or os.cpu_count() or 1, done, advance)
-    return [gather(plan, done) for plan in plans]
+    return done
 
 
 def warm(blocks: Iterable[Block]) -> None:
@@ -137,8 +147,8 @@ def run_blocks(
 
 
 def run_block(block: Block) -> Finished:
-    """Run one block."""
-    start = time.perf_counter()
+    """Run one block, and count the seconds of a core it took."""
+    start = time.thread_time()
     if isinstance(block, BoundBlock):
         if block.bound == EXACT:
             row = measure_exact(block.distribution, block.sample_size, block.alpha)
@@ -151,13 +161,13 @@ def run_block(block: Block) -> Finished:
                 replications=block.replications,
                 seed=block.seed,
             )
-        return Measured(row, time.perf_counter() - start)
+        return Measured(row, time.thread_time() - start)
     policy, environment = make_pair(block)
-    checkpoints = simulate.checked_checkpoints(None, block.horizon)
+    checkpoints = simulate.checked_checkpoints(None if block.along else [block.horizon], block.horizon)
     played = simulate.play_block(
         simulate.Block((policy,), environment, block.horizon, block.seed, block.first, block.last, checkpoints)
     )
-    return Played(checkpoints, played.regret[0], time.perf_counter() - start)
+    return Played(checkpoints, played.regret[0], time.thread_time() - start)
 
 
 def make_pair(block: PlayBlock) -> tuple[simulate.PolicyLike, simulate.EnvironmentLike]:

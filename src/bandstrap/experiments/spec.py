@@ -43,8 +43,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -63,6 +64,7 @@ EXACT = "exact"
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+Table = TypeVar("Table", bound=BaseModel)
 
 
 class Strict(BaseModel):
@@ -145,23 +147,32 @@ class Experiment(Strict):
 
 def read_experiment(path: Path) -> Experiment:
     """Read and check a file; whatever is wrong with it is said in one sentence."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
-    try:
-        experiment = Experiment.model_validate(content)
-    except ValidationError as error:
-        raise InvalidInput(f"{path}: {first_problem(error, content)}") from None
-    names = [panel.name for panel in experiment.panels]
-    if len(set(names)) < len(names):
-        raise InvalidInput(f"{path}: the names of the panels must differ. Got {', '.join(names)} instead.")
+    experiment = read_table(path, Experiment)
+    check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):
         check_panel(panel, f"{path}: panels[{i}]")
     return experiment
 
 
-def first_problem(error: ValidationError, content: Any) -> str:
+def read_table(path: Path, model: type[Table]) -> Table:
+    """A TOML file as a model says it must be."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: {first_problem(error, content, model)}") from None
+
+
+def check_names(path: Path, key: str, names: Sequence[str]) -> None:
+    """Refuse tables of one kind that share a name."""
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"{path}: the names of the {key} must differ. Got {', '.join(names)} instead.")
+
+
+def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) -> str:
     """The first thing pydantic found, as a sentence with the key and what is allowed."""
     problem = error.errors()[0]
     # pydantic names the variant of a union it tried; only keys and positions are the user's.
@@ -178,18 +189,26 @@ def first_problem(error: ValidationError, content: Any) -> str:
         where = f" of {as_key(table)}" if table else ""
         if problem["type"] == "missing":
             return f"the key '{key}'{where} is missing."
-        return f"unknown key '{key}'{where}; allowed are {', '.join(allowed_keys(table))}."
+        return f"unknown key '{key}'{where}; allowed are {', '.join(allowed_keys(table, model))}."
     message = problem["msg"].removeprefix("Value error, ")
     where = f"'{as_key(place)}': " if place else ""
     shown = f" Got {value!r} instead." if not isinstance(value, dict | list) else ""
     return f"{where}{message[0].lower()}{message[1:]}.{shown}"
 
 
-def allowed_keys(table: list[Any]) -> list[str]:
+def allowed_keys(table: list[Any], model: type[BaseModel]) -> list[str]:
     """The keys of the table at a place in the file."""
-    models: dict[Any, type[BaseModel]] = {"panels": Panel, "curves": Curve, "sweep": Sweep}
-    named = [part for part in table if part in models]
-    return list((models[named[-1]] if named else Experiment).model_fields)
+    for key in table:
+        if isinstance(key, str):
+            model = inner_model(model.model_fields[key].annotation)
+    return list(model.model_fields)
+
+
+def inner_model(annotation: Any) -> Any:
+    """The model inside an annotation such as ``tuple[Panel, ...] | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := inner_model(part)) is not None), None)
 
 
 def as_key(place: list[Any]) -> str:

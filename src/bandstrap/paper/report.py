@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import math
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bandstrap.storage import write_text
+from bandstrap.pages import write_page
 
 if TYPE_CHECKING:
     from bandstrap.paper.reproduce import Reproduction
@@ -16,21 +13,4 @@ if TYPE_CHECKING:
 
 def write_report(reproduction: Reproduction, errata: list[dict[str, str]], path: Path) -> None:
     """Fill the template and write the page, whole or not at all."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": show_number, "picture": as_data}
-    template = environment.from_string((files("bandstrap.paper") / "report.html.j2").read_text(encoding="utf-8"))
-    write_text(path, template.render(reproduction=reproduction, errata=errata))
-
-
-def show_number(value: Any) -> str:
-    """Three significant digits, whole numbers from a hundred on; a dash for none."""
-    if value is None or not math.isfinite(value):
-        return "-"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def as_data(path: Path) -> str:
-    """A picture as an address that holds it."""
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()
+    write_page(path, "bandstrap.paper", "report.html.j2", reproduction=reproduction, errata=errata)

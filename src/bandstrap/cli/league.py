@@ -1,0 +1,89 @@
+"""``bandstrap league``: every policy on a grid of environments."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bandstrap.cli.terminal import complain, print_table
+
+if TYPE_CHECKING:
+    from bandstrap.league import LeagueResult
+
+
+def league(
+    horizon: Annotated[int, typer.Option(help="Rounds of a replication.")] = 2000,
+    replications: Annotated[
+        int, typer.Option(help="Replications of a match; slow policies may have fewer in proportion.")
+    ] = 200,
+    environment: Annotated[
+        list[str] | None,
+        typer.Option(help="An environment of the league by name; all by default. May be given more than once."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy of the league by name, or any policy with options, in which {sigma}, {lower}, {upper}, {moment} "
+            "and {raw_moment} stand for what it is told, such as 'ucb1:sigma={sigma}'; all by default. May be given more "
+            "than once."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
+    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for league.html, league.parquet, the heat map and finished matches.")
+    ] = Path("league-results"),
+) -> None:
+    """Play every policy on every environment, and rank them with error bars.
+
+    A run that was stopped goes on where it was; what was finished before is not computed again.
+    """
+    from bandstrap.league import play_league, read_league
+
+    chosen = read_league().choose(environment or (), policy or ())
+    start = time.perf_counter()
+    result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, jobs=jobs)
+    print_overall(result)
+    print_winners(result)
+    typer.echo(f"page: {out / 'league.html'}")
+    complain(f"{time.perf_counter() - start:.0f} s")
+
+
+def print_overall(result: LeagueResult) -> None:
+    """The overall table."""
+    n_all = len(result.league.environments)
+    rows = [
+        (
+            row.policy,
+            row.told,
+            f"{row.n_environments} of {n_all}",
+            f"{row.relative:.2f}",
+            f"{row.relative_interval.low:.2f} to {row.relative_interval.high:.2f}",
+            f"{row.relative_q99:.2f}",
+            result.of(row.policy)[0].replications,
+            round(result.cost(result.of(row.policy)), 2),
+        )
+        for row in result.overall
+    ]
+    columns = ("policy", "told", "played", "mean / best", "95 % interval", "99th pct. / best", "runs", "us a decision")
+    title = (
+        f"Regret after {result.horizon} rounds relative to the best policy, geometric mean over environments; "
+        f"{result.replications} replications, seed {result.seed}"
+    )
+    print_table(columns, rows, title=title)
+
+
+def print_winners(result: LeagueResult) -> None:
+    """Each environment with its best policy, and those that chance may have put behind it."""
+    rows = []
+    for environment in result.league.environments:
+        standings = result.on(environment.name)
+        if standings:
+            best, *others = standings
+            close = [standing.policy for standing in others if standing.rank_interval.low == 1]
+            regret = f"{best.mean:.4g} ± {best.standard_error:.2g}"
+            rows.append((environment.name, best.policy, regret, ", ".join(close) or "-"))
+    print_table(("environment", "best", "mean regret", "perhaps as good"), rows)

@@ -1,0 +1,40 @@
+"""The league as a page: heat maps, the overall table, and every environment with its error bars."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bandstrap.league.standings import CONFIDENCE, DRAWS, Interval
+from bandstrap.pages import show_number, write_page
+
+if TYPE_CHECKING:
+    from bandstrap.league.run import LeagueResult
+
+
+def write_league_page(result: LeagueResult, path: Path) -> None:
+    """Fill the template and write the page, whole or not at all."""
+    from bandstrap.plots.league import shade, show_multiple
+
+    write_page(
+        path,
+        "bandstrap.league",
+        "league.html.j2",
+        filters={"multiple": show_multiple, "shade": shade, "interval": show_interval},
+        result=result,
+        maps={field: result.multiples(field).tolist() for field in ("relative", "relative_q99")},
+        confidence=f"{100 * CONFIDENCE:g} %",
+        draws=DRAWS,
+        core_seconds=sum(result.seconds.values()),
+    )
+
+
+def show_interval(interval: Interval) -> Any:
+    """``2 to 5``, one number where the ends agree, and half lines in words."""
+    low, high = show_number(interval.low), show_number(interval.high)
+    if math.isinf(interval.high):
+        return f"from {low}" if math.isfinite(interval.low) else "too few runs"
+    if math.isinf(interval.low):
+        return f"up to {high}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,86 @@
+"""From a league to matches: which policy plays which environment, told what, in which blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bandstrap.engine.simulate import EnvironmentLike, PolicyLike
+from bandstrap.experiments.plan import PlayBlock
+from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
+from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
+from bandstrap.policies import POLICIES
+
+# Replications in a block: a few seconds of the slowest policy, and not too many files.
+BLOCK_SIZE = 50
+
+
+@dataclass(frozen=True)
+class Match:
+    """A policy on an environment: the blocks to play, or why it sits out."""
+
+    environment: LeagueEnvironment
+    policy: LeaguePolicy
+    blocks: tuple[PlayBlock, ...] = ()
+    # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
+    factor: float = 1.0
+    sits_out: str = ""
+
+
+def plan_league(league: League, horizon: int, replications: int, seed: int) -> list[Match]:
+    """Every match, environment by environment."""
+    return [
+        plan_match(environment, policy, horizon, replications, seed)
+        for environment in league.environments
+        for policy in league.policies
+    ]
+
+
+def plan_match(
+    environment: LeagueEnvironment, policy: LeaguePolicy, horizon: int, replications: int, seed: int
+) -> Match:
+    """One match."""
+    truths = {name: value for name in TRUTHS if (value := getattr(environment, name)) is not None}
+    if not set(asked(policy.call)) <= set(truths):
+        return Match(environment, policy, sits_out="rewards have no range")
+    call = environment.call
+    factor = 1.0
+    player = make(fill(policy.call, truths), POLICIES, "policy")
+    if environment.unit is not None and np.isfinite(player.support).all():
+        call, factor = environment.unit, environment.width
+        player = make(fill(policy.call, unit_truths(environment)), POLICIES, "policy")
+    world = make(call, NAMED_ENVIRONMENTS, "environment")
+    reason = reason_to_sit_out(player, world, horizon)
+    if reason:
+        return Match(environment, policy, sits_out=reason)
+    blocks = cut(player.label, world.label, horizon, max(2, round(policy.share * replications)), seed)
+    return Match(environment, policy, tuple(blocks), factor)
+
+
+def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
+    """The truths about rewards mapped to [0, 1]; their mean square is at most 1."""
+    return {
+        "sigma": environment.sigma / environment.width,
+        "lower": 0.0,
+        "upper": 1.0,
+        "moment": environment.moment / environment.width**2,
+        "raw_moment": 1.0,
+    }
+
+
+def reason_to_sit_out(policy: PolicyLike, environment: EnvironmentLike, horizon: int) -> str:
+    """Why a policy cannot play an environment; empty if it can."""
+    low, high = policy.support
+    if environment.support[0] < low or environment.support[1] > high:
+        return f"needs rewards in [{low:g}, {high:g}]" if np.isfinite(low) else f"needs rewards up to {high:g}"
+    needed = environment.n_arms * policy.n_initial
+    return f"needs {needed} rounds" if horizon < needed else ""
+
+
+def cut(policy: str, environment: str, horizon: int, replications: int, seed: int) -> Iterator[PlayBlock]:
+    """Blocks of play, with regret at the last round alone."""
+    for first in range(0, replications, BLOCK_SIZE):
+        last = min(first + BLOCK_SIZE, replications)
+        yield PlayBlock(policy, environment, horizon, seed, first, last, along=False)

@@ -1,0 +1,177 @@
+"""Play a league and write what it found; matches that were played before are taken from where they were kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandstrap.errors import Floats, InvalidInput, check_count
+from bandstrap.experiments.plan import PlayBlock
+from bandstrap.experiments.run import finish_blocks
+from bandstrap.experiments.store import Played, Store
+from bandstrap.league.plan import Match, plan_league
+from bandstrap.league.spec import League
+from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
+from bandstrap.storage import whole_file
+
+
+@dataclass(frozen=True, eq=False)
+class LeagueResult:
+    """What a league found.
+
+    Attributes
+    ----------
+    league, horizon, replications, seed
+        As given.
+    standings
+        One a match that was played, by environment and rank.
+    overall
+        One a policy, the best first; policies that sat out somewhere come after those that did not.
+    sat_out
+        Why, by environment and policy.
+    seconds
+        Seconds of one core, by environment and policy.
+    """
+
+    league: League
+    horizon: int
+    replications: int
+    seed: int
+    standings: tuple[Standing, ...]
+    overall: tuple[Overall, ...]
+    sat_out: dict[tuple[str, str], str]
+    seconds: dict[tuple[str, str], float]
+
+    def on(self, environment: str) -> list[Standing]:
+        """Standings on an environment, the best first."""
+        return [standing for standing in self.standings if standing.environment == environment]
+
+    def of(self, policy: str) -> list[Standing]:
+        """Standings of a policy."""
+        return [standing for standing in self.standings if standing.policy == policy]
+
+    def absent(self, environment: str) -> dict[str, list[str]]:
+        """Policies that sat out on an environment, by reason."""
+        found: dict[str, list[str]] = {}
+        for (place, policy), reason in self.sat_out.items():
+            if place == environment:
+                found.setdefault(reason, []).append(policy)
+        return found
+
+    def cost(self, standings: Sequence[Standing]) -> float:
+        """Microseconds a decision, the drawing of rewards included."""
+        seconds = sum(self.seconds[standing.environment, standing.policy] for standing in standings)
+        return 1e6 * seconds / (self.horizon * sum(standing.replications for standing in standings))
+
+    def multiples(self, field: str) -> Floats:
+        """``relative`` or ``relative_q99`` of each policy in the order of ``overall``: overall, then by environment."""
+        found = {(standing.environment, standing.policy): getattr(standing, field) for standing in self.standings}
+        return np.array(
+            [
+                [getattr(row, field), *(found.get((e.name, row.policy), np.nan) for e in self.league.environments)]
+                for row in self.overall
+            ]
+        )
+
+
+def play_league(
+    league: League,
+    out: Path,
+    *,
+    horizon: int = 2000,
+    replications: int = 200,
+    seed: int = 2019,
+    jobs: int | None = None,
+    progress: bool = True,
+) -> LeagueResult:
+    """Play every match, and write ``league.html``, ``league.parquet``, ``heatmap.svg`` and ``heatmap.png`` to a folder."""
+    check_count(horizon, "horizon", "bandstrap league")
+    check_count(replications, "replications", "bandstrap league", at_least=2)
+    check_count(seed, "seed", "bandstrap league", at_least=0)
+    if jobs is not None:
+        check_count(jobs, "jobs", "bandstrap league")
+    matches = plan_league(league, horizon, replications, seed)
+    if not any(match.blocks for match in matches):
+        raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
+    done = finish_blocks(
+        (block for match in matches for block in match.blocks), Store(out / "blocks"), jobs=jobs, progress=progress
+    )
+    played = {
+        block: finished for block, finished in done.items() if isinstance(block, PlayBlock) if isinstance(finished, Played)
+    }
+    result = gather(league, matches, played, horizon, replications, seed)
+    write_result(result, out)
+    return result
+
+
+def gather(
+    league: League,
+    matches: Sequence[Match],
+    played: dict[PlayBlock, Played],
+    horizon: int,
+    replications: int,
+    seed: int,
+) -> LeagueResult:
+    """Put blocks together and rank."""
+    regret: dict[str, dict[str, Floats]] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    sat_out: dict[tuple[str, str], str] = {}
+    for match in matches:
+        environment, policy = match.environment.name, match.policy.name
+        if match.sits_out:
+            sat_out[environment, policy] = match.sits_out
+            continue
+        parts = [played[block] for block in match.blocks]
+        regret.setdefault(environment, {})[policy] = match.factor * np.concatenate([p.regret[:, -1] for p in parts])
+        seconds[environment, policy] = sum(part.seconds for part in parts)
+    told = {policy.name: policy.told for policy in league.policies}
+    standings, overall = rank_league(Results(regret, told))
+    return LeagueResult(league, horizon, replications, seed, tuple(standings), tuple(overall), sat_out, seconds)
+
+
+def write_result(result: LeagueResult, out: Path) -> None:
+    """Write page, table and pictures, each whole or not at all."""
+    from bandstrap.league.page import write_league_page
+    from bandstrap.plots.league import plot_heatmap
+    from bandstrap.plots.style import save_figure
+
+    write_parquet(result, out / "league.parquet")
+    names = [row.policy for row in result.overall]
+    columns = ["overall", *(environment.name for environment in result.league.environments)]
+    title = f"Mean regret after {result.horizon} rounds as a multiple of the best policy's"
+    figure = plot_heatmap(title, names, columns, result.multiples("relative"))
+    for kind in ("svg", "png"):
+        save_figure(figure, out / f"heatmap.{kind}")
+    write_league_page(result, out / "league.html")
+
+
+def write_parquet(result: LeagueResult, path: Path) -> None:
+    """One row a match, those that were not played included; nothing that differs between two runs with one seed."""
+    import polars
+
+    rows = [as_row(standing) for standing in result.standings]
+    told = {policy.name: policy.told for policy in result.league.policies}
+    rows += [
+        {"environment": environment, "policy": policy, "told": told[policy], "sat_out": reason}
+        for (environment, policy), reason in result.sat_out.items()
+    ]
+    with whole_file(path) as temporary:
+        polars.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
+
+
+def as_row(standing: Standing) -> dict[str, Any]:
+    """A standing with the ends of its intervals as columns."""
+    row: dict[str, Any] = {}
+    for field in dataclasses.fields(standing):
+        value = getattr(standing, field.name)
+        if isinstance(value, Interval):
+            name = field.name.removesuffix("_interval")
+            row |= {f"{name}_low": value.low, f"{name}_high": value.high}
+        else:
+            row[field.name] = value
+    return row | {"sat_out": None}

@@ -1,0 +1,181 @@
+"""Who plays where, and what each is told: the TOML format of a league, checked.
+
+.. code-block:: toml
+
+    [[environments]]
+    name = "clicks"
+    call = "bernoulli:mean_range=(0.01,0.1)"
+    sigma = 0.43      # truths a policy may be told: noise scale,
+    lower = 0.0       # ends of the range, where there is one,
+    upper = 1.0
+    moment = 0.09     # bounds on the variance
+    raw_moment = 0.1  # and on the mean square
+
+    [[policies]]
+    name = "UCB1"
+    call = "ucb1:sigma={sigma}"  # what stands in braces is told
+    told = "sigma"
+    share = 0.5       # part of the replications played; 1 by default
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from bandstrap.errors import InvalidInput
+from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, Number, Strict, check_names, described, make, read_table
+from bandstrap.policies import POLICIES
+
+# What a policy of each kind may be told.
+TOLD = {
+    "nothing": (),
+    "sigma": ("sigma",),
+    "range": ("lower", "upper"),
+    "moment": ("moment", "raw_moment"),
+    "as written": (),
+}
+TRUTHS = tuple(truth for truths in TOLD.values() for truth in truths)
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+class LeagueEnvironment(Strict):
+    """An environment, and the truths about it."""
+
+    name: Name
+    call: str
+    sigma: Positive
+    moment: Positive
+    raw_moment: Positive
+    lower: Number | None = None
+    upper: Number | None = None
+    # The same rewards mapped from [lower, upper] to [0, 1].
+    unit: str | None = None
+
+    @model_validator(mode="after")
+    def range_has_two_ends(self) -> LeagueEnvironment:
+        """Refuse half a range, an empty one, and a unit version of none."""
+        if (self.lower is None) != (self.upper is None):
+            raise ValueError("an environment has both 'lower' and 'upper' or neither")
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise ValueError("'lower' must be less than 'upper'")
+        if self.unit is not None and self.upper is None:
+            raise ValueError("'unit' needs 'lower' and 'upper'")
+        return self
+
+    @property
+    def width(self) -> float:
+        """Length of the range; 1 where there is none."""
+        return 1.0 if self.lower is None or self.upper is None else self.upper - self.lower
+
+
+class LeaguePolicy(Strict):
+    """A policy as a template, and what kind of truth fills it."""
+
+    name: Name
+    call: str
+    told: Literal["nothing", "sigma", "range", "moment", "as written"]
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    @model_validator(mode="after")
+    def is_told_what_it_asks_for(self) -> LeaguePolicy:
+        """Refuse a template that asks for other truths than ``told`` says."""
+        for truth in asked(self.call):
+            if truth not in TRUTHS:
+                known = ", ".join(f"{{{name}}}" for name in TRUTHS)
+                raise ValueError(f"unknown truth {{{truth}}} in {self.call!r}; known are {known}")
+            if truth not in TOLD[self.told]:
+                raise ValueError(f"a policy with told = {self.told!r} cannot ask for {{{truth}}}")
+        if self.told in ("sigma", "moment") and not asked(self.call):
+            wanted = " or ".join(f"{{{name}}}" for name in TOLD[self.told])
+            raise ValueError(f"a policy with told = {self.told!r} must ask for {wanted}")
+        return self
+
+
+class League(Strict):
+    """A file: environments and policies."""
+
+    environments: Annotated[tuple[LeagueEnvironment, ...], Field(min_length=1)]
+    policies: Annotated[tuple[LeaguePolicy, ...], Field(min_length=1)]
+
+    def choose(self, environments: Sequence[str] = (), policies: Sequence[str] = ()) -> League:
+        """Part of the league: environments by name, policies by name or as calls of their own; all by default."""
+        worlds = {environment.name: environment for environment in self.environments}
+        for name in environments:
+            if name not in worlds:
+                known = ", ".join(repr(world) for world in worlds)
+                raise InvalidInput(f"unknown environment {name!r} of the league; known are {known}.")
+        members = {policy.name: policy for policy in self.policies}
+        return League(
+            environments=tuple(worlds[name] for name in dict.fromkeys(environments)) or self.environments,
+            policies=tuple(members.get(text) or guest(text) for text in dict.fromkeys(policies)) or self.policies,
+        )
+
+
+def asked(template: str) -> list[str]:
+    """The truths a template asks for."""
+    return re.findall(r"\{(\w*)\}", template)
+
+
+def guest(call: str) -> LeaguePolicy:
+    """A policy that has no line in the file: told what stands in braces, and for the rest as written."""
+    wanted = asked(call)
+    told: Any = next((kind for kind, truths in TOLD.items() if wanted and set(wanted) <= set(truths)), "as written")
+    try:
+        policy = LeaguePolicy(name=call, call=call, told=told)
+    except ValueError:
+        known = ", ".join(f"{{{name}}}" for name in TRUTHS)
+        raise InvalidInput(f"the policy {call!r} asks for more than one kind of truth, or for none of {known}.") from None
+    make(fill(call, dict.fromkeys(TRUTHS, 1.0)), POLICIES, "policy")
+    return policy
+
+
+def fill(template: str, truths: dict[str, float]) -> str:
+    """A call with the truths in place of their names."""
+    return re.sub(r"\{(\w+)\}", lambda match: f"{truths[match[1]]:.12g}", template)
+
+
+def read_league(path: Path | None = None) -> League:
+    """Read and check a league, by default the one that comes with the package; a mistake is told in one sentence."""
+    path = path or Path(str(files("bandstrap.league") / "league.toml"))
+    league = read_table(path, League)
+    check_names(path, "environments", [environment.name for environment in league.environments])
+    check_names(path, "policies", [policy.name for policy in league.policies])
+    for i, environment in enumerate(league.environments):
+        described(f"{path}: environments[{i}]", lambda environment=environment: check_environment(environment))
+    for i, policy in enumerate(league.policies):
+        call = fill(policy.call, dict.fromkeys(TRUTHS, 1.0))
+        described(f"{path}: policies[{i}].call", lambda call=call: make(call, POLICIES, "policy"))
+    return league
+
+
+def check_environment(environment: LeagueEnvironment) -> None:
+    """Refuse rewards outside the range told, and a unit version that is not the same rewards mapped to [0, 1]."""
+    world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
+    if "arms" not in world.offers:
+        raise InvalidInput(f"the environment {environment.call!r} offers no arms.")
+    if environment.lower is None or environment.upper is None:
+        return
+    low, high = world.support
+    if low < environment.lower or high > environment.upper:
+        raise InvalidInput(
+            f"rewards of {environment.call!r} lie in [{low:g}, {high:g}], "
+            f"outside the range [{environment.lower:g}, {environment.upper:g}] told."
+        )
+    if environment.unit is not None:
+        unit = make(environment.unit, NAMED_ENVIRONMENTS, "environment")
+        # Two tapes of one stream differ by the map alone, if the laws do.
+        tapes = (made.tape(4, np.random.default_rng(0)) for made in (world, unit))
+        for ours, mapped in zip(*tapes, strict=True):
+            if ours.shape != mapped.shape or not np.allclose((ours - environment.lower) / environment.width, mapped):
+                raise InvalidInput(
+                    f"{environment.unit!r} is not {environment.call!r} mapped from "
+                    f"[{environment.lower:g}, {environment.upper:g}] to [0, 1]."
+                )

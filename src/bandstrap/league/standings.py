@@ -1,0 +1,225 @@
+"""Standings: regret with error bars, ranks with intervals, and one number over all environments.
+
+All policies met the same tapes, so replications are resampled as a whole: a draw of the bootstrap takes the same
+replications for every policy and, since an environment's replication number ``r`` starts from the same stream
+everywhere, for every environment. A policy with fewer replications than others has the first ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+
+from bandstrap.errors import Floats
+
+# Draws of the bootstrap, its seed, and the confidence of every interval.
+DRAWS = 2000
+SEED = 2019
+CONFIDENCE = 0.95
+QUANTILES = (0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Ends of a confidence interval; infinite where the replications are too few for an end."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A policy on an environment.
+
+    Attributes
+    ----------
+    environment, policy, told
+        Names, and what kind of truth the policy was told.
+    replications
+        How many it played.
+    mean, standard_error
+        Of regret at the horizon.
+    q95, q99
+        Percentiles of regret.
+    q95_interval, q99_interval
+        Their order-statistic intervals.
+    rank, rank_interval
+        Place by mean regret among the policies that played, and its bootstrap interval.
+    relative, relative_interval
+        Mean regret as a multiple of the best policy's, and its bootstrap interval.
+    relative_q99
+        99th percentile of regret as a multiple of the smallest among the policies.
+    """
+
+    environment: str
+    policy: str
+    told: str
+    replications: int
+    mean: float
+    standard_error: float
+    q95: float
+    q95_interval: Interval
+    q99: float
+    q99_interval: Interval
+    rank: int
+    rank_interval: Interval
+    relative: float
+    relative_interval: Interval
+    relative_q99: float
+
+
+@dataclass(frozen=True)
+class Overall:
+    """A policy over the environments it played: geometric means of regret relative to the best policy of each."""
+
+    policy: str
+    told: str
+    n_environments: int
+    relative: float
+    relative_interval: Interval
+    relative_q99: float
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes."""
+
+    regret: Mapping[str, Mapping[str, Floats]]
+    told: Mapping[str, str]
+
+
+def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
+    """Standings by environment and rank; overall, policies that played everywhere first, then by regret."""
+    counts = sorted({values.size for players in results.regret.values() for values in players.values()})
+    weights = resample(counts)
+    standings: list[Standing] = []
+    relatives: dict[str, list[Floats]] = {}
+    for environment, players in results.regret.items():
+        found, ratios = rank_environment(environment, players, results.told, weights)
+        standings += sorted(found, key=lambda standing: (standing.rank, standing.policy))
+        for policy, ratio in ratios.items():
+            relatives.setdefault(policy, []).append(ratio)
+    overall = [combine(policy, results.told[policy], draws, standings) for policy, draws in relatives.items()]
+    overall.sort(key=lambda row: (-row.n_environments, row.relative, row.policy))
+    return standings, overall
+
+
+def resample(counts: Sequence[int]) -> NDArray[np.float64]:
+    """How often each draw of the bootstrap takes each replication, shape ``(draw, replication)``.
+
+    Where policies played different numbers of replications, those up to the smallest number are resampled among
+    themselves, then those up to the next, so that every policy has as many in each draw as it played.
+    """
+    rng = np.random.default_rng(SEED)
+    parts = []
+    for start, stop in zip([0, *counts], counts, strict=False):
+        size = stop - start
+        parts.append(rng.multinomial(size, np.full(size, 1 / size), size=DRAWS))
+    return np.concatenate(parts, axis=1).astype(np.float64)
+
+
+def rank_environment(
+    environment: str, players: Mapping[str, Floats], told: Mapping[str, str], weights: Floats
+) -> tuple[list[Standing], dict[str, Floats]]:
+    """Standings on one environment, and each policy's regret relative to the best in every draw of the bootstrap."""
+    names = list(players)
+    means = np.array([values.mean() for values in players.values()])
+    drawn = np.stack([weights[:, : values.size] @ values / values.size for values in players.values()], axis=1)
+    ranks, rank_intervals = rank_means(means), rank_interval(means, drawn)
+    best = int(np.argmin(means))
+    relative = ratio_to(means, means[best])
+    drawn_relative = ratio_to(drawn, drawn[:, [best]])
+    lows, highs = np.quantile(drawn_relative, tails(), axis=0)
+    worst = [quantile_interval(values, QUANTILES[1])[0] for values in players.values()]
+    standings = []
+    for i, (policy, values) in enumerate(players.items()):
+        q95, q95_interval = quantile_interval(values, QUANTILES[0])
+        q99, q99_interval = quantile_interval(values, QUANTILES[1])
+        standings.append(
+            Standing(
+                environment=environment,
+                policy=policy,
+                told=told[policy],
+                replications=values.size,
+                mean=float(means[i]),
+                standard_error=float(values.std(ddof=1) / math.sqrt(values.size)),
+                q95=q95,
+                q95_interval=q95_interval,
+                q99=q99,
+                q99_interval=q99_interval,
+                rank=int(ranks[i]),
+                rank_interval=rank_intervals[i],
+                relative=float(relative[i]),
+                relative_interval=Interval(float(lows[i]), float(highs[i])),
+                relative_q99=float(ratio_to(np.array(q99), np.array(min(worst)))),
+            )
+        )
+    return standings, {name: drawn_relative[:, i] for i, name in enumerate(names)}
+
+
+def combine(policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing]) -> Overall:
+    """Geometric means over the environments a policy played."""
+    own = [standing for standing in standings if standing.policy == policy]
+    low, high = np.quantile(geometric_mean(np.stack(draws)), tails())
+    return Overall(
+        policy=policy,
+        told=told,
+        n_environments=len(own),
+        relative=float(geometric_mean(np.array([standing.relative for standing in own]))),
+        relative_interval=Interval(float(low), float(high)),
+        relative_q99=float(geometric_mean(np.array([standing.relative_q99 for standing in own]))),
+    )
+
+
+def geometric_mean(values: Floats) -> Floats:
+    """Geometric mean along the first axis."""
+    mean: Floats = np.exp(np.log(values).mean(axis=0))
+    return mean
+
+
+def ratio_to(values: Floats, best: Floats) -> Floats:
+    """Regret as a multiple of the best, which is 1 where both are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(values == best, 1.0, values / best)
+
+
+def tails() -> list[float]:
+    """Levels of the two ends of an interval."""
+    return [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+
+
+def rank_means(means: Floats) -> NDArray[np.int64]:
+    """One more than the number of smaller means, along the last axis."""
+    return 1 + (means[..., None, :] < means[..., :, None]).sum(axis=-1)
+
+
+def rank_interval(means: Floats, drawn: Floats) -> list[Interval]:
+    """Percentile intervals of the ranks in draws of shape ``(draw, policy)``, widened to hold the ranks of ``means``."""
+    ranks = rank_means(means)
+    lows, highs = np.quantile(rank_means(drawn), tails(), axis=0, method="inverted_cdf")
+    return [
+        Interval(int(min(low, rank)), int(max(high, rank))) for low, high, rank in zip(lows, highs, ranks, strict=True)
+    ]
+
+
+def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
+    """A quantile with the order-statistic interval that holds for every law.
+
+    The number of values below the quantile is at most binomial: the interval reaches from the last order statistic that is
+    above it with a probability of at most ``(1 - CONFIDENCE)/2`` to the first that is below it as rarely. With fewer than
+    368 values there is none for the 99th percentile: the upper end is infinite.
+    """
+    n = values.size
+    ordered = np.sort(values)
+    below = bdtr(np.arange(n + 1), n, level)  # P(at most k values are below)
+    tail = (1 - CONFIDENCE) / 2
+    first = int((below <= tail).sum())  # P(fewer than ``first`` below) <= tail
+    last = int((below < 1 - tail).sum()) + 1  # P(at least ``last`` below) <= tail
+    low = float(ordered[first - 1]) if first > 0 else -math.inf
+    high = float(ordered[last - 1]) if last <= n else math.inf
+    return float(np.quantile(values, level)), Interval(low, high)

@@ -1,0 +1,42 @@
+"""A page with everything in it, for a phone, a desk and paper."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bandstrap.storage import write_text
+
+
+def write_page(
+    path: Path, package: str, template: str, *, filters: dict[str, Callable[[Any], Any]] | None = None, **content: Any
+) -> None:
+    """Fill a package's template, which extends ``page.html.j2``, and write the page, whole or not at all."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bandstrap", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": show_number, "picture": as_data} | (filters or {})
+    source = environment.from_string((files(package) / template).read_text(encoding="utf-8"))
+    write_text(path, source.render(content))
+
+
+def show_number(value: Any) -> str:
+    """Three significant digits, whole numbers from a hundred on; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def as_data(path: Path) -> str:
+    """A picture as an address that holds it."""
+    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()
