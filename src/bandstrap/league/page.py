@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandstrap.league.standings import CONFIDENCE, DRAWS, Interval
+from bandstrap.league.standings import DRAWS, TAILS, Interval
 from bandstrap.pages import show_number, write_page
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def write_league_page(result: LeagueResult, path: Path) -> None:
         filters={"multiple": show_multiple, "shade": shade, "interval": show_interval},
         result=result,
         maps={field: result.multiples(field).tolist() for field in ("relative", "relative_q99")},
-        confidence=f"{100 * CONFIDENCE:g} %",
+        confidence=f"{100 * (TAILS[1] - TAILS[0]):g} %",
         draws=DRAWS,
         core_seconds=sum(result.seconds.values()),
     )

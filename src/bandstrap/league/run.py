@@ -102,7 +102,10 @@ def play_league(
         (block for match in matches for block in match.blocks), Store(out / "blocks"), jobs=jobs, progress=progress
     )
     played = {
-        block: finished for block, finished in done.items() if isinstance(block, PlayBlock) if isinstance(finished, Played)
+        block: finished
+        for block, finished in done.items()
+        if isinstance(block, PlayBlock)
+        if isinstance(finished, Played)
     }
     result = gather(league, matches, played, horizon, replications, seed)
     write_result(result, out)

@@ -132,7 +132,9 @@ def guest(call: str) -> LeaguePolicy:
         policy = LeaguePolicy(name=call, call=call, told=told)
     except ValueError:
         known = ", ".join(f"{{{name}}}" for name in TRUTHS)
-        raise InvalidInput(f"the policy {call!r} asks for more than one kind of truth, or for none of {known}.") from None
+        raise InvalidInput(
+            f"the policy {call!r} asks for more than one kind of truth, or for none of {known}."
+        ) from None
     make(fill(call, dict.fromkeys(TRUTHS, 1.0)), POLICIES, "policy")
     return policy
 

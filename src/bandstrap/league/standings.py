@@ -17,10 +17,11 @@ from scipy.special import bdtr
 
 from bandstrap.errors import Floats
 
-# Draws of the bootstrap, its seed, and the confidence of every interval.
+# Draws of the bootstrap and its seed.
 DRAWS = 2000
 SEED = 2019
-CONFIDENCE = 0.95
+# Levels of the two ends of every interval.
+TAILS = (0.025, 0.975)
 QUANTILES = (0.95, 0.99)
 
 
@@ -134,7 +135,7 @@ def rank_environment(
     best = int(np.argmin(means))
     relative = ratio_to(means, means[best])
     drawn_relative = ratio_to(drawn, drawn[:, [best]])
-    lows, highs = np.quantile(drawn_relative, tails(), axis=0)
+    lows, highs = np.quantile(drawn_relative, TAILS, axis=0)
     worst = [quantile_interval(values, QUANTILES[1])[0] for values in players.values()]
     standings = []
     for i, (policy, values) in enumerate(players.items()):
@@ -165,7 +166,7 @@ def rank_environment(
 def combine(policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing]) -> Overall:
     """Geometric means over the environments a policy played."""
     own = [standing for standing in standings if standing.policy == policy]
-    low, high = np.quantile(geometric_mean(np.stack(draws)), tails())
+    low, high = np.quantile(geometric_mean(np.stack(draws)), TAILS)
     return Overall(
         policy=policy,
         told=told,
@@ -188,11 +189,6 @@ def ratio_to(values: Floats, best: Floats) -> Floats:
         return np.where(values == best, 1.0, values / best)
 
 
-def tails() -> list[float]:
-    """Levels of the two ends of an interval."""
-    return [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-
-
 def rank_means(means: Floats) -> NDArray[np.int64]:
     """One more than the number of smaller means, along the last axis."""
     return 1 + (means[..., None, :] < means[..., :, None]).sum(axis=-1)
@@ -201,7 +197,7 @@ def rank_means(means: Floats) -> NDArray[np.int64]:
 def rank_interval(means: Floats, drawn: Floats) -> list[Interval]:
     """Percentile intervals of the ranks in draws of shape ``(draw, policy)``, widened to hold the ranks of ``means``."""
     ranks = rank_means(means)
-    lows, highs = np.quantile(rank_means(drawn), tails(), axis=0, method="inverted_cdf")
+    lows, highs = np.quantile(rank_means(drawn), TAILS, axis=0, method="inverted_cdf")
     return [
         Interval(int(min(low, rank)), int(max(high, rank))) for low, high, rank in zip(lows, highs, ranks, strict=True)
     ]
@@ -211,15 +207,14 @@ def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
     """A quantile with the order-statistic interval that holds for every law.
 
     The number of values below the quantile is at most binomial: the interval reaches from the last order statistic that is
-    above it with a probability of at most ``(1 - CONFIDENCE)/2`` to the first that is below it as rarely. With fewer than
+    above it with a probability of at most 0.025 to the first that is below it as rarely. With fewer than
     368 values there is none for the 99th percentile: the upper end is infinite.
     """
     n = values.size
     ordered = np.sort(values)
     below = bdtr(np.arange(n + 1), n, level)  # P(at most k values are below)
-    tail = (1 - CONFIDENCE) / 2
-    first = int((below <= tail).sum())  # P(fewer than ``first`` below) <= tail
-    last = int((below < 1 - tail).sum()) + 1  # P(at least ``last`` below) <= tail
+    first = int((below <= TAILS[0]).sum())  # P(fewer than ``first`` below) <= 0.025
+    last = int((below < TAILS[1]).sum()) + 1  # P(at least ``last`` below) <= 0.025
     low = float(ordered[first - 1]) if first > 0 else -math.inf
     high = float(ordered[last - 1]) if last <= n else math.inf
     return float(np.quantile(values, level)), Interval(low, high)

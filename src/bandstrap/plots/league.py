@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -16,34 +17,55 @@ from bandstrap.errors import Floats
 COLOURS = colormaps["Blues"]
 # Multiples from here on are as dark as it gets.
 DARKEST = 10.0
+INK, PAPER, FAINT, RULE = "#000000", "#ffffff", "#57606a", "#d8dee4"
 
 
 def shade(multiple: float) -> tuple[str, str]:
-    """Colour of a cell, and of the number on it; white and grey where there is none."""
+    """Colour of a cell, and of the number on it, dark or white, whichever stands out more; plain where there is none."""
     if math.isnan(multiple):
-        return "#ffffff", "#57606a"
+        return PAPER, FAINT
     depth = min(math.log(max(multiple, 1.0)) / math.log(DARKEST), 1.0)
-    return to_hex(COLOURS(0.85 * depth)), "#ffffff" if depth > 0.62 else "#1b1f24"
+    colour = to_hex(COLOURS(0.85 * depth))
+    return colour, max((INK, PAPER), key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """Ratio of the luminances of two colours, from 1 to 21 (WCAG 2)."""
+    low, high = sorted(luminance(colour) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour (WCAG 2)."""
+    parts = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def show_multiple(multiple: float) -> str:
     """Two decimals, whole numbers from ten on; a dash for none."""
     if math.isnan(multiple):
-        return "–"
+        return "-"
     return f"{multiple:.2f}" if multiple < 9.995 else f"{multiple:.0f}" if math.isfinite(multiple) else "∞"
 
 
 def plot_heatmap(title: str, policies: Sequence[str], columns: Sequence[str], multiples: Floats) -> Figure:
-    """Draw multiples of shape ``(policy, column)``; NaN where a policy sat out."""
+    """Draw multiples of shape ``(policy, column)``; NaN where a policy sat out.
+
+    The first column is the summary of the others. A line parts policies that sat out from those above that did not.
+    """
     figure = Figure(figsize=(2.6 + 0.62 * len(columns), 1.9 + 0.27 * len(policies)), layout="constrained")
     axis = figure.add_subplot()
     for i, row in enumerate(multiples):
         for j, multiple in enumerate(row):
             colour, ink = shade(float(multiple))
-            axis.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=colour, edgecolor="#d8dee4", linewidth=0.5))
+            axis.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=colour, edgecolor=RULE, linewidth=0.5))
             bold = "bold" if multiple == 1 else "normal"
             text = show_multiple(float(multiple))
             axis.text(j, i, text, color=ink, weight=bold, ha="center", va="center", fontsize=8)
+    axis.axvline(0.5, color=FAINT, linewidth=1.5)
+    n_everywhere = int((~np.isnan(multiples).any(axis=1)).sum())
+    if 0 < n_everywhere < len(policies):
+        axis.axhline(n_everywhere - 0.5, color=FAINT, linewidth=1.5)
     axis.set_xlim(-0.5, len(columns) - 0.5)
     axis.set_ylim(len(policies) - 0.5, -0.5)
     axis.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)

@@ -1,0 +1,172 @@
+"""Small leagues of cheap policies."""
+
+import numpy as np
+import polars
+import pytest
+
+from bandstrap import Giro, simulate
+from bandstrap.environments import Gaussian, TruncatedNormal
+from bandstrap.errors import InvalidInput
+from bandstrap.experiments import run as experiments_run
+from bandstrap.league import play_league, read_league
+from bandstrap.league.plan import BLOCK_SIZE, plan_league
+from bandstrap.plots.league import contrast, shade, show_multiple
+from bandstrap.policies import UCB1, UCBTuned
+
+LEAGUE = read_league()
+SMALL = LEAGUE.choose(
+    ["Gaussian", "truncated normal", "beta", "Gaussian, sigma x 3"],
+    ["UCB1", "UCB-tuned", "uniform", "RB-SDA", "epsilon_greedy:epsilon=0.2"],
+)
+SIZES = {"horizon": 60, "replications": 12, "seed": 3, "jobs": 2, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("league")
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    return play_league(SMALL, folder, **SIZES)
+
+
+def test_regret_is_that_of_simulate(result):
+    expected = simulate(UCB1(sigma=3), Gaussian(), horizon=60, replications=12, seed=3, progress=False)
+    (found,) = [s for s in result.on("Gaussian, sigma x 3") if s.policy == "UCB1"]
+    assert found.mean == pytest.approx(expected.final("ucb1:sigma=3").mean(), rel=1e-12)
+    assert found.replications == 12
+    assert found.told == "sigma"
+
+
+def test_policies_of_the_unit_interval_play_mapped_rewards_with_regret_mapped_back(result):
+    unit = TruncatedNormal(scale=0.25, mean_range=(0.25, 0.75))
+    expected = simulate(UCBTuned(), unit, horizon=60, replications=12, seed=3, progress=False)
+    (found,) = [s for s in result.on("truncated normal") if s.policy == "UCB-tuned"]
+    assert found.mean == pytest.approx(4 * expected.final("ucb_tuned").mean(), rel=1e-12)
+
+
+def test_who_needs_a_range_sits_out_without_one(result):
+    assert result.sat_out == {
+        ("Gaussian", "UCB-tuned"): "needs rewards in [0, 1]",
+        ("Gaussian, sigma x 3", "UCB-tuned"): "needs rewards in [0, 1]",
+    }
+    assert result.absent("Gaussian") == {"needs rewards in [0, 1]": ["UCB-tuned"]}
+    assert [row.policy for row in result.overall][-1] == "UCB-tuned"
+    assert result.overall[-1].n_environments == 2
+
+
+def test_what_nobody_told_is_the_reason_and_so_is_a_short_game():
+    reasons = {
+        (match.environment.name, match.policy.name): match.sits_out
+        for match in plan_league(LEAGUE.choose(["Gaussian", "fifty arms"], ["NPTS", "CHK-UCB"]), 100, 4, 0)
+    }
+    assert reasons == {
+        ("Gaussian", "NPTS"): "rewards have no range",
+        ("fifty arms", "NPTS"): "rewards have no range",
+        ("Gaussian", "CHK-UCB"): "",
+        ("fifty arms", "CHK-UCB"): "needs 150 rounds",
+    }
+
+
+def test_the_whole_league_can_be_planned():
+    matches = plan_league(LEAGUE, 2000, 200, 0)
+    assert len(matches) == len(LEAGUE.environments) * len(LEAGUE.policies)
+    for match in matches:
+        assert bool(match.blocks) != bool(match.sits_out)
+        assert all(block.last - block.first <= BLOCK_SIZE for block in match.blocks)
+        if match.blocks:
+            assert match.blocks[-1].last == round(match.policy.share * 200)
+    played = {match.policy.name for match in matches if match.blocks}
+    assert played == {policy.name for policy in LEAGUE.policies}
+    giro = [match for match in matches if match.policy.call == Giro().label and match.blocks]
+    assert [match.environment.name for match in giro] == [e.name for e in LEAGUE.environments if e.upper is not None]
+    assert {match.factor for match in giro} == {1.0, 4.0, 8.0}
+
+
+def test_a_share_of_the_replications(tmp_path):
+    slow = SMALL.policies[0].model_copy(update={"share": 0.5})
+    league = SMALL.model_copy(update={"environments": SMALL.environments[:1], "policies": (slow, SMALL.policies[2])})
+    found = play_league(league, tmp_path, **SIZES)
+    assert {s.policy: s.replications for s in found.standings} == {"UCB1": 6, "uniform": 12}
+
+
+def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
+    monkeypatch.setattr(experiments_run, "run_block", lambda block: pytest.fail(f"played {block} again"))
+    pages = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert sorted(pages) == ["heatmap.png", "heatmap.svg", "league.html", "league.parquet"]
+    again = play_league(SMALL, folder, **SIZES)
+    assert again.standings == result.standings
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == pages
+
+
+def test_same_seed_same_bytes_for_any_number_of_threads(result, folder, tmp_path):
+    play_league(SMALL, tmp_path, **SIZES | {"jobs": 1})
+    for name in ("league.parquet", "heatmap.svg", "heatmap.png"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_table_has_a_row_a_match(result, folder):
+    table = polars.read_parquet(folder / "league.parquet")
+    assert table.height == len(SMALL.environments) * len(SMALL.policies)
+    row = table.filter((polars.col("environment") == "beta") & (polars.col("policy") == "RB-SDA")).row(0, named=True)
+    (standing,) = [s for s in result.on("beta") if s.policy == "RB-SDA"]
+    assert row["mean"] == standing.mean
+    assert (row["rank_low"], row["rank_high"]) == (standing.rank_interval.low, standing.rank_interval.high)
+    assert (row["q99_low"], row["q99_high"]) == (standing.q99_interval.low, np.inf)
+    absent = table.filter(polars.col("sat_out").is_not_null())
+    assert absent["policy"].to_list() == ["UCB-tuned", "UCB-tuned"]
+    assert absent["mean"].null_count() == 2
+    assert not any("second" in column or "cost" in column for column in table.columns)
+
+
+def test_the_page_holds_everything(result, folder):
+    page = (folder / "league.html").read_text()
+    for name in [environment.name for environment in SMALL.environments] + [policy.name for policy in SMALL.policies]:
+        assert name in page
+    assert "http" not in page
+    assert "needs rewards in [0, 1]" in page
+    assert "sat out on some environments" in page
+    assert all(show_multiple(s.relative) in page for s in result.standings)
+
+
+def test_costs_are_microseconds_a_decision(result):
+    standing = result.standings[0]
+    seconds = result.seconds[standing.environment, standing.policy]
+    assert result.cost([standing]) == pytest.approx(1e6 * seconds / (60 * 12))
+    assert 0 < result.cost(result.of("UCB1")) < 1e4
+
+
+def test_maps_have_the_overall_number_first_and_gaps(result):
+    multiples = result.multiples("relative")
+    assert multiples.shape == (5, 5)
+    assert multiples[:, 0].tolist() == [row.relative for row in result.overall]
+    assert np.isnan(multiples).sum() == 2
+    assert (np.nanmin(multiples[:, 1:], axis=0) == 1).all()
+
+
+def test_numbers_stand_out_on_every_shade():
+    multiples = [1, 1.2, 1.7, 2.4, 3.1, 4, 5, 6.5, 8, 10, 1000, np.inf, np.nan]
+    assert all(contrast(*shade(multiple)) >= 4.5 for multiple in multiples)
+    lightness = [contrast("#000000", shade(multiple)[0]) for multiple in multiples[:10]]
+    assert lightness == sorted(lightness, reverse=True)
+    assert [show_multiple(m) for m in (1, 9.994, 9.996, 123.4, np.inf, np.nan)] == [
+        "1.00",
+        "9.99",
+        "10",
+        "123",
+        "∞",
+        "-",
+    ]
+
+
+def test_a_league_nobody_can_play_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match=r"no policy can play: NPTS .*rewards have no range"):
+        play_league(LEAGUE.choose(["Gaussian"], ["NPTS"]), tmp_path, **SIZES)
+
+
+@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("replications", 1), ("seed", -1), ("jobs", 0)])
+def test_bad_sizes_are_refused(tmp_path, name, value):
+    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of bandstrap league must be an integer"):
+        play_league(SMALL, tmp_path, **SIZES | {name: value})
+    assert not list(tmp_path.iterdir())
