@@ -62,8 +62,8 @@ def test_what_nobody_told_is_the_reason_and_so_is_a_short_game():
         for match in plan_league(LEAGUE.choose(["Gaussian", "fifty arms"], ["NPTS", "CHK-UCB"]), 100, 4, 0)
     }
     assert reasons == {
-        ("Gaussian", "NPTS"): "rewards have no range",
-        ("fifty arms", "NPTS"): "rewards have no range",
+        ("Gaussian", "NPTS"): "needs a range",
+        ("fifty arms", "NPTS"): "needs a range",
         ("Gaussian", "CHK-UCB"): "",
         ("fifty arms", "CHK-UCB"): "needs 150 rounds",
     }
@@ -161,7 +161,7 @@ def test_numbers_stand_out_on_every_shade():
 
 
 def test_a_league_nobody_can_play_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match=r"no policy can play: NPTS .*rewards have no range"):
+    with pytest.raises(InvalidInput, match=r"no policy can play: NPTS needs a range\."):
         play_league(LEAGUE.choose(["Gaussian"], ["NPTS"]), tmp_path, **SIZES)
 
 

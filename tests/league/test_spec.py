@@ -39,7 +39,6 @@ def read(tmp_path, text):
 
 def test_every_policy_is_in_the_league():
     names = {policy.call.split(":")[0] for policy in LEAGUE.policies}
-    # Those that other lines of the file bring in are welcome too.
     assert names == set(POLICIES)
     calls = [policy.call for policy in LEAGUE.policies]
     for mode in ("quantile=exact", "quantile=streaming", "correction=sharp"):

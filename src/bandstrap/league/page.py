@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bandstrap.league.standings import DRAWS, TAILS, Interval
 from bandstrap.pages import show_number, write_page
@@ -21,7 +23,12 @@ def write_league_page(result: LeagueResult, path: Path) -> None:
         path,
         "bandstrap.league",
         "league.html.j2",
-        filters={"multiple": show_multiple, "shade": shade, "interval": show_interval},
+        filters={
+            "multiple": show_multiple,
+            "multiples": functools.partial(show_interval, show=show_multiple),
+            "shade": shade,
+            "interval": show_interval,
+        },
         result=result,
         maps={field: result.multiples(field).tolist() for field in ("relative", "relative_q99")},
         confidence=f"{100 * (TAILS[1] - TAILS[0]):g} %",
@@ -30,9 +37,9 @@ def write_league_page(result: LeagueResult, path: Path) -> None:
     )
 
 
-def show_interval(interval: Interval) -> Any:
+def show_interval(interval: Interval, show: Callable[[float], str] = show_number) -> str:
     """``2 to 5``, one number where the ends agree, and half lines in words."""
-    low, high = show_number(interval.low), show_number(interval.high)
+    low, high = show(interval.low), show(interval.high)
     if math.isinf(interval.high):
         return f"from {low}" if math.isfinite(interval.low) else "too few runs"
     if math.isinf(interval.low):

@@ -44,7 +44,7 @@ def plan_match(
     """One match."""
     truths = {name: value for name in TRUTHS if (value := getattr(environment, name)) is not None}
     if not set(asked(policy.call)) <= set(truths):
-        return Match(environment, policy, sits_out="rewards have no range")
+        return Match(environment, policy, sits_out="needs a range")
     call = environment.call
     factor = 1.0
     player = make(fill(policy.call, truths), POLICIES, "policy")

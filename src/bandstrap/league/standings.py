@@ -46,7 +46,7 @@ class Standing:
     mean, standard_error
         Of regret at the horizon.
     q95, q99
-        Percentiles of regret.
+        Percentiles: the smallest regret that 95 (99) per cent of the replications do not exceed.
     q95_interval, q99_interval
         Their order-statistic intervals.
     rank, rank_interval
@@ -204,7 +204,7 @@ def rank_interval(means: Floats, drawn: Floats) -> list[Interval]:
 
 
 def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
-    """A quantile with the order-statistic interval that holds for every law.
+    """The smallest value that a share ``level`` does not exceed, with the interval that holds for every law.
 
     The number of values below the quantile is at most binomial: the interval reaches from the last order statistic that is
     above it with a probability of at most 0.025 to the first that is below it as rarely. With fewer than
@@ -217,4 +217,4 @@ def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
     last = int((below < TAILS[1]).sum()) + 1  # P(at least ``last`` below) <= 0.025
     low = float(ordered[first - 1]) if first > 0 else -math.inf
     high = float(ordered[last - 1]) if last <= n else math.inf
-    return float(np.quantile(values, level)), Interval(low, high)
+    return float(np.quantile(values, level, method="inverted_cdf")), Interval(low, high)
