@@ -89,7 +89,25 @@ def play_league(
     jobs: int | None = None,
     progress: bool = True,
 ) -> LeagueResult:
-    """Play every match, and write ``league.html``, ``league.parquet``, ``heatmap.svg`` and ``heatmap.png`` to a folder."""
+    """Play every match, and write ``league.html``, ``league.parquet``, ``heatmap.svg`` and ``heatmap.png`` to a folder.
+
+    Parameters
+    ----------
+    league
+        Who plays where; :func:`bandstrap.league.read_league` gives the one that comes with the package.
+    out
+        The folder, made if missing. Finished blocks of play are kept there too, and not played again.
+    horizon
+        Rounds of a replication.
+    replications
+        How many a match has; a policy with a share has fewer.
+    seed
+        Seed of everything: same seed, same numbers, for any number of threads.
+    jobs
+        Threads; one a core by default.
+    progress
+        Show a progress bar on standard error, where that is a terminal.
+    """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
     check_count(seed, "seed", "bandstrap league", at_least=0)
