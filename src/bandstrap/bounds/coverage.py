@@ -132,8 +132,9 @@ def resolve_distribution(distribution: Any) -> Any:
     options = alias.options | call.options
     try:
         law = family(**options)
-        mean_or_median = law.mean(), law.median()
-    except TypeError:
+        with np.errstate(all="ignore"):
+            mean_or_median = float(law.mean()), float(law.median())
+    except TypeError:  # also of lists of parameters, whose means are no numbers
         shapes = family.shapes or "no shape parameter"
         rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
         raise requirement("distribution", "coverage", rule, repr(distribution)) from None
