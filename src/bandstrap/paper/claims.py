@@ -105,8 +105,14 @@ def mean_below_zero(values: Floats, text: str) -> Test:
     """Is the mean of values negative?"""
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     mean = float(values.mean())
-    z = -mean / error if error > 0 else math.copysign(math.inf, -mean)
-    return Test(f"{text}: {mean:+.3g} ± {error:.2g}", z)
+    return Test(f"{text}: {mean:+.3g} ± {error:.2g}", in_errors(-mean, error))
+
+
+def in_errors(distance: float, error: float | None) -> float:
+    """A distance in standard errors; infinite where all replications agree, 0 if there is no distance."""
+    if distance == 0:
+        return 0.0
+    return distance / error if error else math.copysign(math.inf, distance)
 
 
 def all_hold(tests: list[Test]) -> tuple[bool, str]:
@@ -127,7 +133,8 @@ def end(curve: CurveData, place: float | None = None) -> Number:
     values = curve.at(place)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else None
     name = curve.label if place is None else f"{curve.label} at {place:g}"
-    return Number(name, float(values.mean()), error, dict(curve.published).get(place or float(curve.places[-1])))
+    published = dict(curve.published).get(float(curve.places[-1]) if place is None else place)
+    return Number(name, float(values.mean()), error, published)
 
 
 def ends(panel: PanelData) -> list[Number]:
@@ -324,7 +331,7 @@ def unpaired_ratio(
     word = "below" if below is not None else "above"
     ratio = one.ours / other.ours
     text = f"{curve.label}: regret at {first:g} over regret at {second:g} is {ratio:.2f}, {word} {limit:.2f}"
-    return Test(text, (-gap if below is not None else gap) / error)
+    return Test(text, in_errors(-gap if below is not None else gap, error))
 
 
 def straightness(curve: CurveData) -> float:
@@ -346,7 +353,7 @@ def naive_regret_is_linear(evidence: Evidence) -> Finding:
     least = float(naive_lower_bound([0.6, 0.4], int(naive.places[-1])))
     value = end(naive)
     # The theorem is contradicted when regret is below the bound beyond chance.
-    z = (value.ours - least) / (value.error or math.inf)
+    z = in_errors(value.ours - least, value.error)
     straight = straightness(naive)
     holds = z > float(ndtri(ERROR_RATE)) and straight > 0.8
     numbers = (
