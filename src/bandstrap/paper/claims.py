@@ -142,6 +142,16 @@ def ends(panel: PanelData) -> list[Number]:
     return [end(curve) for curve in panel.curves]
 
 
+def ends_in(evidence: Evidence, names: str, *labels: str) -> list[Number]:
+    """The ends of curves of several panels, told apart by the panel's name; of all their curves by default."""
+    return [
+        dataclasses.replace(number, name=f"{number.name} ({name})")
+        for name in names.split()
+        for number in ends(evidence[name])
+        if not labels or number.name in labels
+    ]
+
+
 def misses_too_often(misses: int, total: int, allowed: float) -> bool:
     """Would a miss probability of ``allowed`` give so many misses in less than a tenth of ``ERROR_RATE`` of cases?"""
     return bool(misses > 0 and bdtrc(misses - 1, total, allowed) < ERROR_RATE / 10)
@@ -406,7 +416,7 @@ BUCB = "Bootstrapped UCB"
 def wins_on_truncated_normal(evidence: Evidence) -> Finding:
     """Lower paired regret than both, in both panels."""
     tests = [lower(evidence[name], BUCB, rival) for name in ("2a", "2b") for rival in ("Jeffreys-TS", "UCB")]
-    return finding(tests, [*ends(evidence["2a"]), *ends(evidence["2b"])])
+    return finding(tests, ends_in(evidence, "2a 2b"))
 
 
 @claim(
@@ -418,7 +428,7 @@ def wins_on_truncated_normal(evidence: Evidence) -> Finding:
 def comparable_to_kl_ucb(evidence: Evidence) -> Finding:
     """At most 10 % above."""
     tests = [lower(evidence[name], BUCB, "KL-UCB", factor=1.1) for name in ("2a", "2b")]
-    return finding(tests, [end(evidence[name][label]) for name in ("2a", "2b") for label in (BUCB, "KL-UCB")])
+    return finding(tests, ends_in(evidence, "2a 2b", BUCB, "KL-UCB"))
 
 
 @claim(
@@ -459,7 +469,7 @@ def ucb_is_worst(evidence: Evidence) -> Finding:
         for curve in evidence[name].curves
         if curve.label != "UCB"
     ]
-    found = finding(tests, [end(evidence[name]["UCB"]) for name in names])
+    found = finding(tests, ends_in(evidence, "2a 2b 2c", "UCB"))
     in_d = mean_below_zero(evidence["2d"][BUCB].at() - evidence["2d"]["UCB"].at(), f"in (d), {BUCB} minus UCB")
     return dataclasses.replace(found, statistic=f"{found.statistic}; {in_d.text}")
 
@@ -478,7 +488,7 @@ def wins_on_bounded(evidence: Evidence) -> Finding:
         lower(evidence["3b"], BUCB, "Giro"),
         lower(evidence["C3a"], BUCB, "Giro"),
     ]
-    return finding(tests, [*ends(evidence["3a"]), *ends(evidence["3b"])])
+    return finding(tests, ends_in(evidence, "3a 3b"))
 
 
 @claim(
@@ -490,7 +500,7 @@ def wins_on_bounded(evidence: Evidence) -> Finding:
 def thompson_on_bounded(evidence: Evidence) -> Finding:
     """Below on Beta, above on Bernoulli."""
     tests = [lower(evidence["3b"], BUCB, "Bernoulli-TS"), lower(evidence["3a"], "Bernoulli-TS", BUCB)]
-    return finding(tests, [end(evidence[name][label]) for name in ("3a", "3b") for label in (BUCB, "Bernoulli-TS")])
+    return finding(tests, ends_in(evidence, "3a 3b", BUCB, "Bernoulli-TS"))
 
 
 # --- figure 4 ---------------------------------------------------------------------------------------------------------
