@@ -170,7 +170,7 @@ def test_figures_are_checked_and_taken_once(tmp_path):
 def test_a_folder_that_cannot_be_is_known_before_anything_runs(tmp_path, count):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(OSError, match="File exists|Not a directory"):
+        with pytest.raises(OSError, match=r"File exists|Not a directory"):
             go(out)
     assert count == {"blocks": 0, "pictures": 0}
 
