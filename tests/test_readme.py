@@ -30,7 +30,8 @@ def test_the_policy_of_the_example_finds_the_best_arm():
 def commands():
     """Every ``bandstrap ...`` of a block of commands or between backticks."""
     text = README.read_text()
-    blocks = "\n".join(re.findall(r"```\n(.*?)```", text, re.S)).replace("\\\n", " ")
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M)
+    blocks = "\n".join(block for language, block in fenced if not language).replace("\\\n", " ")
     inline = re.findall(r"`(bandstrap [a-z].*?)`", re.sub(r"```.*?```", "", text, flags=re.S))
     return [line for line in [*blocks.splitlines(), *inline] if line.startswith("bandstrap ")]
 
