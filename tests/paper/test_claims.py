@@ -323,6 +323,15 @@ def test_the_numbers_of_a_finding_are_told_apart():
         assert len(set(names)) == len(names), claim.name
 
 
+def test_statistics_show_large_numbers_plainly():
+    evidence = agreeing()
+    evidence = changed(evidence, "4a", BUCB, times(5))
+    evidence = changed(evidence, "5b", TSL, times(1.3))
+    texts = [finding.statistic for _, finding in examine(evidence)]
+    assert not [text for text in texts if "e+" in text]
+    assert any("TSL (paper) (5b), 48" in text and " for 3750" in text for text in texts)
+
+
 def test_every_panel_beside_the_figures_serves_a_claim():
     used = {name for claim in CLAIMS for name in claim.panels}
     assert {name for name, (_, source) in spec_panels().items() if source in EVIDENCE} <= used

@@ -105,7 +105,12 @@ def mean_below_zero(values: Floats, text: str) -> Test:
     """Is the mean of values negative?"""
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     mean = float(values.mean())
-    return Test(f"{text}: {mean:+.3g} ± {error:.2g}", in_errors(-mean, error))
+    return Test(f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}", in_errors(-mean, error))
+
+
+def brief(value: float, digits: int = 3) -> str:
+    """A few digits, and never a power of ten for what is large."""
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
 def in_errors(distance: float, error: float | None) -> float:
@@ -633,7 +638,7 @@ def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> 
         farthest = max(numbers, key=lambda number: abs(number.ours / (number.published or math.nan) - 1))
         text = (
             f"{len(numbers) - len(outside)} of {len(numbers)} within {TOLERANCE:.0%} and three standard errors; "
-            f"farthest: {farthest.name}, {farthest.ours:.3g} for {farthest.published:.3g}"
+            f"farthest: {farthest.name}, {brief(farthest.ours)} for {brief(farthest.published or 0.0)}"
         )
         verdict = NOT_REPRODUCED if hard else DEPENDS if unclear else REPRODUCED
         return Finding(verdict, text, tuple(numbers), setting if verdict == DEPENDS else "")
