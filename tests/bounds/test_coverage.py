@@ -115,6 +115,10 @@ def test_the_mean_of_two_uniform_rewards_is_triangular(p):
     assert mean_quantile(stats.uniform(), 2, p) == pytest.approx(math.sqrt(p / 2), abs=1e-5)
 
 
+def test_a_quantile_below_the_first_cell_is_not_its_edge():
+    assert mean_quantile(stats.uniform(), 1, 1e-6) == pytest.approx(1e-6, rel=1e-9)
+
+
 def test_the_mean_of_many_rewards_is_normal():
     law = stats.truncnorm(-1, 1)
     expected = stats.norm.ppf(0.05) * law.std() / math.sqrt(1000)
