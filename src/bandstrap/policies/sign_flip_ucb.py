@@ -18,7 +18,7 @@ from bandstrap.policies.schedule import Schedule, error_probability
 
 # Up to so many rewards subsets are counted, up to so many the rewards are kept for a saddlepoint; beyond, moments serve.
 MOST_COUNTED = 16
-MOST_KEPT = 40
+MOST_KEPT = 48
 # A tail of fewer subsets than this is a staircase, and followed step by step; otherwise the bound is interpolated, in the
 # normal quantile of the level, between levels that are powers of 1/2.
 FEW_SUBSETS = 32.0
@@ -153,7 +153,7 @@ class SignFlipUCB(Policy):
     The bound is infinite while :math:`2^{-n} > \alpha_t`: every arm is pulled about :math:`\log_2 t` times, whatever it
     earns (unless ``sigma`` is given). It is the limit of :class:`bandstrap.MARS` for many subsets.
 
-    State is constant in the horizon: up to 16 rewards subsets are counted, up to 40 the bound is a saddlepoint one in the
+    State is constant in the horizon: up to 16 rewards subsets are counted, up to 48 the bound is a saddlepoint one in the
     rewards, mostly within 0.3 % of exact; beyond it comes from six power sums, as accurate for light tails, and within a
     few per cent for tails like a symmetric Weibull's with exponent 1/2.
 
