@@ -284,7 +284,7 @@ def test_end_points_agree_within_the_tolerance(mean, spread, verdict):
     assert (found.verdict, found.setting) == (verdict, "")
     assert found.numbers == (Number("c (p)", pytest.approx(mean), pytest.approx(spread), 100),)
     assert f"{int(verdict == REPRODUCED)} of 1 within {TOLERANCE:.0%}" in found.statistic
-    assert end_points("p", "why", ("c",))(evidence).verdict == DEPENDS
+    assert end_points("p", "why", ("p: c",))(evidence).verdict == DEPENDS
 
 
 def test_the_end_of_a_curve_has_the_published_value_of_its_place():

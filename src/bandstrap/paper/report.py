@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandstrap.paper.claims import ERROR_RATE, TOLERANCE
 from bandstrap.storage import write_text
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ def write_report(reproduction: Reproduction, errata: list[dict[str, str]], path:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": show_number, "picture": as_data}
     template = environment.from_string((files("bandstrap.paper") / "report.html.j2").read_text(encoding="utf-8"))
-    write_text(path, template.render(reproduction=reproduction, errata=errata))
+    page = template.render(reproduction=reproduction, errata=errata, error_rate=ERROR_RATE, tolerance=TOLERANCE)
+    write_text(path, page)
 
 
 def show_number(value: Any) -> str:

@@ -11,9 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import COLOURS, DASHES, MARKERS, new_figure
-
-Look = dict[str, Any]
+from bandstrap.plots.style import Look, look, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -45,20 +43,6 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
 def plain(text: str) -> str:
     """Text that means itself: no formula between dollars, and not left out of a legend for its first character."""
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
-
-
-def look(i: int) -> Look:
-    """Colour and dash of curve number ``i``: no two curves share both."""
-    return {
-        "color": COLOURS[i % len(COLOURS)],
-        "linestyle": DASHES[(i + i // len(COLOURS)) % len(DASHES)],
-        "linewidth": 1.8,
-    }
-
-
-def marker(i: int) -> Look:
-    """Marker of curve number ``i`` where places are few."""
-    return {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
@@ -101,6 +85,7 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         axis.set_xlabel(plain(spec.sweep.label or spec.sweep.name))
         if spec.sweep.log:
             axis.set_xscale("log")
+            axis.set_xlabel(f"{spec.sweep.label or spec.sweep.name} (log scale)")
             axis.set_xticks(spec.sweep.values, [f"{value:g}" for value in spec.sweep.values])
             axis.minorticks_off()
 
@@ -110,8 +95,14 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     axis.set_ylabel(panel.panel.show + (" (log scale)" if panel.panel.log else ""))
     axis.set_xlabel("sample size n")
     sizes = panel.curves[0].places
+    if panel.panel.show == "miss rate":
+        for level, name in ((panel.panel.alpha, "alpha"), (2 * panel.panel.alpha, "2 alpha")):
+            axis.axhline(level, color="#444444", linewidth=0.8, linestyle=":")
+            axis.annotate(name, (sizes[-1], level), fontsize=8, ha="right", va="bottom", color="#444444")
+        axis.set_ylim(bottom=0)
     if sizes[-1] > 20 * sizes[0]:
         axis.set_xscale("log")
+        axis.set_xlabel("sample size n (log scale)")
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= n <= sizes[-1]]
         axis.set_xticks(ticks, [str(n) for n in ticks])
         axis.minorticks_off()
