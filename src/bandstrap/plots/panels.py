@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import Look, look, new_figure
+from bandstrap.plots.style import Look, look, marker, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:

@@ -25,6 +25,11 @@ def look(i: int) -> Look:
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.8}
 
 
+def marker(i: int) -> Look:
+    """Marker of curve number ``i`` where places are few."""
+    return {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
+
+
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:
     """A figure of ``rows`` times ``columns`` axes, drawn without a screen."""
     figure = Figure(figsize=(width, height), layout="constrained")
