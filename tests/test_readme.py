@@ -1,7 +1,13 @@
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+import typer
+
+from bandstrap.cli import app
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -19,3 +25,33 @@ def test_the_policy_of_the_example_finds_the_best_arm():
     code = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[0]
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert 800 < int(done.stdout) <= 1000
+
+
+def commands():
+    """Every ``bandstrap ...`` of a block of commands or between backticks."""
+    text = README.read_text()
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M)
+    blocks = "\n".join(block for language, block in fenced if not language).replace("\\\n", " ")
+    inline = re.findall(r"`(bandstrap [a-z].*?)`", re.sub(r"```.*?```", "", text, flags=re.S))
+    return [line for line in [*blocks.splitlines(), *inline] if line.startswith("bandstrap ")]
+
+
+def test_there_are_commands():
+    assert {shlex.split(line)[1] for line in commands()} >= {"bound", "coverage", "simulate", "list", "paper"}
+
+
+@pytest.mark.parametrize("line", commands())
+def test_the_commands_are_understood(line):
+    _, name, *arguments = shlex.split(line)
+    command = typer.main.get_command(app).commands[name]
+    context = command.make_context(name, arguments)  # parsed, not run
+    assert context.args == []
+
+
+def test_the_policies_of_the_commands_can_be_made():
+    from bandstrap.experiments.spec import NAMED_POLICIES, make
+
+    texts = re.findall(r"--policy (\S+)", "\n".join(commands()))
+    assert len(texts) >= 2
+    for text in texts:
+        assert make(text, NAMED_POLICIES, "policy").label.startswith(text.split(":")[0])

@@ -58,7 +58,7 @@ def parse_value(text: str) -> Any:
         return text.lower() == "true"
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: nested too deeply
         return text
     return tuple(value) if isinstance(value, list) else value
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from bandstrap.bounds import BOUNDS, bootstrap, coverage, sign_flip
 from bandstrap.bounds.assumptions import doubts, symmetry_p_value
-from bandstrap.bounds.coverage import binomial_interval
+from bandstrap.bounds.coverage import binomial_interval, mean_quantile, measure_exact
 from bandstrap.errors import InvalidInput
 
 
@@ -16,6 +16,7 @@ def test_counts_misses_and_widths_of_the_samples_it_says():
     bound = sign_flip(rewards, 0.1)
     assert row.misses == (bound.value < 0).sum() > 0
     assert row.median_width == np.median(bound.width)
+    assert row.mean_width == np.mean(bound.width)
     assert (row.miss_low, row.miss_high) == binomial_interval(row.misses, 300)
 
 
@@ -93,3 +94,58 @@ def test_doubts_name_what_the_data_contradict():
     assert "outside [0, 1]" in doubts("betting", skewed, {"support": (0, 1)})[0]
     assert "above sigma = 0.5" in doubts("hoeffding", normal, {"sigma": 0.5})[0]
     assert doubts("hoeffding", normal, {"sigma": 1.0}) == []
+
+
+# --- the quantile of the mean itself ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.01, 0.05, 0.5, 0.95])
+@pytest.mark.parametrize(
+    "law",
+    [stats.uniform(-1, 2), stats.truncnorm(-1, 1), stats.beta(2, 5), stats.beta(8, 1)],
+    ids=lambda law: law.dist.name,
+)
+def test_the_mean_of_one_reward_has_the_quantile_of_the_law(law, p):
+    low, high = law.support()
+    assert mean_quantile(law, 1, p) == pytest.approx(law.ppf(p), abs=0.001 * (high - low))
+
+
+@pytest.mark.parametrize("p", [0.001, 0.05, 0.3])
+def test_the_mean_of_two_uniform_rewards_is_triangular(p):
+    assert mean_quantile(stats.uniform(), 2, p) == pytest.approx(math.sqrt(p / 2), abs=1e-5)
+
+
+def test_a_quantile_below_the_first_cell_is_not_its_edge():
+    assert mean_quantile(stats.uniform(), 1, 1e-6) == pytest.approx(1e-6, rel=1e-9)
+
+
+def test_the_mean_of_many_rewards_is_normal():
+    law = stats.truncnorm(-1, 1)
+    expected = stats.norm.ppf(0.05) * law.std() / math.sqrt(1000)
+    assert mean_quantile(law, 1000, 0.05) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_exact_row_is_what_samples_show():
+    means = stats.beta(2, 5).rvs(size=(200_000, 3), random_state=np.random.default_rng(0)).mean(axis=1)
+    row = measure_exact("beta:a=2,b=5", 3, 0.05)
+    # A share with standard error 0.0005; a difference of 5 comes up less than once in 10^6.
+    assert (means < 2 / 7 - row.mean_width).mean() == pytest.approx(0.05, abs=0.0025)
+    assert row.median_width == row.mean_width
+    assert (row.bound, row.sample_size, row.alpha, row.replications, row.miss_rate) == ("exact", 3, 0.05, 0, 0.05)
+
+
+def test_the_exact_quantile_of_the_papers_figure():
+    assert measure_exact("truncated_normal", 1, 0.05).mean_width == pytest.approx(0.868, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("normal", "must be one with bounded support. Got support"),
+        ("bernoulli:p=0.5", "must be a continuous one. Got bernoulli, which is discrete"),
+        ("binom:n=3,p=0.5", "must be a continuous one. Got binom, which is discrete"),
+    ],
+)
+def test_the_exact_row_refuses_laws_it_cannot_convolve(name, message):
+    with pytest.raises(InvalidInput, match=message):
+        measure_exact(name, 2, 0.05)

@@ -64,3 +64,21 @@ def test_form_must_be_known():
 def test_support_is_needed():
     with pytest.raises(InvalidInput, match=r"'support' parameter of empirical_bernstein must be a pair .* Got None"):
         empirical_bernstein([0.5], 0.05)
+
+
+def test_a_spread_of_ones_own_is_used_and_proves_nothing_when_too_small():
+    sample = [0.2, -0.4, 0.9]
+    paper = empirical_bernstein(sample, 0.05, support=(-1, 1), spread=1)
+    right = empirical_bernstein(sample, 0.05, support=(-1, 1))
+    wide = empirical_bernstein(sample, 0.05, support=(-1, 1), spread=3)
+    assert [bound.parts["correction"] for bound in (paper, right, wide)] == pytest.approx(
+        [3 * b * math.log(60) / 3 for b in (1, 2, 3)]
+    )
+    assert [bound.parts["main"] for bound in (paper, wide)] == [right.parts["main"]] * 2
+    assert [bound.guarantee for bound in (paper, right, wide)] == [None, 0.05, 0.05]
+
+
+@pytest.mark.parametrize("spread", [0, -1, math.nan, "1", True])
+def test_a_spread_must_be_a_positive_number(spread):
+    with pytest.raises(InvalidInput, match="'spread' parameter of empirical_bernstein must be a finite number greater"):
+        empirical_bernstein([0.5], 0.05, support=(0, 1), spread=spread)

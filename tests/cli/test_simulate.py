@@ -55,12 +55,12 @@ def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environmen
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "needs at least one --policy"),
-        (["--policy", "nope"], "'policy' parameter of bandstrap simulate must be one of"),
+        ([], "needs a FILE or a --policy"),
+        (["--policy", "nope"], "unknown policy 'nope'; known are 'ucb1', "),
         (["--policy", "ucb1:foo=1"], "cannot be made: got an unexpected keyword argument 'foo'"),
         (["--policy", "ucb1:sigma=0"], "'sigma' parameter of UCB1 must be a finite number greater than 0"),
         (["--policy", "ucb1:sigma="], "is not of the form key=value"),
-        (["--policy", "ucb1", "--environment", "nope"], "'environment' parameter of bandstrap simulate must be one of"),
+        (["--policy", "ucb1", "--environment", "nope"], "unknown environment 'nope'; known are "),
         (["--policy", "ucb1", "--environment", "gaussian:scale=-1"], "'scale' parameter of Gaussian"),
         (["--policy", "ucb1", "--horizon", "4"], "'horizon' parameter of simulate must be at least 5"),
         (["--policy", "ucb1", "--replications", "0"], "'replications' parameter of simulate"),

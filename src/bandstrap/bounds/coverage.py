@@ -132,8 +132,9 @@ def resolve_distribution(distribution: Any) -> Any:
     options = alias.options | call.options
     try:
         law = family(**options)
-        mean_or_median = law.mean(), law.median()
-    except TypeError:
+        with np.errstate(all="ignore"):
+            mean_or_median = float(law.mean()), float(law.median())
+    except TypeError:  # also of lists of parameters, whose means are no numbers
         shapes = family.shapes or "no shape parameter"
         rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
         raise requirement("distribution", "coverage", rule, repr(distribution)) from None
@@ -229,7 +230,7 @@ def measure_exact(distribution: Any, n: int, alpha: float) -> CoverageRow:
 
 
 def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> float:
-    """Quantile of the mean of ``n`` rewards of a law with bounded support.
+    """Quantile of the mean of ``n`` rewards of a continuous law with bounded support.
 
     The law is put on a grid of ``n_cells`` cells and convolved with itself by FFT.
 
@@ -240,6 +241,8 @@ def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> 
     low, high = (float(end) for end in law.support())
     if not (math.isfinite(low) and math.isfinite(high)):
         raise requirement("distribution", "mean_quantile", "one with bounded support", f"support ({low:g}, {high:g})")
+    if hasattr(law, "pmf"):
+        raise requirement("distribution", "mean_quantile", "a continuous one", f"{law.dist.name}, which is discrete")
     edges = np.linspace(low, high, n_cells + 1)
     mass = np.diff(law.cdf(edges))
     length = n * (n_cells - 1) + 1
@@ -248,7 +251,7 @@ def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> 
     # Cell j of the sum lies between its two edges, so its distribution function is known at the upper ones.
     cell = (high - low) / n_cells
     upper_edges = low + cell * ((np.arange(length) + n / 2) / n + 0.5 / n)
-    return float(np.interp(probability, np.cumsum(sums), upper_edges))
+    return float(np.interp(probability, [0.0, *np.cumsum(sums)], [low, *upper_edges]))
 
 
 def binomial_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -58,6 +58,10 @@ def main() -> None:
     except KeyboardInterrupt:
         complain("stopped")
         sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # typer's way of passing Ctrl-C on, without a word
+            complain("stopped")
+        raise
 
 
 def describe(error: Exception) -> str:

@@ -40,7 +40,8 @@ def paper(
 
     if quick and replications is not None:
         raise InvalidInput("bandstrap paper takes --quick or --replications, not both.")
-    wanted = QUICK if quick else check_count(replications or FULL, "replications", "bandstrap paper", at_least=2)
+    given = FULL if replications is None else replications
+    wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
     check_count(seed, "seed", "bandstrap paper", at_least=0)
     if jobs is not None:
         check_count(jobs, "jobs", "bandstrap paper")

@@ -48,7 +48,7 @@ def simulate(
     """
     jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
     if file is not None:
-        if policy or environment or horizon is not None or replications is not None:
+        if policy or environment is not None or horizon is not None or replications is not None:
             raise InvalidInput(
                 "bandstrap simulate FILE takes policies, environment, horizon and replications from the file."
             )
@@ -60,7 +60,7 @@ def simulate(
     if not policy:
         raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")
     policies = [make(text, NAMED_POLICIES, "policy") for text in policy]
-    world = make(environment or "gaussian", NAMED_ENVIRONMENTS, "environment")
+    world = make("gaussian" if environment is None else environment, NAMED_ENVIRONMENTS, "environment")
     horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
@@ -88,6 +88,8 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
     experiment = read_experiment(path)
     check_count(seed, "seed", "bandstrap simulate", at_least=0)
     plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known before hours of play
     with contextlib.ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)

@@ -109,11 +109,11 @@ def key(block: Block) -> str:
 
 
 def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1.0) -> PanelPlan:
-    """Cut a panel into blocks; ``share`` of the replications are run, at least two."""
+    """Cut a panel into blocks; ``share`` of the replications are run, and at least two unless one is wanted."""
     curves = []
     for curve in panel.curves:
         wanted = curve.replications or panel.replications or experiment.replications
-        replications = max(2, round(share * wanted))
+        replications = max(min(2, wanted), round(share * wanted))
         if panel.plot == "bounds":
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
             bound, law = str(make_bound(panel, curve, None)), str(panel.distribution)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -142,7 +143,11 @@ def run_blocks(
                     store.save(block, done[block])
                     advance(block.work)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)
+            with contextlib.suppress(OSError):
+                for future, block in waiting.items():
+                    if not future.cancelled() and future.exception() is None:
+                        store.save(block, future.result())
             raise
 
 

@@ -42,6 +42,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import coverage, measure_exact, resolve_distribution
 from bandstrap.calls import parse_call
+from bandstrap.engine.simulate import check_horizon, named_policies
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -63,7 +65,18 @@ NAMED_POLICIES = POLICIES | LINEAR_POLICIES
 EXACT = "exact"
 
 Count = Annotated[int, Field(ge=1, strict=True)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+# What pydantic calls things, and what a writer of TOML does.
+IN_TOML = {
+    "valid dictionary or instance of Panel": "table",
+    "valid dictionary or instance of Curve": "table",
+    "valid dictionary or instance of Sweep": "table",
+    "valid dictionary": "table",
+    "a valid tuple": "a list",
+    "Tuple should": "the list should",
+    " after validation, not 0": "",
+}
 Table = TypeVar("Table", bound=BaseModel)
 
 
@@ -79,7 +92,14 @@ class Sweep(Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
     values: Annotated[tuple[Number, ...], Field(min_length=1)]
     label: str = ""
-    log: bool = False
+    log: Flag = False
+
+    @model_validator(mode="after")
+    def log_of_positive(self) -> Sweep:
+        """Refuse a log scale of what has no logarithm."""
+        if self.log and min(self.values) <= 0:
+            raise ValueError("the values on a log scale should be greater than 0")
+        return self
 
 
 class Curve(Strict):
@@ -106,9 +126,9 @@ class Panel(Strict):
     sweep: Sweep | None = None
     distribution: str | None = None
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.05
     show: Literal["threshold", "miss rate"] = "threshold"
-    log: bool = False
+    log: Flag = False
 
     @model_validator(mode="after")
     def parts_belong_together(self) -> Panel:
@@ -122,6 +142,16 @@ class Panel(Strict):
             if (getattr(self, key) is None) == (key in needs):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
+        for key in ("horizon",) if self.plot == "bounds" else ("alpha", "show", "log"):
+            if key in self.model_fields_set:
+                raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
+        if self.sweep is not None and not any("{" + self.sweep.name + "}" in text for text in self.swept_texts()):
+            raise ValueError(
+                f"the swept name must stand in curly brackets, {{{self.sweep.name}}}, in the environment, a policy or the "
+                "horizon"
+            )
+        if isinstance(self.horizon, str) and (self.sweep is None or "{" + self.sweep.name + "}" not in self.horizon):
+            raise ValueError("the horizon should be a whole number of at least 1, or a swept name in curly brackets")
         wanted, other = ("bound", "policy") if self.plot == "bounds" else ("policy", "bound")
         for curve in self.curves:
             if getattr(curve, wanted) is None or getattr(curve, other) is not None:
@@ -132,6 +162,10 @@ class Panel(Strict):
         if len(set(labels)) < len(labels):
             raise ValueError("the labels of a panel's curves must differ")
         return self
+
+    def swept_texts(self) -> list[str]:
+        """Where a swept name may stand."""
+        return [self.environment or "", str(self.horizon or ""), *(curve.policy or "" for curve in self.curves)]
 
 
 class Experiment(Strict):
@@ -150,15 +184,21 @@ def read_experiment(path: Path) -> Experiment:
     experiment = read_table(path, Experiment)
     check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):
-        check_panel(panel, f"{path}: panels[{i}]")
+        check_panel(panel, experiment.horizon, f"{path}: panels[{i}]")
     return experiment
 
 
 def read_table(path: Path, model: type[Table]) -> Table:
     """A TOML file as a model says it must be."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InvalidInput(f"{str(path)!r} is not a TOML file: {error}.") from None
+    try:
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
     try:
         return model.model_validate(content)
@@ -184,13 +224,15 @@ def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) 
             value = value[part]
             place.append(part)
     if problem["type"] in ("missing", "extra_forbidden"):
-        key = problem["loc"][-1]
+        key = repr(problem["loc"][-1])
         table = place[:-1] if problem["type"] == "extra_forbidden" else place
         where = f" of {as_key(table)}" if table else ""
         if problem["type"] == "missing":
-            return f"the key '{key}'{where} is missing."
-        return f"unknown key '{key}'{where}; allowed are {', '.join(allowed_keys(table, model))}."
+            return f"the key {key}{where} is missing."
+        return f"unknown key {key}{where}; allowed are {', '.join(allowed_keys(table, model))}."
     message = problem["msg"].removeprefix("Value error, ")
+    for theirs, ours in IN_TOML.items():
+        message = message.replace(theirs, ours)
     where = f"'{as_key(place)}': " if place else ""
     shown = f" Got {value!r} instead." if not isinstance(value, dict | list) else ""
     return f"{where}{message[0].lower()}{message[1:]}.{shown}"
@@ -217,21 +259,30 @@ def as_key(place: list[Any]) -> str:
     return text.removeprefix(".")
 
 
-def check_panel(panel: Panel, where: str) -> None:
+def check_panel(panel: Panel, horizon: int, where: str) -> None:
     """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
     if panel.distribution is not None:
         described(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
     for value in panel.sweep.values if panel.sweep is not None else (None,):
-        if panel.horizon is not None:
-            described(f"{where}.horizon", lambda value=value: resolve_horizon(panel, 1, value))
+        rounds = described(f"{where}.horizon", lambda value=value: resolve_horizon(panel, horizon, value))
+        world = None
         if panel.environment is not None:
-            described(f"{where}.environment", lambda value=value: make_environment(panel, value))
+            world = described(f"{where}.environment", lambda value=value: make_environment(panel, value))
         for j, curve in enumerate(panel.curves):
             key = "policy" if curve.policy is not None else "bound"
             make = make_policy if curve.policy is not None else make_bound
-            described(
+            made = described(
                 f"{where}.curves[{j}].{key}", lambda curve=curve, value=value, make=make: make(panel, curve, value)
             )
+            if world is not None:
+                game = functools.partial(check_game, made, world, rounds)
+                described(f"{where}.curves[{j}].policy", game)
+
+
+def check_game(policy: Any, environment: Any, horizon: int) -> None:
+    """Refuse a policy that cannot play that many rounds of an environment."""
+    names, policies = named_policies(policy)
+    check_horizon(names, policies, environment, horizon)
 
 
 def described(where: str, build: Any) -> Any:
@@ -240,6 +291,8 @@ def described(where: str, build: Any) -> Any:
         return build()
     except InvalidInput as error:
         raise InvalidInput(f"{where}: {error}") from None
+    except ValueError as error:  # NumPy's or SciPy's
+        raise InvalidInput(f"{where}: {error}.") from None
 
 
 def filled(text: str, panel: Panel, value: float | None) -> str:
@@ -266,6 +319,8 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
         known = ", ".join(repr(name) for name in (*BOUNDS, EXACT))
         raise InvalidInput(f"unknown bound {call.name!r}; known are {known}.")
     if call.name == EXACT:
+        if call.options:
+            raise InvalidInput(f"the bound {EXACT!r} takes no options. Got {str(call)!r} instead.")
         measure_exact(panel.distribution, 1, panel.alpha)
     else:
         (row,) = coverage(panel.distribution, 2, panel.alpha, bounds=[str(call)], replications=1)

@@ -77,6 +77,7 @@ def reproduce(
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
     wanted = [f"figure{name}" for name in names] + [*EVIDENCE] * (set(names) == set(FIGURES))
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in wanted}
+    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known before hours of play
     share = replications / FULL
     plans = {
         name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]
@@ -108,6 +109,7 @@ def finish_chapter(
         from bandstrap.plots.panels import plot_panels
         from bandstrap.plots.style import save_figure
 
+        drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
         figure = plot_panels(experiment.title, panels)
         for path in pictures:
             save_figure(figure, path)

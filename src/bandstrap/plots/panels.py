@@ -11,9 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import COLOURS, DASHES, MARKERS, new_figure
-
-Look = dict[str, Any]
+from bandstrap.plots.style import Look, look, marker, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -28,23 +26,23 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
         draw_panel(axis, panel, looks)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    handles = [Line2D([], [], label=label, **looks[label]) for label in labels]
+    swept = {curve.label for panel in panels if panel.panel.plot == "sweep" for curve in panel.curves}
+    handles = [
+        Line2D([], [], label=plain(label), **looks[label], **(marker(i) if label in swept else {}))
+        for i, label in enumerate(labels)
+    ]
     if any(curve.curve.published is not None for panel in panels for curve in panel.curves):
         handles.append(
             Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="published value")
         )
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
-    figure.suptitle(f"{title}\n{explanation(panels)}", fontsize=11)
+    figure.suptitle(f"{plain(title)}\n{explanation(panels)}", fontsize=11)
     return figure
 
 
-def look(i: int) -> Look:
-    """Colour and dash of curve number ``i``: no two curves share both."""
-    return {
-        "color": COLOURS[i % len(COLOURS)],
-        "linestyle": DASHES[(i + i // len(COLOURS)) % len(DASHES)],
-        "linewidth": 1.8,
-    }
+def plain(text: str) -> str:
+    """Text that means itself: no formula between dollars, and not left out of a legend for its first character."""
+    return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
@@ -63,17 +61,18 @@ def explanation(panels: Sequence[PanelData]) -> str:
 def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
     """Draw the curves of a panel, and published values as open circles."""
     spec = panel.panel
-    for i, curve in enumerate(panel.curves):
+    numbers = {label: i for i, label in enumerate(looks)}
+    for curve in panel.curves:
         colour = looks[curve.label]["color"]
-        marker = {"marker": MARKERS[i % len(MARKERS)], "markersize": 4} if spec.plot == "sweep" else {}
-        axis.plot(curve.places, curve.mean, **looks[curve.label], **marker)
+        dots = marker(numbers[curve.label]) if spec.plot == "sweep" else {}
+        axis.plot(curve.places, curve.mean, **looks[curve.label], **dots)
         reach = 2 * curve.standard_error
         if reach.any():
             band = {"color": colour, "alpha": 0.18, "linewidth": 0}
             axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
         for place, value in curve.published:
             axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5)
-    axis.set_title(spec.title, fontsize=10)
+    axis.set_title(plain(spec.title), fontsize=10)
     if spec.plot == "bounds":
         draw_bound_axes(axis, panel)
     else:
@@ -83,9 +82,10 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         axis.set_xlim(0, panel.curves[0].places[-1])
         axis.set_xlabel("round")
     elif spec.sweep is not None:
-        axis.set_xlabel(spec.sweep.label or spec.sweep.name)
+        axis.set_xlabel(plain(spec.sweep.label or spec.sweep.name))
         if spec.sweep.log:
             axis.set_xscale("log")
+            axis.set_xlabel(f"{spec.sweep.label or spec.sweep.name} (log scale)")
             axis.set_xticks(spec.sweep.values, [f"{value:g}" for value in spec.sweep.values])
             axis.minorticks_off()
 
@@ -95,14 +95,21 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     axis.set_ylabel(panel.panel.show + (" (log scale)" if panel.panel.log else ""))
     axis.set_xlabel("sample size n")
     sizes = panel.curves[0].places
+    if panel.panel.show == "miss rate":
+        for level, name in ((panel.panel.alpha, "alpha"), (2 * panel.panel.alpha, "2 alpha")):
+            axis.axhline(level, color="#444444", linewidth=0.8, linestyle=":")
+            axis.annotate(name, (sizes[-1], level), fontsize=8, ha="right", va="bottom", color="#444444")
+        axis.set_ylim(bottom=0)
     if sizes[-1] > 20 * sizes[0]:
         axis.set_xscale("log")
+        axis.set_xlabel("sample size n (log scale)")
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= n <= sizes[-1]]
         axis.set_xticks(ticks, [str(n) for n in ticks])
         axis.minorticks_off()
     else:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if panel.panel.log:
+    # Thresholds may be 0 (naive, n = 1) or infinite (sign flip, few rewards): a logarithm needs one that is neither.
+    if panel.panel.log and any(((curve.mean > 0) & (curve.mean < math.inf)).any() for curve in panel.curves):
         axis.set_yscale("log", nonpositive="mask")
         low, high = axis.get_ylim()
         heights = [m * 10.0**e for e in range(-4, 5) for m in (1, 2, 5) if low <= m * 10.0**e <= high]

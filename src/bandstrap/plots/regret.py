@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from bandstrap.engine.result import Result
-from bandstrap.plots.style import COLOURS, DASHES, new_figure
+from bandstrap.plots.style import look, new_figure
 
 
 def plot_regret(result: Result) -> Figure:
@@ -13,11 +13,10 @@ def plot_regret(result: Result) -> Figure:
     figure, (axis,) = new_figure(8, 5.2)
     errors = 2 * result.standard_error
     for i, name in enumerate(result.policies):
-        colour = COLOURS[i % len(COLOURS)]
-        dash = DASHES[(i // len(COLOURS) + i) % len(DASHES)]
         mean = result.mean[i]
-        axis.plot(result.checkpoints, mean, dash, color=colour, linewidth=1.8, label=name)
-        axis.fill_between(result.checkpoints, mean - errors[i], mean + errors[i], color=colour, alpha=0.18, linewidth=0)
+        axis.plot(result.checkpoints, mean, label=name, **look(i))
+        band = {"color": look(i)["color"], "alpha": 0.18, "linewidth": 0}
+        axis.fill_between(result.checkpoints, mean - errors[i], mean + errors[i], **band)
     axis.set_xlim(0, result.horizon)
     axis.set_ylim(bottom=0)
     axis.set_xlabel("round")

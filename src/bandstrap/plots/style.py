@@ -11,10 +11,23 @@ from matplotlib.figure import Figure
 from bandstrap.errors import InvalidInput
 from bandstrap.storage import whole_file
 
-# Okabe and Ito's palette, dark enough on white; yellow left out.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+# Okabe and Ito's palette, dark enough on white; yellow left out, grey and wine added.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+Look = dict[str, Any]
+
+
+def look(i: int) -> Look:
+    """Colour and dash of curve number ``i``; their numbers have no common factor, so that no two curves share both."""
+    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.8}
+
+
+def marker(i: int) -> Look:
+    """Marker of curve number ``i`` where places are few."""
+    return {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:

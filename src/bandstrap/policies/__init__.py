@@ -3,6 +3,7 @@
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.epsilon_greedy import EpsilonGreedy
@@ -22,6 +23,7 @@ from bandstrap.policies.policy import POLICIES, Policy
 from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.robust_ucb import RobustUCB
+from bandstrap.policies.sign_flip_ucb import SignFlipUCB
 from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
 from bandstrap.policies.ucb_tuned import UCBTuned
@@ -46,6 +48,7 @@ __all__ = [
     "BernoulliTS",
     "BootstrappedTS",
     "BootstrappedUCB",
+    "BootstrappedUCBPlus",
     "EmpiricalKLUCB",
     "EpsilonGreedy",
     "GaussianTS",
@@ -56,6 +59,7 @@ __all__ = [
     "Policy",
     "ReBoot",
     "RobustUCB",
+    "SignFlipUCB",
     "SubsampleDuels",
     "UCBTuned",
     "UniformRandom",

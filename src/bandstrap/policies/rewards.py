@@ -34,7 +34,7 @@ def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int,
     n = pulls[arm]
     if n == 0:
         shifts[arm] = reward
-    if n < MOST_KEPT:
+    if n < len(kept[arm]):
         kept[arm][n] = reward
     pulls[arm] = n + 1
     step = reward - shifts[arm]
@@ -57,6 +57,24 @@ def flat(row: Floats) -> None:
     row[0] = 1.0
     for i in range(1, ROW):
         row[i] = 0.0
+
+
+@jitable
+def central_moments(sums: Floats, n: int) -> tuple[float, float, float, float, float]:
+    """Central moments 2 to 6 from power sums around the shift."""
+    d = sums[0] / n
+    r2 = sums[1] / n
+    r3 = sums[2] / n
+    r4 = sums[3] / n
+    r5 = sums[4] / n
+    r6 = sums[5] / n
+    d2 = d * d
+    m2 = r2 - d2
+    m3 = r3 - 3.0 * d * r2 + 2.0 * d * d2
+    m4 = r4 - 4.0 * d * r3 + 6.0 * d2 * r2 - 3.0 * d2 * d2
+    m5 = r5 - 5.0 * d * r4 + 10.0 * d2 * r3 - 10.0 * d * d2 * r2 + 4.0 * d * d2 * d2
+    m6 = r6 - 6.0 * d * r5 + 15.0 * d2 * r4 - 20.0 * d * d2 * r3 + 15.0 * d2 * d2 * r2 - 5.0 * d2 * d2 * d2
+    return m2, m3, m4, m5, m6
 
 
 @jitable
@@ -101,20 +119,8 @@ def refresh_curve(
         else:
             fit_terms(law, a, LARGEST_Z, row)
         return
-    # Central moments from power sums around the shift.
-    sums = powers[arm]
-    d = sums[0] / n
-    r2 = sums[1] / n
-    r3 = sums[2] / n
-    r4 = sums[3] / n
-    r5 = sums[4] / n
-    r6 = sums[5] / n
-    d2 = d * d
-    m2 = r2 - d2
-    m3 = r3 - 3.0 * d * r2 + 2.0 * d * d2
-    m4 = r4 - 4.0 * d * r3 + 6.0 * d2 * r2 - 3.0 * d2 * d2
-    m6 = r6 - 6.0 * d * r5 + 15.0 * d2 * r4 - 20.0 * d * d2 * r3 + 15.0 * d2 * d2 * r2 - 5.0 * d2 * d2 * d2
-    if not m2 > 1e-14 * r2:
+    m2, m3, m4, _, m6 = central_moments(powers[arm], n)
+    if not m2 > 1e-14 * powers[arm][1] / n:
         flat(row)
     elif m4 >= m2 * m2 and m6 * m2 >= m4 * m4 and m6 < math.inf:
         fit_sums(law, n, m2, m3, m4, m6, LARGEST_Z, row)

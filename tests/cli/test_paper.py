@@ -1,0 +1,145 @@
+"""``bandstrap paper``: what it writes and prints, and how it refuses."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from bandstrap.cli import main
+from bandstrap.paper import reproduce as module
+
+SMALL = """
+title = "Figure 6: small"
+horizon = 30
+readings = ["so"]
+[[panels]]
+name = "6a"
+environment = "gaussian:means=(0.6,0.4)"
+curves = [
+    { label = "Bernoulli-TS", policy = "gaussian_ts" },
+    { label = "UCB", policy = "ucb1" },
+    { label = "naive bootstrap", policy = "ucb1:sigma=50" },
+]
+[[panels]]
+name = "6b"
+environment = "gaussian:means=(0.5,0)"
+curves = [
+    { label = "Jeffreys-TS", policy = "gaussian_ts" },
+    { label = "UCB", policy = "ucb1" },
+    { label = "naive bootstrap", policy = "ucb1:sigma=50" },
+]
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command in this process: exit code, standard output, standard error."""
+    (tmp_path / "figure6.toml").write_text(SMALL)
+    whole = module.paper_file
+    monkeypatch.setattr(module, "paper_file", lambda name: tmp_path / name if name == "figure6.toml" else whole(name))
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
+    monkeypatch.chdir(tmp_path)
+
+    def go(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bandstrap", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return go
+
+
+def test_a_small_run_writes_report_claims_and_figures(run, tmp_path):
+    code, out, err = run("paper", 6, "--replications", 4, "--seed", 3, "--jobs", 1, "--out", "new/out")
+    assert code == 0, err
+    folder = tmp_path / "new/out"
+    assert {path.name for path in folder.iterdir()} == {"blocks", "claims.json", "figures", "report.html"}
+    assert {path.name for path in (folder / "figures").iterdir()} == {"figure6.key", "figure6.png", "figure6.svg"}
+    content = json.loads((folder / "claims.json").read_text())
+    assert (content["seed"], content["replications"]) == (3, 4)
+    assert content["summary"] in out
+    assert "report: new/out/report.html" in out
+    for one in content["claims"]:
+        assert one["says"] in out
+        assert one["verdict"] in out
+    before = (folder / "claims.json").read_bytes()
+    again = run("paper", 6, "--replications", 4, "--seed", 3, "--jobs", 2, "--out", "new/out")
+    assert again[:2] == (0, out)
+    assert (folder / "claims.json").read_bytes() == before
+
+
+def test_defaults_and_quick(run, monkeypatch):
+    asked = []
+
+    def stop(*arguments, **options):
+        asked.append((*arguments, options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "reproduce", stop)
+    for arguments in ([], ["--quick"], ["1", "3", "--replications", "7", "--jobs", "2", "--seed", "0"]):
+        assert run("paper", *arguments) == (130, "", "stopped\n")
+    figures = [figures for figures, *_ in asked]
+    assert figures == [[], [], ["1", "3"]]
+    assert [str(out) for _, out, _ in asked] == ["paper-results"] * 3
+    assert [options for *_, options in asked] == [
+        {"seed": 2019, "replications": 200, "jobs": None},
+        {"seed": 2019, "replications": 20, "jobs": None},
+        {"seed": 0, "replications": 7, "jobs": 2},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["8"], "'FIGURE' parameter of bandstrap paper must be one of '1', '2', '3', '4', '5', '6', '7'. Got '8'"),
+        (["abc"], "'FIGURE' parameter of bandstrap paper must be one of"),
+        (["6", "0"], "Got '0'"),
+        ([""], "Got ''"),
+        (
+            ["6", "--replications", "0"],
+            "'replications' parameter of bandstrap paper must be an integer of at least 2. Got 0",
+        ),
+        (
+            ["6", "--replications", "1"],
+            "'replications' parameter of bandstrap paper must be an integer of at least 2. Got 1",
+        ),
+        (["6", "--replications", "-3"], "'replications' parameter of bandstrap paper must be an integer of at least 2"),
+        (["6", "--quick", "--replications", "4"], "takes --quick or --replications, not both"),
+        (["6", "--jobs", "0"], "'jobs' parameter of bandstrap paper must be an integer of at least 1. Got 0"),
+        (["6", "--seed", "-1"], "'seed' parameter of bandstrap paper must be an integer of at least 0. Got -1"),
+        (["6", "--out", "figure6.toml"], "figure6.toml: File exists."),
+        (["6", "--out", "figure6.toml/below"], "figure6.toml/below: Not a directory."),
+        (["6", "--out", "/proc/nothing"], "/proc/nothing: "),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_arguments_get_one_sentence_and_exit_code_2(run, tmp_path, arguments, message):
+    code, out, err = run("paper", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["figure6.toml"]
+
+
+@pytest.mark.parametrize("arguments", [["--replications", "abc"], ["--seed", "1.5"], ["--colour"]], ids=" ".join)
+def test_what_is_no_number_or_no_option_is_refused(run, arguments):
+    code, out, err = run("paper", "6", *arguments)
+    assert (code, out) == (2, "")
+    assert arguments[0] in err
+
+
+def test_a_process_refuses_without_a_traceback(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "bandstrap", "paper", "8", "--out", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: The 'FIGURE' parameter")
+    assert done.stderr.count("\n") == 1

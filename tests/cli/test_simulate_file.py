@@ -1,0 +1,180 @@
+"""``bandstrap simulate FILE.toml``: panels from a file, kept and resumed in a folder."""
+
+import csv
+import sys
+import warnings
+
+import pytest
+
+from bandstrap import UCB1, simulate
+from bandstrap.bounds import coverage
+from bandstrap.cli import main
+from bandstrap.environments import Gaussian
+from bandstrap.experiments import run as module
+
+TEXT = """
+title = "My experiment"
+horizon = 40
+replications = 6
+[[panels]]
+name = "a"
+environment = "gaussian:means=(1,0)"
+curves = [{ label = "UCB", policy = "ucb1", published = 5 }, { label = "TS", policy = "gaussian_ts" }]
+[[panels]]
+name = "b"
+plot = "sweep"
+environment = "gaussian:means=({gap},0)"
+sweep = { name = "gap", values = [0, 2] }
+curves = [{ label = "UCB", policy = "ucb1", published = [[0, 0.5]] }]
+[[panels]]
+name = "c"
+plot = "bounds"
+distribution = "normal"
+sample_sizes = [2, 9]
+curves = [{ label = "flip", bound = "sign_flip" }]
+"""
+HEAD = ["panel", "curve", "at", "mean", "standard_error", "published"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TEXT)
+
+    def go(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bandstrap", "simulate", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return go
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_without_a_folder_a_table_is_printed_and_nothing_is_left(run, tmp_path):
+    code, out, err = run("mine.toml", "--seed", 3, "--jobs", 1)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].strip() == "My experiment, seed 3"
+    assert out.splitlines()[1].split() == HEAD
+    assert len(out.splitlines()) == 2 + 2 + 2 + 2
+    expected = simulate(UCB1(), Gaussian([1, 0]), horizon=40, replications=6, seed=3, progress=False)
+    assert f"{expected.summary()[0]['mean']:.4g}" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_with_a_folder_numbers_and_pictures_are_kept(run, tmp_path):
+    code, out, err = run("mine.toml", "--seed", 3, "--out", "new/out", "--jobs", 2)
+    assert (code, err) == (0, "wrote summary.csv, panels.png and panels.svg to new/out\n")
+    folder = tmp_path / "new/out"
+    assert sorted(path.name for path in folder.iterdir()) == ["blocks", "panels.png", "panels.svg", "summary.csv"]
+    table = rows(folder / "summary.csv")
+    assert list(table[0]) == HEAD
+    assert [(row["panel"], row["curve"], float(row["at"])) for row in table] == [
+        ("a", "UCB", 40),
+        ("a", "TS", 40),
+        ("b", "UCB", 0),
+        ("b", "UCB", 2),
+        ("c", "flip", 2),
+        ("c", "flip", 9),
+    ]
+    assert [row["published"] for row in table] == ["5.0", "", "0.5", "", "", ""]
+    expected = simulate(UCB1(), Gaussian([1, 0]), horizon=40, replications=6, seed=3, progress=False)
+    assert float(table[0]["mean"]) == expected.summary()[0]["mean"]
+    assert float(table[0]["standard_error"]) == pytest.approx(expected.summary()[0]["standard_error"], rel=1e-12)
+    (flip,) = coverage("normal", 9, bounds=["sign_flip"], replications=6, seed=3)
+    assert (float(table[-1]["mean"]), table[-1]["standard_error"]) == (flip.mean_width, "")
+    assert table[-2]["mean"] == "inf"
+    assert out == run("mine.toml", "--seed", 3)[1]
+
+
+def test_a_second_run_computes_nothing_and_a_change_only_what_is_new(run, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_block
+    monkeypatch.setattr(module, "run_block", lambda block: (done.append(block), whole(block))[1])
+    first = run("mine.toml", "--out", "out", "--jobs", 1)
+    assert len(done) == 6
+    files = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*")}
+    assert run("mine.toml", "--out", "out") == first
+    assert len(done) == 6
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*")} == files
+    (tmp_path / "mine.toml").write_text(TEXT.replace("gaussian_ts", "gaussian_ts:sigma=2"))
+    assert run("mine.toml", "--out", "out")[0] == 0
+    assert [block.policy for block in done[6:]] == ["gaussian_ts:sigma=2"]
+
+
+def test_ctrl_c_is_one_word_and_keeps_what_is_done(run, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_block
+
+    def stop(block):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(block)
+        return whole(block)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "run_block", stop)
+        assert run("mine.toml", "--out", "out", "--jobs", 1) == (130, "", "stopped\n")
+    assert len(list((tmp_path / "out/blocks").iterdir())) >= 3
+    assert run("mine.toml", "--out", "out")[:2] == run("mine.toml")[:2]
+
+
+def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):
+    (tmp_path / "mine.toml").write_text(TEXT.replace("replications = 6", "replications = 1"))
+    assert run("mine.toml", "--out", "out")[0] == 0
+    assert {row["standard_error"] for row in rows(tmp_path / "out/summary.csv")} == {""}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--policy", "ucb1"],
+        ["--environment", "gaussian"],
+        ["--environment", ""],
+        ["--horizon", "9"],
+        ["--replications", "9"],
+    ],
+    ids=" ".join,
+)
+def test_what_the_file_says_cannot_be_given_again(run, option):
+    assert run("mine.toml", *option) == (
+        2,
+        "",
+        "error: bandstrap simulate FILE takes policies, environment, horizon and replications from the file.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.toml"], "missing.toml cannot be read: No such file or directory."),
+        (["."], ". cannot be read: Is a directory."),
+        (["mine.toml", "--jobs", "0"], "'jobs' parameter of bandstrap simulate"),
+        (["mine.toml", "--seed", "-1"], "'seed' parameter of bandstrap simulate"),
+        (["mine.toml", "--out", "mine.toml"], "mine.toml: File exists."),
+        (["wrong.toml"], "wrong.toml: panels[0].curves[0].policy: unknown policy 'nope'; known are "),
+        (
+            ["linear.toml"],
+            "linear.toml: panels[0].curves[0].policy: The 'environment' parameter of simulate must be one",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_get_one_sentence_and_exit_code_2(run, tmp_path, arguments, message):
+    (tmp_path / "wrong.toml").write_text(TEXT.replace('"ucb1"', '"nope"', 1))
+    (tmp_path / "linear.toml").write_text(TEXT.replace('"ucb1"', '"oful"', 1))
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["linear.toml", "mine.toml", "wrong.toml"]

@@ -1,0 +1,295 @@
+"""Running: the same numbers as the functions behind it, once, however often it is stopped."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import bandstrap.experiments.run as module
+from bandstrap import OFUL, UCB1, GaussianTS, simulate
+from bandstrap.bounds.coverage import coverage, measure_exact
+from bandstrap.environments import Gaussian, LinearBandit
+from bandstrap.experiments import read_experiment, run_experiments
+from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.store import Store
+
+TEXT = """
+title = "t"
+horizon = 40
+replications = 50
+
+[[panels]]
+name = "a"
+environment = "gaussian:n_arms=3"
+curves = [
+    { label = "UCB", policy = "ucb1", published = 3 },
+    { label = "TS", policy = "gaussian_ts:sigma=2", replications = 25 },
+]
+
+[[panels]]
+name = "b"
+plot = "sweep"
+environment = "gaussian:means=({gap},0)"
+sweep = { name = "gap", values = [0.5, 1] }
+replications = 6
+curves = [{ label = "UCB", policy = "ucb1", published = [[0.5, 2], [1, 3]] }]
+
+[[panels]]
+name = "c"
+environment = "linear_bandit:dimension=3,n_actions=6"
+replications = 4
+curves = [{ label = "OFUL", policy = "oful" }]
+
+[[panels]]
+name = "d"
+plot = "bounds"
+distribution = "uniform"
+sample_sizes = [2, 7]
+alpha = 0.1
+curves = [
+    { label = "flip", bound = "sign_flip" },
+    { label = "true", bound = "exact" },
+    { label = "Hoeffding", bound = "hoeffding:sigma=1", replications = 9 },
+]
+"""
+N_BLOCKS = 3 + 2 + 2 + 1 + 6
+
+
+@pytest.fixture
+def run(tmp_path):
+    def go(text=TEXT, folder="blocks", seed=5, **options):
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        experiment = read_experiment(path)
+        plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+        return run_experiments(plans, Store(tmp_path / folder), **({"jobs": 1, "progress": False} | options))
+
+    return go
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The blocks that were run, in order."""
+    blocks = []
+    whole = module.run_block
+
+    def count(block):
+        blocks.append(block)
+        return whole(block)
+
+    monkeypatch.setattr(module, "run_block", count)
+    return blocks
+
+
+def bits(panels):
+    return [
+        (panel.panel.name, curve.label, curve.places.tobytes(), curve.values.tobytes(), curve.rows)
+        for panel in panels
+        for curve in panel.curves
+    ]
+
+
+def test_regret_is_that_of_simulate_bit_for_bit(run):
+    a, b, c, _ = run()
+    expected = simulate(UCB1(), Gaussian(n_arms=3), horizon=40, replications=50, seed=5, progress=False)
+    assert a["UCB"].values.tobytes() == expected.regret[0].tobytes()
+    assert a["UCB"].places.tolist() == expected.checkpoints.tolist() == list(range(1, 41))
+    np.testing.assert_array_equal(a["UCB"].mean, expected.mean[0])
+    np.testing.assert_allclose(a["UCB"].standard_error, expected.standard_error[0], rtol=1e-12)
+    expected = simulate(GaussianTS(sigma=2), Gaussian(n_arms=3), horizon=40, replications=25, seed=5, progress=False)
+    assert a["TS"].values.tobytes() == expected.regret[0].tobytes()
+    for column, gap in enumerate((0.5, 1)):
+        expected = simulate(UCB1(), Gaussian([gap, 0]), horizon=40, replications=6, seed=5, progress=False)
+        np.testing.assert_array_equal(b["UCB"].values[:, column], expected.regret[0, :, -1])
+        np.testing.assert_array_equal(b["UCB"].at(gap), expected.regret[0, :, -1])
+    assert b["UCB"].places.tolist() == [0.5, 1]
+    world = LinearBandit(3, n_actions=6)
+    expected = simulate(OFUL(), world, horizon=40, replications=4, seed=5, progress=False)
+    assert c["OFUL"].values.tobytes() == expected.regret[0].tobytes()
+
+
+def test_bounds_are_those_of_the_coverage_lab(run):
+    panel = run()[-1]
+    flip = coverage("uniform", [2, 7], 0.1, bounds=["sign_flip"], replications=50, seed=5)
+    assert panel["flip"].rows == tuple(flip)
+    assert panel["flip"].values.tolist() == [[row.mean_width for row in flip]]
+    assert panel["true"].rows == tuple(measure_exact("uniform", n, 0.1) for n in (2, 7))
+    known = coverage("uniform", [2, 7], 0.1, bounds=["hoeffding:sigma=1"], replications=9, seed=5)
+    assert panel["Hoeffding"].rows == tuple(known)
+    assert panel["Hoeffding"].standard_error.tolist() == [0, 0]
+    assert panel["flip"].places.tolist() == [2, 7]
+    shown = run(TEXT.replace("alpha = 0.1", 'alpha = 0.1\nshow = "miss rate"'))[-1]
+    assert shown["flip"].values.tolist() == [[row.miss_rate for row in flip]]
+
+
+def test_published_values_have_places(run):
+    a, b, *_ = run()
+    assert a["UCB"].published == [(40, 3)]
+    assert a["TS"].published == []
+    assert b["UCB"].published == [(0.5, 2), (1, 3)]
+
+
+def test_one_or_two_jobs_the_same_numbers(run):
+    assert bits(run(jobs=1)) == bits(run(jobs=2, folder="others"))
+
+
+def test_another_seed_other_numbers(run):
+    first, second = run(), run(seed=6)
+    assert (first[0]["UCB"].at() != second[0]["UCB"].at()).any()
+    assert first[3]["flip"].rows != second[3]["flip"].rows
+
+
+def test_one_replication_has_no_standard_error(run):
+    panel = run(TEXT.replace("replications = 50", "replications = 1"))[0]
+    assert panel["UCB"].values.shape == (1, 40)
+    assert not panel["UCB"].standard_error.any()
+
+
+# --- resuming ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_computes_nothing(run, ran, monkeypatch):
+    first = run()
+    assert len(ran) == N_BLOCKS
+    monkeypatch.setattr(module.simulate, "play_policy", lambda *_: pytest.fail("compiled something"))
+    assert bits(run()) == bits(first)
+    assert len(ran) == N_BLOCKS
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "missing"),
+    [
+        ("ucb1", "ucb1", 0),
+        ('"TS"', '"Thompson"', 0),
+        ("published = 3", "published = 4", 0),
+        ('title = "t"', 'title = "u"', 0),
+        ("gaussian_ts:sigma=2", "gaussian_ts:sigma=3", 2),
+        ("replications = 25", "replications = 20", 0),
+        ("replications = 25", "replications = 45", 2),
+        ("values = [0.5, 1]", "values = [0.5, 1, 2]", 1),
+        ("sample_sizes = [2, 7]", "sample_sizes = [2, 7, 8]", 3),
+        ("alpha = 0.1", "alpha = 0.2", 6),
+    ],
+)
+def test_a_change_recomputes_what_hangs_on_it(run, ran, old, new, missing):
+    run()
+    ran.clear()
+    changed = run(TEXT.replace(old, new))
+    assert len(ran) == missing
+    assert bits(changed) == bits(run(TEXT.replace(old, new), folder="others"))
+
+
+def test_a_lost_or_damaged_block_is_run_again_and_no_other(run, ran, tmp_path):
+    first = run()
+    files = sorted((tmp_path / "blocks").iterdir())
+    assert len(files) == N_BLOCKS
+    files[0].unlink()
+    files[5].write_bytes(files[5].read_bytes()[:-9])
+    files[-1].write_bytes(b"")
+    ran.clear()
+    assert bits(run()) == bits(first)
+    assert len(ran) == 3
+    assert sorted((tmp_path / "blocks").iterdir()) == files
+
+
+def test_the_same_curve_twice_is_run_once(run, ran):
+    again = '\n[[panels]]\nname = "e"\nenvironment = "gaussian:n_arms=3"\ncurves = [{ label = "x", policy = "ucb1" }]\n'
+    panels = run(TEXT + again)
+    assert len(ran) == N_BLOCKS
+    assert panels[-1]["x"].values.tobytes() == panels[0]["UCB"].values.tobytes()
+
+
+def interrupting_bar(monkeypatch, after, error=KeyboardInterrupt):
+    seen = []
+
+    @contextmanager
+    def bar(total, *, shown):
+        def advance(count):
+            seen.append(count)
+            if len(seen) == after:
+                raise error
+
+        yield advance
+
+    monkeypatch.setattr(module.simulate, "progress_bar", bar)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("after", [1, 6, N_BLOCKS])
+def test_ctrl_c_keeps_what_is_finished(run, ran, monkeypatch, tmp_path, jobs, after):
+    with monkeypatch.context() as patch:
+        interrupting_bar(patch, after)
+        with pytest.raises(KeyboardInterrupt):
+            run(jobs=jobs)
+    kept = len(list((tmp_path / "blocks").iterdir()))
+    assert after <= kept == len(ran)  # not even those that ended while the first was told of are lost
+    ran.clear()
+    resumed = run(jobs=jobs)
+    assert len(ran) == N_BLOCKS - kept
+    assert bits(resumed) == bits(run(folder="others"))
+
+
+def test_an_error_in_a_block_reaches_the_caller_and_keeps_the_others(run, monkeypatch, tmp_path):
+    whole = module.run_block
+
+    def fail(block):
+        if getattr(block, "bound", "") == "exact":
+            raise RuntimeError("no luck")
+        return whole(block)
+
+    monkeypatch.setattr(module, "run_block", fail)
+    with pytest.raises(RuntimeError, match="no luck"):
+        run()
+    assert 0 < len(list((tmp_path / "blocks").iterdir())) < N_BLOCKS
+
+
+def test_a_full_disk_is_told(run, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        run()
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+import bandstrap.experiments.run as module
+from bandstrap.experiments import read_experiment, run_experiments
+from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.store import Store
+whole, done = module.run_block, []
+def slow(block):
+    done.append(block)
+    if len(done) == 5:
+        print("half-way", flush=True)
+        time.sleep(60)
+    return whole(block)
+module.run_block = slow
+experiment = read_experiment(Path(sys.argv[1]))
+run_experiments([plan_panel(panel, experiment, 5) for panel in experiment.panels], Store(Path(sys.argv[2])), jobs=1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+def test_a_killed_run_goes_on_where_it_was(run, ran, tmp_path):
+    (tmp_path / "mine.toml").write_text(TEXT)
+    command = [sys.executable, "-c", textwrap.dedent(SLOW), tmp_path / "mine.toml", tmp_path / "blocks"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "half-way\n"
+            deadline = time.monotonic() + 20
+            while len(list(tmp_path.glob("blocks/[!.]*"))) < 4 and time.monotonic() < deadline:
+                time.sleep(0.02)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    resumed = run()
+    assert len(ran) == N_BLOCKS - 4
+    assert bits(resumed) == bits(run(folder="others"))

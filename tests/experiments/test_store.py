@@ -1,0 +1,193 @@
+"""Finished blocks in files: they come back bit for bit, or are run again."""
+
+import dataclasses
+import json
+import math
+import pickle
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bandstrap.bounds.coverage import coverage, measure_exact
+from bandstrap.experiments import store as module
+from bandstrap.experiments.plan import BoundBlock, PlayBlock
+from bandstrap.experiments.store import Measured, Played, Store
+
+PLAY = PlayBlock("ucb1", "gaussian", 30, 7, 0, 3)
+BOUND = BoundBlock("sign_flip", "normal", 2, 0.05, 10, 7)
+
+
+def played(block=PLAY, seed=0):
+    checkpoints = np.array([1, 10, 30])
+    regret = np.random.default_rng(seed).random((block.last - block.first, 3)).cumsum(axis=1)
+    return Played(checkpoints, regret, 0.25)
+
+
+def measured():
+    (row,) = coverage("normal", 2, 0.05, bounds=["sign_flip"], replications=10, seed=7)
+    assert math.isinf(row.mean_width)  # the hard case: JSON has no infinity
+    return Measured(row, 0.5)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "new" / "blocks")
+
+
+def test_play_comes_back_bit_for_bit(store):
+    kept = played()
+    assert store.load(PLAY) is None
+    store.save(PLAY, kept)
+    back = store.load(PLAY)
+    assert back.regret.tobytes() == kept.regret.tobytes()
+    assert back.regret.shape == (3, 3)
+    assert (back.checkpoints.tolist(), back.seconds) == ([1, 10, 30], 0.25)
+    assert store.path(PLAY).suffix == ".parquet"
+
+
+@pytest.mark.parametrize("number", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0])
+def test_hard_numbers_come_back(store, number):
+    kept = dataclasses.replace(played(), regret=np.full((3, 3), number))
+    store.save(PLAY, kept)
+    assert store.load(PLAY).regret.tobytes() == kept.regret.tobytes()
+
+
+def test_columns_in_another_memory_order_come_back(store):
+    kept = dataclasses.replace(played(), regret=np.asfortranarray(played().regret))
+    store.save(PLAY, kept)
+    np.testing.assert_array_equal(store.load(PLAY).regret, kept.regret)
+
+
+def test_a_bound_comes_back(store):
+    store.save(BOUND, measured())
+    assert store.load(BOUND).row == measured().row
+    assert store.load(BOUND).seconds == 0.5
+    exact = BoundBlock("exact", "uniform", 2, 0.05, 10, 7)
+    store.save(exact, Measured(measure_exact("uniform", 2, 0.05), 0.1))
+    assert store.load(exact).row == measure_exact("uniform", 2, 0.05)
+
+
+def test_a_newer_block_takes_the_place_of_an_older(store):
+    store.save(PLAY, played())
+    store.save(PLAY, played(seed=1))
+    assert store.load(PLAY).regret.tobytes() == played(seed=1).regret.tobytes()
+    assert len(list(store.folder.iterdir())) == 1
+
+
+# --- files that are not what was saved --------------------------------------------------------------------------------
+
+FINISHED = [(PLAY, played), (BOUND, measured)]
+KINDS = ["play", "bound"]
+
+
+@pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
+def test_truncated_files_are_run_again(store, block, finished):
+    store.save(block, finished())
+    whole = store.path(block).read_bytes()
+    for length in range(0, len(whole), max(1, len(whole) // 40)):
+        store.path(block).write_bytes(whole[:length])
+        assert store.load(block) is None, length
+
+
+@pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
+def test_a_flipped_bit_is_noticed(store, block, finished, capfd):
+    kept = finished()
+    store.save(block, kept)
+    whole = store.path(block).read_bytes()
+    rng = random.Random(0)  # noqa: S311 - no secret
+    again = 0
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        store.path(block).write_bytes(damaged)
+        back = store.load(block)
+        again += back is None
+        if isinstance(back, Played):
+            assert back.regret.tobytes() == kept.regret.tobytes()
+            assert back.checkpoints.tolist() == kept.checkpoints.tolist()
+        elif back is not None:
+            assert back == kept
+    assert again > 150
+    capfd.readouterr()  # polars may tell of its panics
+
+
+@pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
+def test_the_file_of_another_block_is_run_again(store, block, finished):
+    store.save(block, finished())
+    other = dataclasses.replace(block, seed=8)
+    store.path(block).rename(store.path(other))
+    assert store.load(other) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"null", b"3", b"[" * 100_000, b"\xff\xfe", b"PAR1PAR1", pickle.dumps([1]), b'{"digest": 1}'],
+    ids=["empty", "object", "list", "null", "number", "deep", "not UTF-8", "PAR1", "pickle", "digest"],
+)
+@pytest.mark.parametrize("block", [PLAY, BOUND], ids=KINDS)
+def test_foreign_files_are_run_again(store, block, content):
+    store.folder.mkdir(parents=True)
+    store.path(block).write_bytes(content)
+    assert store.load(block) is None
+
+
+def test_foreign_parquet_is_run_again(store):
+    import polars
+
+    store.folder.mkdir(parents=True)
+    for metadata in (None, {"bandstrap": "{"}, {"bandstrap": "{}"}, {"bandstrap": "null"}, {"other": "{}"}):
+        polars.DataFrame({"regret": [1.0]}).write_parquet(store.path(PLAY), metadata=metadata)
+        assert store.load(PLAY) is None
+    store.save(PLAY, played())
+    metadata = polars.read_parquet_metadata(store.path(PLAY))
+    for frame in ({"other": [1.0] * 9}, {"regret": ["1"] * 9}, {"regret": [1.0] * 8}, {"regret": [None] * 9}):
+        polars.DataFrame(frame).write_parquet(store.path(PLAY), metadata={"bandstrap": metadata["bandstrap"]})
+        assert store.load(PLAY) is None
+
+
+def test_a_row_of_wrong_content_is_run_again(store):
+    store.save(BOUND, measured())
+    content = json.loads(store.path(BOUND).read_text())
+    for change in ({"misses": 3}, {"sample_size": "two"}, {"colour": 1}):
+        store.path(BOUND).write_text(json.dumps(content | {"row": content["row"] | change}))
+        assert store.load(BOUND) is None
+
+
+def test_a_folder_in_the_place_of_a_file_is_not_read(store):
+    store.path(PLAY).mkdir(parents=True)
+    assert store.load(PLAY) is None
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
+def test_an_error_while_writing_leaves_nothing_new(store, monkeypatch, block, finished):
+    import polars
+
+    def half(*arguments, **__):
+        next(a for a in arguments if isinstance(a, Path)).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    store.save(block, finished())
+    before = store.path(block).read_bytes()
+    monkeypatch.setattr(polars.DataFrame, "write_parquet", half)
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="No space"):
+        store.save(block, finished())
+    assert [path.name for path in store.folder.iterdir()] == [store.path(block).name]
+    assert store.path(block).read_bytes() == before
+
+
+def test_nothing_is_pickled(store, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("no pickle")
+
+    for name in ("dump", "dumps", "load", "loads"):
+        monkeypatch.setattr(pickle, name, refuse)
+    for block, finished in FINISHED:
+        store.save(block, finished())
+        assert store.load(block) is not None
+    assert not hasattr(module, "pickle")

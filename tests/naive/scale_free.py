@@ -1,0 +1,46 @@
+"""Slow oracles of the policies that need no scale: each index from its formula, with the whole history."""
+
+import itertools
+import math
+
+import numpy as np
+from scipy import stats
+
+from naive.policies import exact_quantile
+
+
+def subset_means(y):
+    """Means of all non-empty subsets, largest first."""
+    return sorted((np.mean(s) for k in range(1, len(y) + 1) for s in itertools.combinations(y, k)), reverse=True)
+
+
+def sign_flip_index(y, alpha):
+    """``inf {x : P(mean of a random subset > x) <= alpha}``, the empty subset counting as infinity."""
+    allowed = math.floor(alpha * 2 ** len(y) + 1e-9) - 1
+    return math.inf if allowed < 0 else subset_means(y)[allowed]
+
+
+def pooled_scale(samples):
+    """Standard deviation within samples; the range of their means where it is 0."""
+    inside = sum(np.var(y) * len(y) for y in samples)
+    scale = math.sqrt(inside / max(sum(map(len, samples)) - len(samples), 1))
+    means = [np.mean(y) for y in samples]
+    return scale if scale > 0 else max(means) - min(means)
+
+
+def plus_index(samples, arm, t, *, sigma=None, exploration=0.5, delta=0.1):
+    """Spec 4.1, with the larger of pooled and own scale and forced pulls."""
+    y = np.asarray(samples[arm])
+    n = len(y)
+    if n < exploration * math.log(t):
+        return math.inf
+    share = min(0.5, n / (t + 1))
+    scale = sigma if sigma is not None else max(pooled_scale(samples), np.std(y, ddof=1) if n > 1 else 0.0)
+    main = 0.0 if n == 1 else exact_quantile(y, (1 - delta) * share)
+    return y.mean() + main + scale * math.sqrt(2 * math.log(1 / share)) / n
+
+
+def normal_sign_flip_index(y, alpha):
+    """The limit for many rewards, ``ybar + z s/sqrt(n - z^2)``."""
+    z = stats.norm.isf(alpha)
+    return np.mean(y) + z * np.std(y) / math.sqrt(len(y) - z * z)

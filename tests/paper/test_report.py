@@ -1,0 +1,201 @@
+"""The report: one page, whole, valid, with everything in it, on a phone and on a desk."""
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bandstrap.experiments import read_experiment
+from bandstrap.paper.claims import CLAIMS, DEPENDS, Finding, Number, examine
+from bandstrap.paper.report import show_number, write_report
+from bandstrap.paper.reproduce import EVIDENCE, FIGURES, Chapter, Reproduction, errata, paper_file
+from paper.synthetic import agreeing
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1680 700" width="1680" height="700"></svg>'
+
+
+def reproduction(folder):
+    evidence = agreeing()
+    chapters = []
+    for name in [*(f"figure{name}" for name in FIGURES), *EVIDENCE]:
+        experiment = read_experiment(Path(paper_file(f"{name}.toml")))
+        picture = folder / f"{name}.svg"
+        picture.write_text(PICTURE)
+        chapters.append(Chapter(name, experiment, tuple(evidence[panel.name] for panel in experiment.panels), picture))
+    return Reproduction(tuple(chapters), tuple(examine(evidence)), 7, 200)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    write_report(reproduction(folder), errata(), folder / "report.html")
+    return folder / "report.html"
+
+
+class Reader(HTMLParser):
+    """Checks that tags are balanced; gathers attributes and text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.attributes, self.rows, self.texts = [], [], {}, []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        assert len({name for name, _ in attrs}) == len(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert tag not in VOID
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+def test_tags_are_balanced_and_addresses_lead_somewhere(page):
+    reader = Reader(page.read_text(encoding="utf-8"))
+    ids = [value for _, name, value in reader.attributes if name == "id"]
+    assert len(set(ids)) == len(ids)
+    links = [value for tag, name, value in reader.attributes if (tag, name) == ("a", "href")]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    assert {f"figure{i}" for i in range(1, 8)} | {"claims", "errata", *EVIDENCE} <= set(ids)
+    assert {claim.name for claim in CLAIMS} <= set(ids)
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    text = page.read_text(encoding="utf-8")
+    reader = Reader(text)
+    sources = [value for _, name, value in reader.attributes if name in ("src", "srcset", "data", "poster")]
+    assert len(sources) == 10
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert not {tag for tag, *_ in reader.attributes} & {"script", "link", "iframe", "object", "base"}
+    assert not re.search(r"https?:|@import|url\(|//[a-z]", text.split("</head>")[0])
+    assert not re.search(r'(href|src)\s*=\s*"?(https?:)?//', text)
+
+
+def test_every_claim_and_every_erratum_is_there(page):
+    text = Reader(page.read_text(encoding="utf-8")).text
+    items = errata()
+    assert [item["id"] for item in items] == [f"E{i}" for i in range(1, 39)]
+    for item in items:
+        for part in ("id", "where", "printed", "reading", "code"):
+            assert squeezed(item[part]) in text, item["id"]
+    for claim in CLAIMS:
+        assert squeezed(claim.where) in text
+        assert squeezed(claim.says) in text
+    for name in FIGURES:
+        experiment = read_experiment(Path(paper_file(f"figure{name}.toml")))
+        assert squeezed(experiment.title) in text
+        for reading in experiment.readings:
+            assert squeezed(reading) in text
+        for panel in experiment.panels:
+            assert squeezed(panel.title) in text
+            for curve in panel.curves:
+                assert squeezed(curve.policy or curve.bound) in text
+    assert "28 claims: 25 reproduced, 3 that depend on an unstated setting, 0 not reproduced (seed 7" in text
+
+
+def test_text_is_escaped(tmp_path):
+    whole = reproduction(tmp_path)
+    evil = '<script>alert("1")</script> & <b>'
+    claim = dataclasses.replace(CLAIMS[0], where=evil, says=evil)
+    finding = Finding(DEPENDS, evil, (Number(evil, 1.0),), evil)
+    experiment = whole.chapters[0].experiment.model_copy(update={"title": evil, "readings": (evil,)})
+    chapters = (dataclasses.replace(whole.chapters[0], experiment=experiment),)
+    item = dict.fromkeys(("id", "where", "printed", "reading", "code"), evil)
+    write_report(Reproduction(chapters, ((claim, finding),), 7, 2), [item], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "<script" not in text
+    assert "<b>" not in text
+    assert Reader(text).text.count("alert(") == 5 + 3 + 5  # claim and finding, chapter and its link, erratum
+
+
+def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):
+    from jinja2 import UndefinedError
+
+    (tmp_path / "report.html").write_text("old")
+    with pytest.raises(UndefinedError):
+        write_report(reproduction(tmp_path), [{"id": "E1"}], tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "-"),
+        (float("nan"), "-"),
+        (float("inf"), "-"),
+        (0, "0"),
+        (1.23456, "1.23"),
+        (99.94, "99.9"),
+        (1234.56, "1235"),
+        (-250.4, "-250"),
+        (0.000123, "0.000123"),
+    ],
+)
+def test_numbers_are_short(value, shown):
+    assert show_number(value) == shown
+
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+MEASURE = """<script>
+for (const one of document.querySelectorAll("details")) one.open = true;
+const wide = [...document.querySelectorAll("body *")].filter(
+  one => one.getBoundingClientRect().right > innerWidth + 1 && !one.parentElement.closest(".wide")).map(one => one.tagName);
+const inner = document.querySelector("details td.n");
+parent.postMessage(JSON.stringify({
+  inner: innerWidth, scroll: document.documentElement.scrollWidth, wide: wide,
+  cell: getComputedStyle(inner).display, head: getComputedStyle(inner.closest("table").tHead).display,
+  images: [...document.images].map(one => one.complete && one.naturalWidth > 0)}), "*");
+</script>"""
+# In a frame, because a window of chromium's is at least 500 wide.
+FRAME = """<script>onmessage = event => { document.title = event.data; }</script>
+<iframe src="measured.html" style="border: 0; width: %dpx; height: 900px"></iframe>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser_nothing_sticks_out_and_nothing_goes_wrong(page, tmp_path, width):
+    measured = tmp_path / "measured.html"
+    measured.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{MEASURE}</body>"), encoding="utf-8")
+    (tmp_path / "frame.html").write_text(FRAME % width)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-logging=stderr",
+        f"--user-data-dir={tmp_path}/profile",
+    ]
+    command = [CHROMIUM, *options, "--window-size=1400,1000", "--virtual-time-budget=2000", "--dump-dom"]
+    done = subprocess.run(
+        [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=60, check=True
+    )
+    found = json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&quot;", '"'))
+    assert found["inner"] == width
+    assert found["scroll"] <= width
+    assert found["wide"] == []
+    assert (found["cell"], found["head"]) == ("table-cell", "table-header-group")  # numbers keep their heads on a phone
+    assert len(found["images"]) == 10
+    assert all(found["images"])
+    assert "CONSOLE" not in done.stderr, done.stderr

@@ -1,0 +1,201 @@
+"""Panels: what is labelled, marked and explained; the same numbers give the same bytes."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from bandstrap.experiments import PanelData
+from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.spec import Curve, Panel, Sweep
+from bandstrap.plots.panels import look, plot_panels
+from bandstrap.plots.style import COLOURS, DASHES, save_figure
+
+
+def data(panel, places, n=5, published=None):
+    rng = np.random.default_rng(0)
+    curves = []
+    for i, curve in enumerate(panel.curves):
+        values = (i + 1) * np.arange(1, len(places) + 1) + rng.random((n, len(places)))
+        curves.append(CurveData(curve, np.array(places, dtype=float), values, (), 0.0))
+    return PanelData(panel, tuple(curves))
+
+
+def regret(*labels, name="a", published=None, **options):
+    curves = tuple(Curve(label=label, policy="ucb1", published=published) for label in labels or ("one", "two"))
+    return data(Panel(name=name, title="the title", environment="gaussian", curves=curves), [1, 50, 100], **options)
+
+
+def swept(*labels, log=False, label="what is varied", name="s", **options):
+    curves = tuple(Curve(label=text, policy="ucb1:sigma={s}") for text in labels or ("one", "two"))
+    sweep = Sweep(name="s", values=(1, 10, 100), label=label, log=log)
+    panel = Panel(name=name, plot="sweep", environment="gaussian", curves=curves, sweep=sweep)
+    return data(panel, sweep.values, **options)
+
+
+def bounds(*labels, sizes=(1, 2, 5), published=None, **options):
+    curves = tuple(Curve(label=text, bound="sign_flip", published=published) for text in labels or ("one", "two"))
+    panel = Panel(name="b", plot="bounds", distribution="normal", sample_sizes=sizes, curves=curves, **options)
+    return data(panel, sizes, n=1)
+
+
+def legend(figure):
+    (one,) = figure.legends
+    return [text.get_text() for text in one.get_texts()]
+
+
+def open_circles(axis):
+    return [
+        (line.get_xdata()[0], line.get_ydata()[0], to_hex(line.get_color()).upper())
+        for line in axis.lines
+        if line.get_markerfacecolor() == "white"
+    ]
+
+
+def lines(axis):
+    return [line for line in axis.lines if line.get_markerfacecolor() != "white"]
+
+
+def drawn(figure, tmp_path, name="a.svg"):
+    save_figure(figure, tmp_path / name)
+    return (tmp_path / name).read_bytes()
+
+
+def test_axes_titles_and_legend_say_what_is_shown():
+    figure = plot_panels("A title", [regret()])
+    (axis,) = figure.axes
+    assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_title()) == ("round", "mean pseudo-regret", "the title")
+    assert legend(figure) == ["one", "two"]
+    assert figure.get_suptitle() == (
+        "A title\nmean pseudo-regret over 5 replications, with bands of two standard errors"
+    )
+    assert axis.get_ylim()[0] == 0
+    assert axis.get_xlim() == (0, 100)
+
+
+def test_lines_are_means_and_bands_two_standard_errors():
+    panel = regret("one")
+    (axis,) = plot_panels("t", [panel]).axes
+    (line,) = axis.lines
+    np.testing.assert_array_equal(line.get_ydata(), panel["one"].mean)
+    (band,) = axis.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    end, reach = panel["one"].mean[-1], 2 * panel["one"].standard_error[-1]
+    assert heights.max() == pytest.approx(end + reach)
+    assert reach > 0
+
+
+def test_replications_that_differ_are_all_told():
+    figure = plot_panels("t", [regret("one", n=5), regret("two", n=3, name="b")])
+    assert "mean pseudo-regret over 3 or 5 replications, with bands" in figure.get_suptitle()
+
+
+def test_bounds_have_no_bands_and_say_what_they_are():
+    figure = plot_panels("t", [bounds()])
+    (axis,) = figure.axes
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("sample size n", "threshold")
+    assert not axis.collections
+    assert figure.get_suptitle() == "t\nmean threshold above the sample mean"
+    rates = plot_panels("t", [bounds(show="miss rate")])
+    assert rates.axes[0].get_ylabel() == "miss rate"
+    assert rates.get_suptitle() == "t\nshare of samples whose bound misses the mean"
+    both = plot_panels("t", [bounds(), regret()]).get_suptitle()
+    assert both == (
+        "t\nmean threshold above the sample mean; "
+        "mean pseudo-regret over 5 replications, with bands of two standard errors"
+    )
+
+
+def test_published_values_are_open_circles_of_the_curves_colour():
+    figure = plot_panels("t", [regret(published=7)])
+    assert open_circles(figure.axes[0]) == [(100, 7, COLOURS[0].upper()), (100, 7, COLOURS[1].upper())]
+    assert legend(figure) == ["one", "two", "published value"]
+    figure = plot_panels("t", [bounds("one", published=((1, 4), (5, 6)))])
+    assert [circle[:2] for circle in open_circles(figure.axes[0])] == [(1, 4), (5, 6)]
+    assert "published value" not in legend(plot_panels("t", [regret()]))
+
+
+def test_a_sweep_has_its_label_or_its_name():
+    assert plot_panels("t", [swept()]).axes[0].get_xlabel() == "what is varied"
+    assert plot_panels("t", [swept(label="")]).axes[0].get_xlabel() == "s"
+
+
+def test_log_axes_have_plain_numbers():
+    (axis,) = plot_panels("t", [swept(log=True)]).axes
+    assert axis.get_xscale() == "log"
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "10", "100"]
+    assert plot_panels("t", [swept()]).axes[0].get_xscale() == "linear"
+    (axis,) = plot_panels("t", [bounds(log=True)]).axes
+    assert (axis.get_yscale(), axis.get_xscale(), axis.get_ylabel()) == ("log", "linear", "threshold (log scale)")
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["2", "5"]
+    (axis,) = plot_panels("t", [bounds(sizes=(20, 100, 1000))]).axes
+    assert axis.get_xscale() == "log"
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["20", "50", "100", "200", "500", "1000"]
+
+
+def test_a_curve_looks_the_same_in_all_panels_and_in_the_legend():
+    panels = [swept("a", "b", "c"), swept("a", "x", "c", name="s2")]
+    figure = plot_panels("t", panels)
+    first, second = (
+        dict(zip("abc", lines(figure.axes[0]), strict=True)),
+        dict(zip("axc", lines(figure.axes[1]), strict=True)),
+    )
+
+    def looks(line):
+        return line.get_color(), line.get_linestyle(), line.get_marker()
+
+    assert looks(first["a"]) == looks(second["a"])
+    assert looks(first["c"]) == looks(second["c"])
+    assert len({looks(line) for line in (*first.values(), second["x"])}) == 4
+    assert legend(figure) == ["a", "b", "c", "x"]
+    handles = dict(zip("abcx", figure.legends[0].legend_handles, strict=True))
+    assert looks(handles["c"]) == looks(first["c"])
+    assert looks(handles["x"]) == looks(second["x"])
+
+
+def test_no_two_of_many_curves_look_the_same():
+    looks = [(look(i)["color"], look(i)["linestyle"]) for i in range(len(COLOURS) * len(DASHES))]
+    assert len(set(looks)) == len(looks)
+
+
+def test_panels_stand_two_in_a_row_and_none_is_empty():
+    figure = plot_panels("t", [regret(name=name) for name in "abc"])
+    assert [axis.get_visible() for axis in figure.axes] == [True, True, True, False]
+    assert len({axis.get_position().y0 for axis in figure.axes}) == 2
+    assert len(plot_panels("t", [regret()]).axes) == 1
+
+
+def test_text_means_itself(tmp_path):
+    labels = ("_hidden", "$10 to $20", r"$\frac$", "a < b & c", "100 %")
+    figure = plot_panels(r"cost in $, $\x$", [regret(*labels)])
+    assert len(legend(figure)) == len(labels)
+    text = drawn(figure, tmp_path).decode()
+    comments = re.findall(r"<!-- (.*?) -->", text, re.S)
+    assert {" _hidden", "$10 to $20", r"$\frac$", "a &lt; b &amp; c", "100 %"} <= set(comments)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_infinite_and_zero_thresholds_are_left_out(tmp_path, log):
+    panel = bounds("one", "two", log=log)
+    curves = list(panel.curves)
+    for values in ([math.inf] * 3, [math.inf, 0.0, 2.0], [0.0] * 3):
+        curves[0] = CurveData(curves[0].curve, curves[0].places, np.array([values]), (), 0.0)
+        for some in (curves, curves[:1]):
+            figure = plot_panels("t", [PanelData(panel.panel, tuple(some))])
+            assert b"</svg>" in drawn(figure, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_the_same_numbers_give_the_same_bytes(tmp_path, kind):
+    def picture(seed_name, title="t"):
+        return drawn(
+            plot_panels(title, [regret(published=7), swept(log=True), bounds()]), tmp_path, f"{seed_name}.{kind}"
+        )
+
+    first = picture("a")
+    assert picture("b") == first
+    assert picture("c", title="u") != first
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.{kind}" for name in "abc"]
+    assert b"<dc:date>" not in first
