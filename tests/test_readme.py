@@ -12,8 +12,13 @@ from bandstrap.cli import app
 README = Path(__file__).parents[1] / "README.md"
 
 
+def examples():
+    """The Python of the page."""
+    return re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+
+
 def test_the_example_prints_the_numbers_its_comments_promise():
-    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[1]
+    code = next(block for block in examples() if "bandstrap.bounds" in block)
     promised = [float(number) for number in re.findall(r": (\d+\.\d+)$", code, re.M)]
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     printed = [float(line.split()[0]) for line in done.stdout.splitlines() if line[0].isdigit()]
@@ -21,8 +26,13 @@ def test_the_example_prints_the_numbers_its_comments_promise():
     assert len(promised) == 3
 
 
+@pytest.mark.parametrize("code", examples(), ids=range(len(examples())))
+def test_the_examples_run(code):
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+
+
 def test_the_policy_of_the_example_finds_the_best_arm():
-    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[0]
+    code = examples()[0]
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert 800 < int(done.stdout) <= 1000
 

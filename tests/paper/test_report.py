@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bandstrap.experiments import read_experiment
+from bandstrap.pages import show_number
 from bandstrap.paper.claims import CLAIMS, DEPENDS, Finding, Number, examine
-from bandstrap.paper.report import show_number, write_report
+from bandstrap.paper.report import write_report
 from bandstrap.paper.reproduce import EVIDENCE, FIGURES, Chapter, Reproduction, errata, paper_file
 from paper.synthetic import agreeing
 

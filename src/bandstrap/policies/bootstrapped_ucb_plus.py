@@ -155,6 +155,7 @@ class BootstrappedUCBPlus(Policy):
     """
 
     kernel = KERNEL
+    name = "bootstrapped_ucb_plus"
     n_initial = 2
 
     def __init__(
