@@ -11,8 +11,8 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice, check_count
 from bandstrap.policies.draws import draw_rank, largest
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
-from bandstrap.policies.linear.linear_policy import LinearPolicy
-from bandstrap.policies.linear.radius import RADII, Ellipsoid, radius
+from bandstrap.policies.linear.oful import OFUL, Params
+from bandstrap.policies.linear.radius import radius
 from bandstrap.policies.linear.replicates import (
     Generators,
     Observed,
@@ -25,12 +25,6 @@ from bandstrap.policies.linear.replicates import (
 )
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
 from bandstrap.policies.schedule import error_probability
-
-
-class Params(NamedTuple):
-    """What OFUL's ellipsoid is made of."""
-
-    ellipsoid: Ellipsoid
 
 
 class StreamingState(NamedTuple):
@@ -103,7 +97,7 @@ KERNELS = {
 }
 
 
-class LinearBootstrappedUCB(LinearPolicy):
+class LinearBootstrappedUCB(OFUL):
     r"""Optimism whose radius is a bootstrap quantile, with a share of OFUL's radius that vanishes.
 
     .. math:: \arg\max_x\; x^\top\hat\theta_t + \bigl(q_{\alpha_t} + \beta_t/\sqrt{n}\bigr) \|x\|_{\bar V_t^{-1}}
@@ -167,18 +161,17 @@ class LinearBootstrappedUCB(LinearPolicy):
         owner = type(self).__name__
         self.quantile = check_choice(quantile, "quantile", owner, KERNELS)
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
-        self.radius = check_choice(radius, "radius", owner, RADII)
-        self.sigma = self.positive(sigma, "sigma")
-        self.ridge = self.positive(ridge, "ridge")
-        self.theta_bound = self.not_negative(theta_bound, "theta_bound")
-        self.set_schedule(alpha, tau, horizon)
         self.kernel = KERNELS[self.quantile]
-        super().__init__(**online)
-
-    def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
-        schedule = self.schedule_for(horizon)
-        return Params(Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule))
+        super().__init__(
+            radius=radius,
+            sigma=sigma,
+            ridge=ridge,
+            theta_bound=theta_bound,
+            alpha=alpha,
+            tau=tau,
+            horizon=horizon,
+            **online,
+        )
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StreamingState | ResampledState:
         """Nothing known yet."""

@@ -95,7 +95,7 @@ class OFUL(LinearPolicy):
         horizon: int | None = None,
         **online: Any,
     ) -> None:
-        self.radius = check_choice(radius, "radius", "OFUL", RADII)
+        self.radius = check_choice(radius, "radius", type(self).__name__, RADII)
         self.sigma = self.positive(sigma, "sigma")
         self.ridge = self.positive(ridge, "ridge")
         self.theta_bound = self.not_negative(theta_bound, "theta_bound")
@@ -107,6 +107,6 @@ class OFUL(LinearPolicy):
         schedule = self.schedule_for(horizon)
         return Params(Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule))
 
-    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """Nothing known yet."""
         return State(start_regression(dimension, self.ridge))
