@@ -25,7 +25,7 @@ ERROR_RATE = 0.01
 # How far a published end point, read off a printed curve, may lie from ours.
 TOLERANCE = 0.10
 # A policy that greatly improves on another loses to it in no more than this share of runs.
-MOST_LOST = 0.04
+MOST_LOST = 0.02
 
 Evidence = Mapping[str, PanelData]
 
