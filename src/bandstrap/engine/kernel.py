@@ -15,10 +15,11 @@ Importing this module does not import numba.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+
+from bandstrap.storage import digest_sources
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,12 +65,7 @@ def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
 @functools.cache
 def source_digest() -> str:
     """Digest of every Python source of the installed package."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest_sources(Path(__file__).resolve().parent.parent)
 
 
 class Sources:

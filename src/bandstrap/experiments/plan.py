@@ -7,6 +7,7 @@ among them.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -15,15 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bandstrap.calls import parse_call
 from bandstrap.experiments.spec import (
     Curve,
     Experiment,
     Panel,
-    make_bound,
     make_environment,
     make_policy,
     resolve_horizon,
 )
+from bandstrap.storage import digest_sources
 
 # Replications in a block of play: a few seconds of the slowest policy.
 BLOCK_SIZE = 20
@@ -93,13 +95,7 @@ class PanelPlan:
 @functools.cache
 def code_digest() -> str:
     """Digest of the sources that a block's numbers depend on."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for package in PLAYED_BY:
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest_sources(Path(__file__).resolve().parent.parent, PLAYED_BY)
 
 
 def key(block: Block) -> str:
@@ -116,23 +112,30 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
         replications = max(min(2, wanted), round(share * wanted))
         if panel.plot == "bounds":
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
-            bound, law = str(make_bound(panel, curve, None)), str(panel.distribution)
+            bound, law = str(parse_call(curve.bound or "")), str(panel.distribution)
             blocks: tuple[tuple[Block, ...], ...] = tuple(
                 (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed),) for n in places
             )
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
-            blocks = tuple(tuple(play_blocks(panel, curve, experiment, seed, replications, value)) for value in places)
+            blocks = tuple(play_blocks(panel, curve, experiment, seed, replications, value) for value in places)
         curves.append(CurvePlan(curve, places, blocks))
     return PanelPlan(panel, tuple(curves))
 
 
 def play_blocks(
     panel: Panel, curve: Curve, experiment: Experiment, seed: int, replications: int, value: float | None
-) -> Iterator[PlayBlock]:
+) -> tuple[PlayBlock, ...]:
     """The blocks of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
-    for first in range(0, replications, BLOCK_SIZE):
-        last = min(first + BLOCK_SIZE, replications)
-        yield PlayBlock(policy.label, environment.label, horizon, seed, first, last)
+    whole = PlayBlock(policy.label, environment.label, horizon, seed, 0, replications)
+    return cut(whole, BLOCK_SIZE)
+
+
+def cut(whole: PlayBlock, size: int) -> tuple[PlayBlock, ...]:
+    """A block in pieces of at most ``size`` replications."""
+    return tuple(
+        dataclasses.replace(whole, first=first, last=min(first + size, whole.last))
+        for first in range(whole.first, whole.last, size)
+    )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bandstrap.engine.simulate import EnvironmentLike, PolicyLike
-from bandstrap.experiments.plan import PlayBlock
+from bandstrap.experiments.plan import PlayBlock, cut
 from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
 from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
 from bandstrap.policies import POLICIES
@@ -55,8 +54,10 @@ def plan_match(
     reason = reason_to_sit_out(player, world, horizon)
     if reason:
         return Match(environment, policy, sits_out=reason)
-    blocks = cut(player.label, world.label, horizon, max(2, round(policy.share * replications)), seed)
-    return Match(environment, policy, tuple(blocks), factor)
+    n = max(2, round(policy.share * replications))
+    # Regret at the last round alone.
+    whole = PlayBlock(player.label, world.label, horizon, seed, 0, n, along=False)
+    return Match(environment, policy, cut(whole, BLOCK_SIZE), factor)
 
 
 def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
@@ -77,10 +78,3 @@ def reason_to_sit_out(policy: PolicyLike, environment: EnvironmentLike, horizon:
         return f"needs rewards in [{low:g}, {high:g}]" if np.isfinite(low) else f"needs rewards up to {high:g}"
     needed = environment.n_arms * policy.n_initial
     return f"needs {needed} rounds" if horizon < needed else ""
-
-
-def cut(policy: str, environment: str, horizon: int, replications: int, seed: int) -> Iterator[PlayBlock]:
-    """Blocks of play, with regret at the last round alone."""
-    for first in range(0, replications, BLOCK_SIZE):
-        last = min(first + BLOCK_SIZE, replications)
-        yield PlayBlock(policy, environment, horizon, seed, first, last, along=False)

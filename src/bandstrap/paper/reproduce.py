@@ -20,7 +20,7 @@ from bandstrap.experiments.spec import Experiment, read_experiment
 from bandstrap.experiments.store import Store
 from bandstrap.paper.claims import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
 from bandstrap.paper.report import write_report
-from bandstrap.storage import write_text
+from bandstrap.storage import digest_sources, write_text
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
@@ -102,7 +102,8 @@ def finish_chapter(
     panels = tuple(next(data) for _ in plans)
     picture = folder / f"{name}.svg"
     drawn_from = picture.with_suffix(".key")
-    shows = json.dumps([experiment.model_dump_json(), [key(block) for plan in plans for block in plan], plot_digest()])
+    drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
+    shows = json.dumps([experiment.model_dump_json(), [key(block) for plan in plans for block in plan], drawn_by])
     state = hashlib.sha256(shows.encode()).hexdigest()
     pictures = (picture, picture.with_suffix(".png"))
     if not all(path.is_file() for path in pictures) or not drawn_from.is_file() or drawn_from.read_text() != state:
@@ -115,14 +116,6 @@ def finish_chapter(
             save_figure(figure, path)
         write_text(drawn_from, state)
     return Chapter(name, experiment, panels, picture)
-
-
-def plot_digest() -> str:
-    """Digest of the sources that draw."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(str(files("bandstrap.plots"))).glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def errata() -> list[dict[str, str]]:
