@@ -117,9 +117,7 @@ class BootstrappedTS(Policy):
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
         self.prior = check_choice(prior, "prior", type(self).__name__, PRIORS)
-        self.check_range = bool(check_range)
-        if self.check_range:
-            self.support = (0.0, 1.0)
+        self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

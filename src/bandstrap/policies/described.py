@@ -86,6 +86,12 @@ class Described:
         """A finite number of at least 0."""
         return check_number(value, parameter, cls.__name__, at_least=0)
 
+    def limit_range(self, check_range: bool, lower: float = 0.0, upper: float = 1.0) -> None:
+        """Keep ``check_range``, and refuse rewards outside ``[lower, upper]`` where it is true."""
+        self.check_range = bool(check_range)
+        if self.check_range:
+            self.support = (lower, upper)
+
     def support_up_to(self, upper: float) -> tuple[float, float]:
         """The interval of rewards that are at most ``upper``, or of costs that are at least ``-upper``."""
         return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)

@@ -107,9 +107,7 @@ class Giro(Policy):
 
     def __init__(self, *, a: float = 1.0, check_range: bool = True, **online: Any) -> None:
         self.a = self.positive(a, "a")
-        self.check_range = bool(check_range)
-        if self.check_range:
-            self.support = (0.0, 1.0)
+        self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

@@ -12,6 +12,7 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.moments import add_reward
 from bandstrap.policies.policy import Policy
 
 LAWS = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
@@ -63,14 +64,11 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Update mean and sum of squares, or keep the reward."""
-    n = state.pulls[arm]
-    state.pulls[arm] = n + 1
     if params.law == GAUSSIAN:
-        step = reward - state.means[arm]
-        state.means[arm] += step / (n + 1)
-        state.squares[arm] += step * (reward - state.means[arm])
+        add_reward(state, arm, reward)
     else:
-        state.history[arm][n] = reward
+        state.history[arm][state.pulls[arm]] = reward
+        state.pulls[arm] += 1
 
 
 KERNEL = Kernel("mbe", learn=learn, score=score, prepare=prepare)
@@ -135,9 +133,7 @@ class MBE(Policy):
         self.strength = self.positive(strength, "strength")
         self.weights = check_choice(weights, "weights", type(self).__name__, LAWS)
         self.variance = self.positive(variance, "variance")
-        self.check_range = bool(check_range)
-        if self.check_range:
-            self.support = (0.0, 1.0)
+        self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.engine.kernel import inlined
 from bandstrap.errors import Floats
 
 
@@ -24,9 +25,15 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
     return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms))
 
 
+@inlined
+def add_reward(moments: Any, arm: int, reward: float) -> None:
+    """Welford's update of ``pulls``, ``means`` and ``squares``, exactly 0 in the last while all rewards are equal."""
+    moments.pulls[arm] += 1
+    deviation = reward - moments.means[arm]
+    moments.means[arm] += deviation / moments.pulls[arm]
+    moments.squares[arm] += deviation * (reward - moments.means[arm])
+
+
 def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Welford's update, exactly 0 in ``squares`` while all rewards are equal."""
-    state.pulls[arm] += 1
-    deviation = reward - state.means[arm]
-    state.means[arm] += deviation / state.pulls[arm]
-    state.squares[arm] += deviation * (reward - state.means[arm])
+    """Add the reward."""
+    add_reward(state, arm, reward)

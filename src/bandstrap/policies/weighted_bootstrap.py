@@ -106,9 +106,7 @@ class WeightedBootstrap(Policy):
     def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, check_range: bool = True, **online: Any) -> None:
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
-        self.check_range = bool(check_range)
-        if self.check_range:
-            self.support = (0.0, 1.0)
+        self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import compiled_body, jitable
 from bandstrap.errors import Floats
+from bandstrap.policies.moments import add_reward
 
 
 class KnownActions(NamedTuple):
@@ -55,10 +56,7 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
         place = known.size[0]
         known.features[place] = x
         known.size[0] += 1
-    known.pulls[place] += 1
-    off = reward - known.means[place]
-    known.means[place] += off / known.pulls[place]
-    known.squares[place] += off * (reward - known.means[place])
+    add_reward(known, place, reward)
     return place
 
 

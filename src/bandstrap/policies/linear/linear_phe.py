@@ -126,9 +126,7 @@ class LinearPHE(LinearPolicy):
         self.upper = check_number(upper, "upper", "LinearPHE")
         if not self.lower < self.upper:
             raise requirement("upper", "LinearPHE", f"greater than 'lower', {self.lower:g}", self.upper)
-        self.check_range = bool(check_range)
-        if self.check_range:
-            self.support = (self.lower, self.upper)
+        self.limit_range(check_range, self.lower, self.upper)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
