@@ -112,8 +112,9 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
         from bandstrap.plots.style import save_figure
 
         write_rows(out / "summary.csv", rows)
+        figure = plot_panels(experiment.title, panels)
         for kind in ("png", "svg"):
-            save_figure(plot_panels(experiment.title, panels), out / f"panels.{kind}")
+            save_figure(figure, out / f"panels.{kind}")
         complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
 
 

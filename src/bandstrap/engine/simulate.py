@@ -177,11 +177,12 @@ def play_block(block: Block) -> Played:
     pulls = np.empty((*shape, n_arms), dtype=np.int64)
     choices = np.empty(block.horizon, dtype=np.int64)
     rounds = np.arange(block.horizon)
+    params = [policy.make_params(block.horizon) for policy in block.policies]
     for i, replication in enumerate(range(block.first, block.last)):
         means, *tape = block.environment.tape(block.horizon, stream(block.seed, replication, ENVIRONMENT))
         gaps = means.max(axis=-1, keepdims=True) - means
         for p, policy in enumerate(block.policies):
-            play_policy(policy, tape, choices, stream(block.seed, replication, POLICY))
+            play_policy(policy, params[p], tape, choices, stream(block.seed, replication, POLICY))
             lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
             regret[p, i] = np.cumsum(lost)[block.checkpoints - 1]
             pulls[p, i] = np.bincount(choices, minlength=n_arms)
@@ -189,11 +190,10 @@ def play_block(block: Block) -> Played:
 
 
 def play_policy(
-    policy: PolicyLike, tape: Sequence[Floats], choices: NDArray[np.int64], rng: np.random.Generator
+    policy: PolicyLike, params: Any, tape: Sequence[Floats], choices: NDArray[np.int64], rng: np.random.Generator
 ) -> None:
     """Play one replication with one policy, compiled."""
     rewards = tape[0]
-    params = policy.make_params(choices.size)
     if policy.plays == "actions":
         action_sets = tape[1]
         state = policy.start(action_sets.shape[-1], choices.size, rng)
@@ -209,7 +209,8 @@ def warm(policies: Sequence[PolicyLike], environment: EnvironmentLike) -> None:
     for policy in policies:
         horizon = environment.n_arms * policy.n_initial + 1
         _, *tape = environment.tape(horizon, np.random.default_rng(0))
-        play_policy(policy, tape, np.empty(horizon, dtype=np.int64), np.random.default_rng(0))
+        choices = np.empty(horizon, dtype=np.int64)
+        play_policy(policy, policy.make_params(horizon), tape, choices, np.random.default_rng(0))
 
 
 def run_blocks(

@@ -111,14 +111,14 @@ def finish_blocks(
 def warm(blocks: Iterable[Block]) -> None:
     """Compile or load every policy's play before workers start, since two must not compile the same at once."""
     seen: set[tuple[str, str]] = set()
-    for block in blocks:
-        if isinstance(block, PlayBlock):
-            policy, environment = make_pair(block)
-            kind = (policy.kernel.name, policy.plays)
-            if kind not in seen:
-                seen.add(kind)
-                tell(f"compiling {policy.kernel.name}")
-                simulate.warm([policy], environment)
+    pairs = {(block.policy, block.environment): block for block in blocks if isinstance(block, PlayBlock)}
+    for block in pairs.values():
+        policy, environment = make_pair(block)
+        kind = (policy.kernel.name, policy.plays)
+        if kind not in seen:
+            seen.add(kind)
+            tell(f"compiling {policy.kernel.name}")
+            simulate.warm([policy], environment)
     tell("")
 
 
