@@ -21,7 +21,7 @@ def cost_of_a_decision(policy, horizon: int, dimension: int = 10, seconds: float
     def run() -> None:
         rng = np.random.default_rng(1)
         state = policy.start(dimension, horizon, rng)
-        compiled_play_linear()(policy.kernel, params, state, actions, tape, rng, choices)
+        compiled_play_linear(policy.kernel, params, state, actions, tape, rng, choices)
 
     return best_time(run, seconds) / horizon
 

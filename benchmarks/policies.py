@@ -35,7 +35,7 @@ def cost_of_a_decision(policy, horizon: int, repeats: int = 5, environment=Gauss
     def run() -> None:
         rng = np.random.default_rng(1)
         state = policy.start(N_ARMS, horizon, rng)
-        compiled_play()(policy.kernel, params, state, tape, rng, choices, N_ARMS * policy.n_initial)
+        compiled_play(policy.kernel, params, state, tape, rng, choices, N_ARMS * policy.n_initial)
 
     return best_time(run, seconds=0.3 * repeats / 5) / horizon
 

@@ -74,7 +74,7 @@ def played(policy, sets, tape, *, seed=5, horizon=HORIZON, by=None):
     rng = np.random.default_rng(seed)
     state = policy.start(sets.shape[2], horizon, rng)
     choices = np.full(horizon, -1)
-    (by or compiled_play_linear())(policy.kernel, policy.make_params(horizon), state, sets, tape, rng, choices)
+    (by or compiled_play_linear)(policy.kernel, policy.make_params(horizon), state, sets, tape, rng, choices)
     return choices.tolist(), state, rng
 
 

@@ -125,7 +125,7 @@ def played(policy: Policy, tape: np.ndarray, *, seed: int = 5, horizon: int = HO
         state.order[:] = order
     choices = np.full(horizon, -1)
     params = policy.make_params(horizon)
-    (by or compiled_play())(policy.kernel, params, state, tape, rng, choices, len(tape) * policy.n_initial)
+    (by or compiled_play)(policy.kernel, params, state, tape, rng, choices, len(tape) * policy.n_initial)
     return choices, state, rng
 
 
@@ -602,7 +602,7 @@ COUNT_HITS = """
     from bandstrap.environments import Beta
     from bandstrap.policies import UCB1
     warm([UCB1()], Beta())
-    stats = compiled_play().stats
+    stats = compiled_play.stats
     print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
 """
 

@@ -64,7 +64,7 @@ def test_choices_do_not_change_with_scale_and_shift(scale, shift):
         policy = BootstrappedUCBPlus()
         state = policy.start(4, 700, np.random.default_rng(5))
         choices = np.empty(700, dtype=np.int64)
-        compiled_play()(policy.kernel, policy.make_params(700), state, rewards, np.random.default_rng(5), choices, 8)
+        compiled_play(policy.kernel, policy.make_params(700), state, rewards, np.random.default_rng(5), choices, 8)
         return choices.tolist()
 
     assert played(tape) == played(shift + scale * tape)

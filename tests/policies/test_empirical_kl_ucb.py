@@ -79,7 +79,7 @@ def test_lazy_choices_are_those_of_solving_every_arm_in_every_round(law, seed):
     policy = EmpiricalKLUCB(upper=upper)
     state = policy.start(len(tape), horizon, rng)
     choices = np.empty(horizon, dtype=np.int64)
-    compiled_play()(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
+    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
     pulls = np.ones(len(tape), dtype=int)
     for t in range(len(tape) + 1, horizon + 1):
         indices = np.array([solve_dual(tape[k, :n], upper, math.log(t) / n, -math.inf)[0] for k, n in enumerate(pulls)])

@@ -59,7 +59,7 @@ def test_choices_do_not_change_when_rewards_are_scaled():
         choices.append(np.empty(300, dtype=np.int64))
         policy = RDS()
         state = policy.start(4, 300, rng)
-        compiled_play()(policy.kernel, policy.make_params(300), state, scale * tape, rng, choices[-1], 4)
+        compiled_play(policy.kernel, policy.make_params(300), state, scale * tape, rng, choices[-1], 4)
     assert choices[0].tolist() == choices[1].tolist()
 
 

@@ -52,7 +52,7 @@ def test_choices_are_those_of_the_naive_index(estimator, seed):
     state = policy.start(3, horizon, rng)
     order = state.order.tolist()
     choices = np.empty(horizon, dtype=np.int64)
-    compiled_play()(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
+    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
     slow, _ = policies.play(lambda y, t: ORACLES[estimator](y, t, 1.0, 0.5), tape, horizon, order)
     assert choices.tolist() == slow
 

@@ -78,8 +78,8 @@ def test_large_samples_approach_the_normal_formula():
 def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     tape = np.random.default_rng(2).laplace(size=(4, 700)) + np.array([[0.0], [0.3], [0.5], [0.2]])
     assert (
-        played(SignFlipUCB(), tape, 700, compiled_play())
-        == played(SignFlipUCB(), shift + scale * tape, 700, compiled_play())
+        played(SignFlipUCB(), tape, 700, compiled_play)
+        == played(SignFlipUCB(), shift + scale * tape, 700, compiled_play)
     ).all()
 
 

@@ -19,7 +19,7 @@ def played(policy, tape, horizon, seed=0):
     rng = np.random.default_rng(seed)
     state = policy.start(len(tape), horizon, rng)
     choices = np.empty(horizon, dtype=np.int64)
-    compiled_play()(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
+    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
     return choices.tolist(), state.order.tolist()
 
 

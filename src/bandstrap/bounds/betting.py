@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, check_number
 
 
@@ -57,7 +57,7 @@ def betting_end(y: Floats, alpha: float, share: float) -> float:
 
 
 @entry
-def betting_batch(sources: Sources, rows: Floats, alpha: float, share: float, out: Floats) -> None:
+def betting_batch(rows: Floats, alpha: float, share: float, out: Floats) -> None:
     """:func:`betting_end` row by row."""
     for i in range(rows.shape[0]):
         out[i] = betting_end(rows[i], alpha, share)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, check_choice
 
 CALIBRATIONS = ("proved", "plain")
@@ -124,7 +124,7 @@ def ascent(y: Floats, mean: float, x: float) -> tuple[float, float]:
 
 
 @entry
-def largest_mean_batch(sources: Sources, rows: Floats, top: float, divergence: float, out: Floats) -> None:
+def largest_mean_batch(rows: Floats, top: float, divergence: float, out: Floats) -> None:
     """The supremum of :func:`solve_dual`, row by row."""
     for i in range(rows.shape[0]):
         out[i] = solve_dual(rows[i], top, divergence, -math.inf)[0]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, register
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, near_one
 
 
@@ -73,7 +73,7 @@ def symmetric_end(y: Floats, alpha: float) -> float:
 
 
 @entry
-def symmetric_betting_batch(sources: Sources, rows: Floats, alpha: float, out: Floats) -> None:
+def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
     """:func:`symmetric_end` row by row."""
     for i in range(rows.shape[0]):
         out[i] = symmetric_end(rows[i], alpha)

@@ -1,13 +1,12 @@
-"""Compile plain functions with numba on first need, with a disk cache that follows the sources.
+"""Compile plain functions with numba on first need, with a disk cache that follows their content.
 
 A formula is written once, as a plain module-level function of scalars and arrays. Marked with :func:`jitable` it can be
 called from Python as it is, and from compiled code by the same name. An :class:`Entry` is the door between the two: it
 runs its function plainly while the work is small, so that a first small request never waits for a compiler, and compiled
 otherwise. Both give the same bits.
 
-Numba stamps a cached entry with its own file only, so an edit to a function it *calls* would leave old machine code in
-use. Every entry therefore takes a :data:`SOURCES` stamp as its first argument, whose numba type is named after a digest
-of all package sources: any edit changes the signature and misses the cache.
+What was compiled is known by the identity of its functions (see ``identity.py``): an edit to any function that compiled
+code calls, or to a constant it reads, gives another identity, and is never answered with old machine code.
 
 Importing this module does not import numba.
 """
@@ -15,11 +14,13 @@ Importing this module does not import numba.
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
-from bandstrap.storage import digest_sources
+from bandstrap.engine.identity import Identity, identify, is_known_by_version
+from bandstrap.errors import InvalidInput, requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,6 +28,8 @@ _jitables: list[Callable[..., Any]] = []
 _inlined: list[Callable[..., Any]] = []
 _compiled_bodies: dict[Callable[..., Any], Callable[..., Any]] = {}
 _numba_ready = False
+# What functions from outside the package were when they were first compiled.
+_compiled_as: dict[Callable[..., Any], str] = {}
 
 
 def inlined(function: Function) -> Function:
@@ -62,26 +65,13 @@ def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
     return mark
 
 
-@functools.cache
-def source_digest() -> str:
-    """Digest of every Python source of the installed package."""
-    return digest_sources(Path(__file__).resolve().parent.parent)
-
-
-class Sources:
-    """Stamp whose numba type is named after :func:`source_digest`; carries no data."""
-
-
-SOURCES = Sources()
-
-
 class Entry:
-    """A function of ``(sources, *arguments)`` that runs plainly or compiled, with the same result.
+    """A function that runs plainly or compiled, with the same result.
 
     Parameters
     ----------
     function
-        Plain function; its first parameter receives :data:`SOURCES`. It may call :func:`jitable` functions.
+        Plain function. It may call :func:`jitable` functions.
     plain_work
         How much work, in inner-loop steps as told to :meth:`__call__` and added up over calls, is run plainly before the
         function is compiled. The default is about a tenth of a second of plain Python, less than importing numba takes.
@@ -103,26 +93,45 @@ class Entry:
 
     def plain(self, *arguments: Any) -> Any:
         """Run as plain Python."""
-        return self.function(SOURCES, *arguments)
+        return self.function(*arguments)
 
     def compiled(self, *arguments: Any) -> Any:
         """Run compiled, compiling or loading from the disk cache first if need be."""
         if self._compiled is None:
-            self._compiled = _compile(self.function)
-        return self._compiled(SOURCES, *arguments)
+            prepare_numba()
+            from bandstrap.engine.cache import compile_cached
+
+            identity = identify(self.function, body=compiled_as)
+            self._compiled = compile_cached(self.function, self.function.__name__, self.function, identity)
+        return self._compiled(*arguments)
+
+
+# The functions of a kernel, and how many parameters each takes; a linear policy's ``choose`` is told the actions as well.
+PARAMETERS = {"learn": (6,), "prepare": (3,), "score": (5,), "choose": (4, 5)}
 
 
 class Kernel:
-    """The functions of one policy, bundled so that one compiled ``play`` serves all policies.
+    """The functions of one policy, bundled so that one ``play`` serves all policies.
 
-    ``learn(params, state, arm, reward, round_, rng)`` takes in a reward. Index policies give
-    ``prepare(params, state, round_)``, what all arms share in a round, and ``score(params, state, arm, shared, rng)``;
-    the arm with the highest score is pulled. A policy that chooses otherwise gives ``choose(params, state, round_, rng)``.
+    Parameters
+    ----------
+    name
+        Name of the policy, for messages and for files of compiled code.
+    learn
+        ``learn(params, state, arm, reward, round_, rng)`` takes in a reward.
+    prepare, score
+        What index policies give: ``prepare(params, state, round_)``, what all arms share in a round, and
+        ``score(params, state, arm, shared, rng)``; the arm with the highest score is pulled.
+    choose
+        What a policy that chooses otherwise gives instead: ``choose(params, state, round_, rng)``.
+
+    Notes
+    -----
     A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
     ``learn(params, state, features, reward, round_, rng)``.
 
-    The functions are plain and module-level. Compiled code finds them by the kernel's numba type, whose name holds the
-    digest of all sources.
+    The functions are plain. Compiled code finds them by the kernel's numba type, whose name holds their identity: a kernel
+    defined anew, under whatever name, is another kernel.
     """
 
     def __init__(
@@ -134,15 +143,69 @@ class Kernel:
         prepare: Callable[..., Any] | None = None,
         choose: Callable[..., int] | None = None,
     ) -> None:
+        given = {"learn": learn, "prepare": prepare, "score": score, "choose": choose}
+        self._check(name, given)
         self.name = name
-        self.learn = inlined(learn)
-        self.score = score and inlined(score)
-        self.prepare = prepare and inlined(prepare)
-        self.choose = choose and inlined(choose)
-        KERNELS[name] = self
+        self.learn, self.prepare, self.score, self.choose = learn, prepare, score, choose
+        for function in given.values():
+            if function is not None:
+                inlined(function)
 
+    def _check(self, name: str, given: dict[str, Any]) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise requirement("name", "Kernel", "a word of letters, digits and underscores", repr(name))
+        owner = f"the kernel {name!r}"
+        for part, function in given.items():
+            if function is None:
+                continue
+            rule = f"a plain function of {' or '.join(str(n) for n in PARAMETERS[part])} parameters"
+            if not isinstance(function, types.FunctionType):
+                raise requirement(part, owner, rule, repr(function))
+            n_parameters = len(inspect.signature(function).parameters)
+            if n_parameters not in PARAMETERS[part]:
+                raise requirement(part, owner, rule, f"{function.__name__}{inspect.signature(function)}")
+        if given["learn"] is None:
+            raise requirement("learn", owner, "given", "None")
+        if given["choose"] is None:
+            for part, other in (("prepare", "score"), ("score", "prepare")):
+                if given[part] is None:
+                    raise requirement(part, owner, f"given beside {other!r}, unless 'choose' is", "None")
+        elif given["score"] is not None or given["prepare"] is not None:
+            raise requirement("choose", owner, "given alone, without 'prepare' and 'score'", "all of them")
 
-KERNELS: dict[str, Kernel] = {}
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """What its functions are, by content."""
+        return self._identify()
+
+    def _identify(self) -> Identity:
+        return identify(self.learn, self.prepare, self.score, self.choose, body=compiled_as)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it comes with the package, whose functions do not change while a program runs."""
+        return self.learn.__module__.startswith("bandstrap.")
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on where a value that compiled code has built in has changed since: live play would see it."""
+        if self.is_ours:
+            return
+        self.__dict__.pop("identity", None)
+        for function in self.identity.functions:
+            if is_known_by_version(function.__module__) or function.__module__.startswith("bandstrap."):
+                continue
+            now = identify(function, body=compiled_as)
+            if now.is_lasting and _compiled_as.setdefault(function, now.digest) != now.digest:
+                raise InvalidInput(
+                    f"The kernel {self.name!r} cannot be played: a value that its function {function.__name__} uses has "
+                    "changed since the function was compiled. Define the function and the kernel again."
+                )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "identity"}
 
 
 def entry(function: Callable[..., Any]) -> Entry:
@@ -150,18 +213,15 @@ def entry(function: Callable[..., Any]) -> Entry:
     return Entry(function)
 
 
-def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    prepare_numba()
-    import numba
-
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+def compiled_as(function: Any) -> Any:
+    """What compiled code runs where it calls a function."""
+    return _compiled_bodies.get(function, function)
 
 
 def _register(function: Callable[..., Any]) -> None:
     from numba.extending import overload
 
-    body = _compiled_bodies.get(function, function)
+    body = compiled_as(function)
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         return body

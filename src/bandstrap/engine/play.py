@@ -6,13 +6,14 @@ they are resolved by the kernel's type (see ``stamp.py``). The online object and
 
 from __future__ import annotations
 
-import functools
+import inspect
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, jitable, prepare_numba
 from bandstrap.errors import Floats
 
@@ -115,20 +116,29 @@ def play_linear(
         choices[t] = arm
 
 
-@functools.cache
-def compiled(function: Any) -> Any:
-    """:func:`play` or :func:`play_linear` compiled: one specialisation a policy, from the disk cache where possible."""
-    prepare_numba()
-    import numba
-
-    return numba.njit(cache=True, nogil=True)(function)
+_compiled: dict[tuple[Any, str], Any] = {}
 
 
-def compiled_play() -> Any:
+def compiled(function: Any, kernel: Kernel) -> Any:
+    """:func:`play` or :func:`play_linear` compiled for one kernel, from the disk cache where possible."""
+    place = function, kernel.identity.digest
+    if place not in _compiled:
+        prepare_numba()
+        from bandstrap.engine import stamp
+        from bandstrap.engine.cache import compile_cached
+
+        # What is compiled is the loop of play, too, with the generics replaced as the stamp says.
+        digest = identify(function, kernel.identity.digest, inspect.getsource(stamp)).digest
+        whole = kernel.identity._replace(digest=digest)
+        _compiled[place] = compile_cached(function, f"{function.__name__}-{kernel.name}", kernel.learn, whole)
+    return _compiled[place]
+
+
+def compiled_play(kernel: Kernel, *arguments: Any) -> None:
     """:func:`play`, compiled."""
-    return compiled(play)
+    compiled(play, kernel)(kernel, *arguments)
 
 
-def compiled_play_linear() -> Any:
+def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:
     """:func:`play_linear`, compiled."""
-    return compiled(play_linear)
+    compiled(play_linear, kernel)(kernel, *arguments)

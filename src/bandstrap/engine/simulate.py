@@ -197,11 +197,11 @@ def play_policy(
     if policy.plays == "actions":
         action_sets = tape[1]
         state = policy.start(action_sets.shape[-1], choices.size, rng)
-        compiled_play_linear()(policy.kernel, params, state, action_sets, rewards, rng, choices)
+        compiled_play_linear(policy.kernel, params, state, action_sets, rewards, rng, choices)
     else:
         n_arms = rewards.shape[0]
         state = policy.start(n_arms, choices.size, rng)
-        compiled_play()(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial)
+        compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial)
 
 
 def warm(policies: Sequence[PolicyLike], environment: EnvironmentLike) -> None:

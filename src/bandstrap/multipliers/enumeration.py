@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.binomial import binomial_probabilities
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
@@ -94,7 +94,7 @@ def extreme_quantile(magnitudes: Floats, level: float) -> float:
 
 
 @entry
-def extreme_batch(sources: Sources, magnitudes: Floats, levels: Floats, out: Floats) -> None:
+def extreme_batch(magnitudes: Floats, levels: Floats, out: Floats) -> None:
     """Row by row: :func:`extreme_quantile` where the rank allows it, NaN elsewhere."""
     for row in range(magnitudes.shape[0]):
         terms = without_zeros(magnitudes[row])

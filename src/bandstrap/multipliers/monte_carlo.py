@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 
@@ -49,7 +49,7 @@ def signed_sums(terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
 
 
 @entry
-def signed_sums_batch(sources: Sources, terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
+def signed_sums_batch(terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
     """:func:`signed_sums`, compiled."""
     signed_sums(terms, words, out)
 

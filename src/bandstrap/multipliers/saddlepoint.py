@@ -17,7 +17,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.enumeration import extreme_quantile, is_extreme, without_zeros
@@ -387,7 +387,7 @@ def rademacher_quantiles(magnitudes: Floats, levels: Floats, z: Floats, out: Flo
 
 
 @entry
-def saddlepoint_batch(sources: Sources, law: int, terms: Floats, levels: Floats, z: Floats, out: Floats) -> None:
+def saddlepoint_batch(law: int, terms: Floats, levels: Floats, z: Floats, out: Floats) -> None:
     """Row by row: quantiles of ``sum_i a_i w_i``, into ``out`` of shape ``(rows, levels)``."""
     for row in range(terms.shape[0]):
         if law == RADEMACHER:

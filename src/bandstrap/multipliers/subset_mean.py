@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import Sources, entry, jitable
+from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, near_one
 from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.saddlepoint import rademacher_tail
@@ -124,7 +124,7 @@ def approximate_quantile(y: Floats, level: float) -> float:
 
 
 @entry
-def subset_mean_batch(sources: Sources, rows: Floats, level: float, out: Floats) -> None:
+def subset_mean_batch(rows: Floats, level: float, out: Floats) -> None:
     """Row by row; each row ascends."""
     for i in range(rows.shape[0]):
         y = rows[i]
