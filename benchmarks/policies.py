@@ -161,7 +161,7 @@ def two_threads() -> None:
 
 COMPILE = """
 import time
-from bandstrap.engine.simulate import warm
+from bandstrap.engine.blocks import warm
 from bandstrap.environments import Gaussian
 from bandstrap.policies import POLICIES
 import numba

@@ -1,7 +1,8 @@
 """What bandstrap raises and warns, and the checks that raise it.
 
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
-value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate.
+value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
+``SlowWarning`` that there is a much faster way.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ class InvalidInput(ValueError):
 
 class AccuracyWarning(UserWarning):
     """A result was computed outside the region where its method is accurate."""
+
+
+class SlowWarning(UserWarning):
+    """Something works, but much more slowly than it would if it were done another way."""
 
 
 def requirement(parameter: str, owner: str, rule: str, received: object) -> InvalidInput:

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bandstrap.engine.kernel import KERNELS
 from bandstrap.engine.play import (
+    compiled,
     compiled_play,
-    compiled_play_linear,
     highest_score,
     play,
     play_linear,
@@ -14,7 +13,7 @@ from bandstrap.engine.play import (
     select_action,
 )
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
+from bandstrap.policies import LINEAR_POLICIES, MOSS, POLICIES, UCB1
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
 
 
@@ -84,19 +83,26 @@ def test_highest_score_wins_and_the_order_breaks_ties(values, order, expected):
     assert select(Scores(values), None, Order(order), 5, None) == expected
 
 
-def test_compiled_play_is_built_once():
-    assert compiled_play is compiled_play
+def test_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
+    built = compiled(play, UCB1.kernel)
+    assert built is compiled(play, UCB1.kernel)
+    assert built is not compiled(play, MOSS.kernel)
+    assert built.targetoptions.get("nogil") is True
 
 
-def test_compiled_play_releases_the_gil_and_is_cached_on_disk():
-    options = compiled_play.targetoptions
-    assert options.get("nogil") is True
-
-
-def test_every_policy_has_a_kernel_of_a_known_name():
+def test_every_policy_has_a_kernel_that_scores_or_chooses():
     for cls in POLICIES.values():
-        assert KERNELS[cls.kernel.name] is cls.kernel
         assert (cls.kernel.choose is None) == (cls.kernel.score is not None and cls.kernel.prepare is not None)
+
+
+def test_where_means_change_by_round_rewards_are_those_of_the_round():
+    tape = 100 + np.arange(18.0).reshape(3, 6)
+    for run in (play, compiled_play):
+        state = UCB1().start(3, 6, np.random.default_rng(0))
+        choices = np.empty(6, dtype=np.int64)
+        run(UCB1.kernel, UCB1().make_params(6), state, tape, np.random.default_rng(0), choices, 3, True)
+        sums = np.bincount(choices, weights=tape[choices, np.arange(6)], minlength=3)
+        np.testing.assert_array_equal(state.sums, sums)
 
 
 def test_a_game_as_short_as_its_first_pulls_asks_for_no_choice():
@@ -151,16 +157,16 @@ def test_a_choice_is_the_kernels_own():
     assert select_action(kernel, None, None, np.zeros((5, 1)), 1, None) == 4
 
 
-def test_compiled_linear_play_is_built_once_and_releases_the_gil():
-    assert compiled_play_linear is compiled_play_linear
-    assert compiled_play_linear is not compiled_play
-    assert compiled_play_linear.targetoptions.get("nogil") is True
+def test_linear_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
+    kernel = BOOTSTRAPPED["streaming"]
+    assert compiled(play_linear, kernel) is compiled(play_linear, kernel)
+    assert compiled(play_linear, kernel) is not compiled(play, kernel)
+    assert compiled(play_linear, kernel).targetoptions.get("nogil") is True
 
 
-def test_every_linear_policy_has_a_kernel_of_a_known_name():
+def test_every_linear_policy_has_a_kernel_that_chooses():
     kernels = [cls().kernel for cls in LINEAR_POLICIES.values()]
     for kernel in [*kernels, *BOOTSTRAPPED.values()]:
-        assert KERNELS[kernel.name] is kernel
         assert kernel.choose is not None
         assert kernel.score is kernel.prepare is None
     assert len({kernel.name for kernel in kernels}) == len(LINEAR_POLICIES)

@@ -123,7 +123,7 @@ def test_a_file_is_checked_without_playing_or_compiling_anything(read, monkeypat
     def refuse(*_):
         raise AssertionError("nothing is to be played")
 
-    monkeypatch.setattr("bandstrap.engine.simulate.play_policy", refuse)
+    monkeypatch.setattr("bandstrap.engine.blocks.play_policy", refuse)
     read(regret(policy="bootstrapped_ucb"))
 
 

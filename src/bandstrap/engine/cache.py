@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import types
 from numba.core.caching import (
-    InTreeCacheLocator,
     IndexDataCacheFile,
+    InTreeCacheLocator,
     NullCache,
     UserProvidedCacheLocator,
     UserWideCacheLocator,
@@ -54,6 +55,14 @@ def cache_folder(function: Callable[..., Any]) -> Path | None:
         if locator is not None:
             return Path(locator.get_cache_path())
     return None
+
+
+def layout(kind: Any) -> str:
+    """A type with the fields of named tuples in their order: a class found by name may have had them in another."""
+    if not isinstance(kind, types.BaseTuple):
+        return str(kind)
+    names = getattr(kind, "fields", ())
+    return f"{names}({', '.join(layout(part) for part in kind)})"
 
 
 class IdentityCache(_Cache):  # type: ignore[misc]  # numba has no types
@@ -105,8 +114,8 @@ class IdentityCache(_Cache):  # type: ignore[misc]  # numba has no types
         self._file.flush()
 
     def _key(self, signature: Any, codegen: Any) -> Any:
-        """Signature and machine; the identity, which is in the file's name, says the rest."""
-        return signature, codegen.magic_tuple()
+        """Signature, layout and machine; the identity, which is in the file's name, says the rest."""
+        return signature, tuple(layout(kind) for kind in signature), codegen.magic_tuple()
 
     def _forget_old(self) -> None:
         """Remove all but the latest versions of this function."""

@@ -19,7 +19,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from bandstrap.engine.identity import Identity, identify, is_known_by_version
+from bandstrap.engine.identity import Identity, identify
 from bandstrap.errors import InvalidInput, requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -147,9 +147,8 @@ class Kernel:
         self._check(name, given)
         self.name = name
         self.learn, self.prepare, self.score, self.choose = learn, prepare, score, choose
-        for function in given.values():
-            if function is not None:
-                inlined(function)
+        for function in self.functions:
+            inlined(function)
 
     def _check(self, name: str, given: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.isidentifier():
@@ -176,23 +175,25 @@ class Kernel:
     @functools.cached_property
     def identity(self) -> Identity:
         """What its functions are, by content."""
-        return self._identify()
-
-    def _identify(self) -> Identity:
         return identify(self.learn, self.prepare, self.score, self.choose, body=compiled_as)
 
     @property
-    def is_ours(self) -> bool:
-        """Whether it comes with the package, whose functions do not change while a program runs."""
-        return self.learn.__module__.startswith("bandstrap.")
+    def functions(self) -> list[Callable[..., Any]]:
+        """The functions that were given."""
+        return [f for f in (self.learn, self.prepare, self.score, self.choose) if f is not None]
+
+    @property
+    def home(self) -> Callable[..., Any]:
+        """The function whose file compiled code is kept beside: one from outside the package, if there is one."""
+        return next((function for function in self.functions if not is_ours(function)), self.learn)
 
     def check_unchanged(self) -> None:
         """Refuse to go on where a value that compiled code has built in has changed since: live play would see it."""
-        if self.is_ours:
+        if is_ours(self.home):
             return
         self.__dict__.pop("identity", None)
         for function in self.identity.functions:
-            if is_known_by_version(function.__module__) or function.__module__.startswith("bandstrap."):
+            if is_ours(function):
                 continue
             now = identify(function, body=compiled_as)
             if now.is_lasting and _compiled_as.setdefault(function, now.digest) != now.digest:
@@ -206,6 +207,11 @@ class Kernel:
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "identity"}
+
+
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function comes with the package, whose functions do not change while a program runs."""
+    return function.__module__.partition(".")[0] == "bandstrap"
 
 
 def entry(function: Callable[..., Any]) -> Entry:

@@ -68,16 +68,18 @@ def play(
     rng: np.random.Generator,
     choices: NDArray[np.int64],
     n_first: int,
+    by_round: bool = False,
 ) -> None:
     """Play ``choices.size`` rounds; ``tape[arm, i]`` is the reward of the arm's pull number ``i``.
 
-    The first ``n_first`` rounds pull the arms in turn.
+    The first ``n_first`` rounds pull the arms in turn. Where means change ``by_round``, ``tape[arm, i]`` is the reward of
+    the arm in round ``i``.
     """
     n_arms = tape.shape[0]
     pulls = np.zeros(n_arms, dtype=np.int64)
     for t in range(choices.size):
         arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng)
-        reward = tape[arm, pulls[arm]]
+        reward = tape[arm, t if by_round else pulls[arm]]
         pulls[arm] += 1
         learn(kernel, params, state, arm, reward, t + 1, rng)
         choices[t] = arm
@@ -130,13 +132,22 @@ def compiled(function: Any, kernel: Kernel) -> Any:
         # What is compiled is the loop of play, too, with the generics replaced as the stamp says.
         digest = identify(function, kernel.identity.digest, inspect.getsource(stamp)).digest
         whole = kernel.identity._replace(digest=digest)
-        _compiled[place] = compile_cached(function, f"{function.__name__}-{kernel.name}", kernel.learn, whole)
+        _compiled[place] = compile_cached(function, f"{function.__name__}-{kernel.name}", kernel.home, whole)
     return _compiled[place]
 
 
-def compiled_play(kernel: Kernel, *arguments: Any) -> None:
+def compiled_play(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    n_first: int,
+    by_round: bool = False,
+) -> None:
     """:func:`play`, compiled."""
-    compiled(play, kernel)(kernel, *arguments)
+    compiled(play, kernel)(kernel, params, state, tape, rng, choices, n_first, by_round)
 
 
 def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:

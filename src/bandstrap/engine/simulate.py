@@ -8,86 +8,28 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.engine.blocks import (
+    Block,
+    EnvironmentLike,
+    Played,
+    bytes_needed,
+    play_block,
+    total_memory,
+    warm,
+)
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.play import compiled_play, compiled_play_linear
+from bandstrap.engine.plain import PlainPolicy, is_plain
 from bandstrap.engine.result import Result
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.errors import Floats, check_count, requirement
+from bandstrap.errors import check_count, requirement
 
 # Replications in a block: enough that handing one out costs nothing beside playing it.
 MOST_BLOCK = 16
 N_CHECKPOINTS = 200
-
-
-class PolicyLike(Protocol):
-    """What the simulator needs of a policy."""
-
-    kernel: Any
-    plays: Any
-    n_initial: Any
-    support: Any
-
-    @property
-    def label(self) -> str:
-        """Name shown in results."""
-        ...
-
-    def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel."""
-        ...
-
-    def start(self, size: int, capacity: int, rng: np.random.Generator) -> Any:
-        """A new state for ``size`` arms, or for actions with ``size`` features."""
-        ...
-
-
-class EnvironmentLike(Protocol):
-    """What the simulator needs of an environment."""
-
-    n_arms: int
-
-    @property
-    def offers(self) -> tuple[str, ...]:
-        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
-        ...
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The interval all rewards lie in."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """Name shown in results."""
-        ...
-
-    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """Means and rewards of one replication, and the sets of actions where there are any."""
-        ...
-
-
-class Block(NamedTuple):
-    """A range of replications to play, and all it takes to play them."""
-
-    policies: tuple[Any, ...]
-    environment: Any
-    horizon: int
-    seed: int
-    first: int
-    last: int
-    checkpoints: NDArray[np.int64]
-
-
-class Played(NamedTuple):
-    """Regret at the checkpoints ``(policy, replication, checkpoint)`` and pulls ``(policy, replication, arm)``."""
-
-    regret: Floats
-    pulls: NDArray[np.int64]
 
 
 def simulate(
@@ -107,7 +49,9 @@ def simulate(
     Parameters
     ----------
     policies
-        A policy, a sequence of policies, or a mapping from the names to show to policies.
+        A policy, a sequence of policies, or a mapping from the names to show to policies. An object, or a class, with
+        methods ``select()`` and ``update(arm, reward)`` may be among them: it is played in Python, slowly, see
+        :class:`bandstrap.engine.plain.PlainPolicy`.
     environment
         Where rewards come from. Its tape of a replication is the same for all policies.
     horizon
@@ -139,6 +83,8 @@ def simulate(
     ['ucb1', 'gaussian_ts']
     """
     names, described = named_policies(policies)
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise requirement("executor", "simulate", "a concurrent.futures.Executor", repr(executor))
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0)
@@ -169,50 +115,6 @@ def simulate(
     )
 
 
-def play_block(block: Block) -> Played:
-    """Play a block of replications with compiled play."""
-    n_arms = block.environment.n_arms
-    shape = (len(block.policies), block.last - block.first)
-    regret = np.empty((*shape, block.checkpoints.size))
-    pulls = np.empty((*shape, n_arms), dtype=np.int64)
-    choices = np.empty(block.horizon, dtype=np.int64)
-    rounds = np.arange(block.horizon)
-    params = [policy.make_params(block.horizon) for policy in block.policies]
-    for i, replication in enumerate(range(block.first, block.last)):
-        means, *tape = block.environment.tape(block.horizon, stream(block.seed, replication, ENVIRONMENT))
-        gaps = means.max(axis=-1, keepdims=True) - means
-        for p, policy in enumerate(block.policies):
-            play_policy(policy, params[p], tape, choices, stream(block.seed, replication, POLICY))
-            lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
-            regret[p, i] = np.cumsum(lost)[block.checkpoints - 1]
-            pulls[p, i] = np.bincount(choices, minlength=n_arms)
-    return Played(regret, pulls)
-
-
-def play_policy(
-    policy: PolicyLike, params: Any, tape: Sequence[Floats], choices: NDArray[np.int64], rng: np.random.Generator
-) -> None:
-    """Play one replication with one policy, compiled."""
-    rewards = tape[0]
-    if policy.plays == "actions":
-        action_sets = tape[1]
-        state = policy.start(action_sets.shape[-1], choices.size, rng)
-        compiled_play_linear(policy.kernel, params, state, action_sets, rewards, rng, choices)
-    else:
-        n_arms = rewards.shape[0]
-        state = policy.start(n_arms, choices.size, rng)
-        compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial)
-
-
-def warm(policies: Sequence[PolicyLike], environment: EnvironmentLike) -> None:
-    """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once."""
-    for policy in policies:
-        horizon = environment.n_arms * policy.n_initial + 1
-        _, *tape = environment.tape(horizon, np.random.default_rng(0))
-        choices = np.empty(horizon, dtype=np.int64)
-        play_policy(policy, policy.make_params(horizon), tape, choices, np.random.default_rng(0))
-
-
 def run_blocks(
     blocks: Sequence[Block], executor: Executor | None, done: dict[int, Played], advance: Callable[[int], None]
 ) -> None:
@@ -241,22 +143,32 @@ def run_blocks(
 def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Names and policies; equal labels are numbered."""
     if isinstance(policies, Mapping):
-        names, described = [str(name) for name in policies], list(policies.values())
+        names, described = [str(name) for name in policies], [as_policy(policy) for policy in policies.values()]
     else:
-        described = list(policies) if isinstance(policies, Sequence) else [policies]
+        several = isinstance(policies, Sequence) and not isinstance(policies, str)
+        described = [as_policy(policy) for policy in (policies if several else [policies])]
         names = []
         for policy in described:
-            label = getattr(policy, "label", repr(policy))
-            same = sum(name == label or name.startswith(f"{label} #") for name in names)
-            names.append(f"{label} #{same + 1}" if same else label)
+            same = sum(name == policy.label or name.startswith(f"{policy.label} #") for name in names)
+            names.append(f"{policy.label} #{same + 1}" if same else policy.label)
     if not described:
         raise requirement("policies", "simulate", "at least one policy", "none")
-    for policy in described:
-        if isinstance(policy, type) or not isinstance(getattr(policy, "kernel", None), Kernel):
-            raise requirement("policies", "simulate", "policies, such as UCB1()", repr(policy))
-        if getattr(policy, "arms", ()) or policy.direction != "max":
-            raise requirement("policies", "simulate", "policies without arms and with direction 'max'", repr(policy))
     return tuple(names), tuple(described)
+
+
+def as_policy(thing: Any) -> Any:
+    """A policy as it is, a plain object wrapped; anything else is refused."""
+    if isinstance(thing, PlainPolicy):
+        return thing
+    if isinstance(getattr(thing, "kernel", None), Kernel):
+        if isinstance(thing, type):
+            raise requirement("policies", "simulate", "policies, such as UCB1()", repr(thing))
+        if getattr(thing, "arms", ()) or thing.direction != "max":
+            raise requirement("policies", "simulate", "policies without arms and with direction 'max'", repr(thing))
+        return thing
+    if is_plain(thing):
+        return PlainPolicy(thing)
+    raise requirement("policies", "simulate", "policies, such as UCB1()", repr(thing))
 
 
 def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: EnvironmentLike, horizon: int) -> None:
@@ -280,6 +192,9 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
             rule = f"one with rewards inside [{policy.support[0]:g}, {policy.support[1]:g}], the range of {name}"
             raise requirement("environment", "simulate", rule, f"rewards in [{low:g}, {high:g}] ({environment.label})")
         policy.make_params(horizon)
+    if bytes_needed(environment, horizon) > total_memory():
+        rule = f"short enough that {environment.n_arms} arms' rewards fit into memory"
+        raise requirement("horizon", "simulate", rule, f"{horizon}, {bytes_needed(environment, horizon) / 1e9:.3g} GB")
 
 
 def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +63,8 @@ class Policy(Described):
         self.rng = np.random.default_rng(rng)
         self.n_rewards = 0
         self._params = self.make_params(None)
-        self._state = as_lists(self.start(len(self.arms), 16, self.rng))
+        self._growing = self._growing_fields()
+        self._state = as_lists(self.start(len(self.arms), 16, self.rng), self._growing)
         # Arms handed out but without a reward yet; kept until every arm has had its initial pulls.
         self._waiting = [0] * len(self.arms)
         self._is_ready = False
@@ -78,7 +79,13 @@ class Policy(Described):
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
         """A new state; the order that breaks ties is drawn here, once."""
-        return self.make_state(n_arms, capacity, rng.permutation(n_arms))
+        state = self.make_state(n_arms, capacity, rng.permutation(n_arms))
+        needed = ("pulls", "order") if self.kernel.choose is None else ("pulls",)
+        for field in needed:
+            if field not in getattr(state, "_fields", ()):
+                rule = f"a NamedTuple with the field {field!r}, which the {type(self).__name__}'s kernel is played with"
+                raise requirement("state", f"{type(self).__name__}.make_state", rule, repr(state))
+        return state
 
     def __repr__(self) -> str:
         items = self.settings()
@@ -128,10 +135,16 @@ class Policy(Described):
             return handed.index(least)
         return -1
 
+    def _growing_fields(self) -> tuple[str, ...]:
+        """The fields that hold a number for each reward of an arm: those that are longer for a larger capacity."""
+        states = [self.make_state(1, capacity, np.zeros(1, dtype=np.int64)) for capacity in (1, 2)]
+        shapes = [{name: getattr(value, "shape", ()) for name, value in state._asdict().items()} for state in states]
+        return tuple(name for name in shapes[0] if shapes[0][name] != shapes[1][name])
+
     def _make_room(self, arm: int) -> None:
         """Double what holds rewards when an arm has filled it."""
-        rows = {name: getattr(self._state, name) for name in GROWING if name in self._state._fields}
-        full = {name: row for name, row in rows.items() if len(row) and self._state.pulls[arm] >= row.shape[1]}
+        rows = {name: getattr(self._state, name) for name in self._growing}
+        full = {name: row for name, row in rows.items() if self._state.pulls[arm] >= row.shape[1]}
         if full:
             doubled = {name: np.concatenate([row, np.zeros_like(row)], axis=1) for name, row in full.items()}
             self._state = self._state._replace(**doubled)
@@ -184,17 +197,20 @@ class Policy(Described):
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
 
-# What holds a number for each reward of an arm: its rewards, or their running sums.
-GROWING = ("history", "running")
-# What stays an array online: long rows, and what NumPy works on as a whole.
-KEPT_AS_ARRAYS = (*GROWING, "kept", "residuals", "tails", "known", "observed", "factors", "generators")
+# What stays an array online in our own states: long rows, and what NumPy works on as a whole.
+KEPT_AS_ARRAYS = ("kept", "residuals", "tails", "known", "observed", "factors", "generators")
 
 
-def as_lists(state: Any) -> Any:
-    """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers."""
+def as_lists(state: Any, kept: Collection[str] = ()) -> Any:
+    """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers.
+
+    A state from outside the package stays as it is: its functions may use arrays as a whole.
+    """
+    if not type(state).__module__.startswith("bandstrap."):
+        return state
 
     def converted(name: str, value: Any) -> Any:
-        if name in KEPT_AS_ARRAYS:
+        if name in KEPT_AS_ARRAYS or name in kept:
             return value
         return as_lists(value) if isinstance(value, tuple) else value.tolist()
 

@@ -1,0 +1,93 @@
+"""Plain objects among policies: anything with ``select()`` and ``update(arm, reward)`` can be raced, slowly."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.errors import Floats, InvalidInput, requirement
+
+
+def is_plain(thing: Any) -> bool:
+    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
+
+
+class PlainPolicy:
+    """A plain object, or a class of them, as the simulator takes it.
+
+    Parameters
+    ----------
+    source
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
+        An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
+        every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
+    options
+        Further arguments for a class.
+
+    Notes
+    -----
+    What draws random numbers elsewhere, from ``random`` or ``numpy.random`` itself, is not the same from run to run.
+    """
+
+    kernel = None
+    plays = "arms"
+    n_initial = 0
+    direction = "max"
+
+    def __init__(self, source: Any, options: Mapping[str, Any] | None = None) -> None:
+        self.source = source
+        self.options = dict(options or {})
+        self.support: tuple[float, float] = getattr(source, "support", (-np.inf, np.inf))
+
+    @property
+    def label(self) -> str:
+        """The label of the object, or the name of its class."""
+        kind = self.source if isinstance(self.source, type) else type(self.source)
+        given = getattr(self.source, "label", None)
+        return given if isinstance(given, str) else kind.__name__
+
+    def make_params(self, horizon: int | None) -> None:
+        """No parameters: the object has its own."""
+
+    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
+        """A new object."""
+        if isinstance(self.source, type):
+            wanted = inspect.signature(self.source).parameters
+            offered = {"n_arms": n_arms, "rng": rng}
+            told = {name: value for name, value in offered.items() if name in wanted and name not in self.options}
+            try:
+                return self.source(**told, **self.options)
+            except TypeError as error:
+                raise InvalidInput(f"the policy {self.label} cannot be made: {error}.") from error
+        try:
+            live = copy.deepcopy(self.source)
+        except TypeError as error:
+            raise InvalidInput(f"the policy {self.label} cannot be copied for each replication: {error}.") from error
+        if callable(getattr(live, "reset", None)):
+            live.reset(n_arms, rng)
+        else:
+            for name, value in list(getattr(live, "__dict__", {}).items()):
+                if isinstance(value, np.random.Generator):
+                    setattr(live, name, rng)
+        return live
+
+
+def play_plain(live: Any, label: str, tape: Floats, choices: NDArray[np.int64], by_round: bool) -> None:
+    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.play.play`."""
+    n_arms = len(tape)
+    pulls = [0] * n_arms
+    for t in range(choices.size):
+        arm = live.select()
+        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
+            raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
+        reward = float(tape[arm, t if by_round else pulls[arm]])
+        pulls[arm] += 1
+        live.update(arm, reward)
+        choices[t] = arm
