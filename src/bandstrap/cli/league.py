@@ -28,8 +28,12 @@ def league(
         typer.Option(
             help="A policy of the league by name, or any policy with options, in which {sigma}, {lower}, {upper}, {moment} "
             "and {raw_moment} stand for what it is told, such as 'ucb1:sigma={sigma}'; all by default. May be given more "
-            "than once."
+            "than once. A class in a file of your own is FILE.py:Class:key=value."
         ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="A policy to play beside the others, written as for --policy. May be given more than once."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
@@ -43,7 +47,7 @@ def league(
     """
     from bandstrap.league import play_league, read_league
 
-    chosen = read_league().choose(environment or (), policy or ())
+    chosen = read_league().choose(environment or (), policy or (), also or ())
     start = time.perf_counter()
     result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, jobs=jobs)
     print_overall(result)

@@ -25,7 +25,10 @@ def simulate(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy with options, such as bootstrapped_ucb:sigma=2; may be given more than once."),
+        typer.Option(
+            help="A policy with options, such as bootstrapped_ucb:sigma=2, or a class in a file of your own, "
+            "FILE.py:Class:key=value; may be given more than once."
+        ),
     ] = None,
     environment: Annotated[
         str | None,

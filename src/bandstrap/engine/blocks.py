@@ -186,7 +186,7 @@ def in_a_sentence(policy: PolicyLike) -> Iterator[None]:
         reason = next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
         raise InvalidInput(
             f"The kernel {policy.kernel.name!r} of {policy.label} cannot be compiled: {reason.rstrip('.')}. The functions "
-            "it calls must be marked with bandstrap.engine.kernel.jitable."
+            "it calls must be marked with bandstrap.policies.jitable."
         ) from error
 
 

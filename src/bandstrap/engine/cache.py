@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import types
 from numba.core.caching import (
     IndexDataCacheFile,
     InTreeCacheLocator,
@@ -26,6 +25,7 @@ from numba.core.caching import (
     _Cache,
 )
 from numba.core.compiler import CompileResult
+from numba.core.types.containers import BaseTuple
 
 from bandstrap.engine.identity import Identity
 
@@ -59,13 +59,13 @@ def cache_folder(function: Callable[..., Any]) -> Path | None:
 
 def layout(kind: Any) -> str:
     """A type with the fields of named tuples in their order: a class found by name may have had them in another."""
-    if not isinstance(kind, types.BaseTuple):
+    if not isinstance(kind, BaseTuple):
         return str(kind)
     names = getattr(kind, "fields", ())
     return f"{names}({', '.join(layout(part) for part in kind)})"
 
 
-class IdentityCache(_Cache):  # type: ignore[misc]  # numba has no types
+class IdentityCache(_Cache):
     """Numba's cache of one function, with an index that belongs to one identity alone."""
 
     def __init__(self, folder: Path, name: str, digest: str) -> None:

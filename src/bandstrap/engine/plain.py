@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.calls import Call
 from bandstrap.errors import Floats, InvalidInput, requirement
 
 
@@ -30,6 +31,8 @@ class PlainPolicy:
         every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
     options
         Further arguments for a class.
+    origin
+        Where a class was found, for the label.
 
     Notes
     -----
@@ -41,17 +44,24 @@ class PlainPolicy:
     n_initial = 0
     direction = "max"
 
-    def __init__(self, source: Any, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, source: Any, options: Mapping[str, Any] | None = None, origin: str | None = None) -> None:
         self.source = source
         self.options = dict(options or {})
+        self.origin = origin
         self.support: tuple[float, float] = getattr(source, "support", (-np.inf, np.inf))
 
     @property
     def label(self) -> str:
-        """The label of the object, or the name of its class."""
-        kind = self.source if isinstance(self.source, type) else type(self.source)
+        """The label of the object, or the name of its class, with options."""
         given = getattr(self.source, "label", None)
-        return given if isinstance(given, str) else kind.__name__
+        if isinstance(given, str):
+            return given
+        return str(Call(self.origin or self.made.__name__, self.options))
+
+    @property
+    def made(self) -> type:
+        """The class of what plays."""
+        return self.source if isinstance(self.source, type) else type(self.source)
 
     def make_params(self, horizon: int | None) -> None:
         """No parameters: the object has its own."""

@@ -8,15 +8,14 @@ among them.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bandstrap.calls import parse_call
+from bandstrap.engine.plain import PlainPolicy
 from bandstrap.experiments.spec import (
     Curve,
     Experiment,
@@ -25,12 +24,13 @@ from bandstrap.experiments.spec import (
     make_policy,
     resolve_horizon,
 )
-from bandstrap.storage import digest_sources
+from bandstrap.sources import code_digest
 
 # Replications in a block of play: a few seconds of the slowest policy.
 BLOCK_SIZE = 20
-# What a block's numbers depend on.
-PLAYED_BY = ("engine", "multipliers", "bounds", "policies", "environments")
+# Where blocks are played and bounds measured: what these import, a block's numbers depend on.
+PLAYING = "bandstrap.engine.blocks"
+MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class PlayBlock:
     first: int
     last: int
     along: bool = True
+    # Digest of the code that plays it.
+    code: str = ""
 
     @property
     def work(self) -> int:
@@ -61,6 +63,8 @@ class BoundBlock:
     alpha: float
     replications: int
     seed: int
+    # Digest of the code that measures it.
+    code: str = ""
 
     @property
     def work(self) -> int:
@@ -92,15 +96,20 @@ class PanelPlan:
         return (block for curve in self.curves for blocks in curve.blocks for block in blocks)
 
 
-@functools.cache
-def code_digest() -> str:
-    """Digest of the sources that a block's numbers depend on."""
-    return digest_sources(Path(__file__).resolve().parent.parent, PLAYED_BY)
+def code_of_play(policy: Any, environment: Any) -> str:
+    """Digest of the code that plays a policy on an environment."""
+    player = policy.made if isinstance(policy, PlainPolicy) else type(policy)
+    return code_digest(PLAYING, player.__module__, type(environment).__module__)
+
+
+def code_of_measuring() -> str:
+    """Digest of the code that measures bounds, which one of them may find another by name in."""
+    return code_digest(*MEASURING)
 
 
 def key(block: Block) -> str:
     """The name a block is stored under."""
-    about: dict[str, Any] = {"kind": type(block).__name__, "code": code_digest(), **vars(block)}
+    about: dict[str, Any] = {"kind": type(block).__name__, **vars(block)}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -114,7 +123,8 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
             bound, law = str(parse_call(curve.bound or "")), str(panel.distribution)
             blocks: tuple[tuple[Block, ...], ...] = tuple(
-                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed),) for n in places
+                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed, code_of_measuring()),)
+                for n in places
             )
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
@@ -129,7 +139,8 @@ def play_blocks(
     """The blocks of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
-    whole = PlayBlock(policy.label, environment.label, horizon, seed, 0, replications)
+    code = code_of_play(policy, environment)
+    whole = PlayBlock(policy.label, environment.label, horizon, seed, 0, replications, code=code)
     return cut(whole, BLOCK_SIZE)
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.bounds.coverage import CoverageRow, coverage, measure_exact
-from bandstrap.engine import simulate
-from bandstrap.errors import Floats
-from bandstrap.experiments.plan import Block, BoundBlock, CurvePlan, PanelPlan, PlayBlock
+from bandstrap.engine import blocks as play
+from bandstrap.engine.simulate import checked_checkpoints, progress_bar
+from bandstrap.errors import Floats, InvalidInput
+from bandstrap.experiments.plan import Block, BoundBlock, CurvePlan, PanelPlan, PlayBlock, code_of_play
 from bandstrap.experiments.spec import EXACT, NAMED_ENVIRONMENTS, NAMED_POLICIES, Curve, Panel, make
 from bandstrap.experiments.store import Finished, Measured, Played, Store
 
@@ -103,7 +104,7 @@ def finish_blocks(
     done = {block: finished for block, finished in found.items() if finished is not None}
     missing = [block for block in wanted if block not in done]
     warm(missing)
-    with simulate.progress_bar(sum(block.work for block in missing), shown=progress and bool(missing)) as advance:
+    with progress_bar(sum(block.work for block in missing), shown=progress and bool(missing)) as advance:
         run_blocks(missing, store, jobs or os.cpu_count() or 1, done, advance)
     return done
 
@@ -114,11 +115,11 @@ def warm(blocks: Iterable[Block]) -> None:
     pairs = {(block.policy, block.environment): block for block in blocks if isinstance(block, PlayBlock)}
     for block in pairs.values():
         policy, environment = make_pair(block)
-        kind = (policy.kernel.name, policy.plays)
+        kind = (policy.label if policy.kernel is None else policy.kernel.identity.digest, policy.plays)
         if kind not in seen:
             seen.add(kind)
-            tell(f"compiling {policy.kernel.name}")
-            simulate.warm([policy], environment)
+            tell(f"compiling {policy.label}")
+            play.warm([policy], environment)
     tell("")
 
 
@@ -168,19 +169,20 @@ def run_block(block: Block) -> Finished:
             )
         return Measured(row, time.thread_time() - start)
     policy, environment = make_pair(block)
-    checkpoints = simulate.checked_checkpoints(None if block.along else [block.horizon], block.horizon)
-    played = simulate.play_block(
-        simulate.Block((policy,), environment, block.horizon, block.seed, block.first, block.last, checkpoints)
+    checkpoints = checked_checkpoints(None if block.along else [block.horizon], block.horizon)
+    played = play.play_block(
+        play.Block((policy,), environment, block.horizon, block.seed, block.first, block.last, checkpoints)
     )
     return Played(checkpoints, played.regret[0], time.thread_time() - start)
 
 
-def make_pair(block: PlayBlock) -> tuple[simulate.PolicyLike, simulate.EnvironmentLike]:
-    """Policy and environment of a block."""
-    return (
-        make(block.policy, NAMED_POLICIES, "policy"),
-        make(block.environment, NAMED_ENVIRONMENTS, "environment"),
-    )
+def make_pair(block: PlayBlock) -> tuple[play.PolicyLike, play.EnvironmentLike]:
+    """Policy and environment of a block; refused if they are no longer what was planned."""
+    policy = make(block.policy, NAMED_POLICIES, "policy")
+    environment = make(block.environment, NAMED_ENVIRONMENTS, "environment")
+    if block.code and block.code != code_of_play(policy, environment):
+        raise InvalidInput(f"{block.policy} was edited while it was being played; what was finished before is kept.")
+    return policy, environment
 
 
 def gather(plan: PanelPlan, done: Mapping[Block, Finished]) -> PanelData:

@@ -18,6 +18,9 @@
     [[panels.curves]]
     label = "UCB"
     policy = "ucb1:sigma=1.5"
+    [[panels.curves]]
+    label = "a policy of my own"
+    policy = "mine.py:Mine:c=2"  # a class in a file beside this one
 
     [[panels]]
     name = "b"
@@ -57,6 +60,7 @@ from bandstrap.engine.simulate import check_horizon, named_policies
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.policies.own_file import anchored, make_from_file, parse_file_call
 
 # Environments made of Python objects cannot be written as text.
 NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if name not in ("arms", "empirical")}
@@ -181,11 +185,24 @@ class Experiment(Strict):
 
 def read_experiment(path: Path) -> Experiment:
     """Read and check a file; whatever is wrong with it is said in one sentence."""
-    experiment = read_table(path, Experiment)
+    experiment = with_files_beside(read_table(path, Experiment), path.parent)
     check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):
         check_panel(panel, experiment.horizon, f"{path}: panels[{i}]")
     return experiment
+
+
+def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
+    """An experiment whose policies' own files are looked for beside it."""
+
+    def found(curve: Curve) -> Curve:
+        return curve if curve.policy is None else curve.model_copy(update={"policy": anchored(curve.policy, folder)})
+
+    panels = [
+        panel.model_copy(update={"curves": tuple(found(curve) for curve in panel.curves)})
+        for panel in experiment.panels
+    ]
+    return experiment.model_copy(update={"panels": tuple(panels)})
 
 
 def read_table(path: Path, model: type[Table]) -> Table:
@@ -330,7 +347,10 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
 
 
 def make(text: str, registry: dict[str, Any], kind: str) -> Any:
-    """Build a policy or an environment from ``name:key=value,...``."""
+    """Build a policy or an environment from ``name:key=value,...``; a policy also from ``file.py:Class:key=value,...``."""
+    in_file = parse_file_call(text) if kind == "policy" else None
+    if in_file is not None:
+        return make_from_file(in_file)
     call = parse_call(text)
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)

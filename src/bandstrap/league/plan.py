@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.engine.simulate import EnvironmentLike, PolicyLike
-from bandstrap.experiments.plan import PlayBlock, cut
+from bandstrap.engine.blocks import EnvironmentLike, PolicyLike
+from bandstrap.experiments.plan import PlayBlock, code_of_play, cut
 from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
 from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
 from bandstrap.policies import POLICIES
@@ -56,7 +56,7 @@ def plan_match(
         return Match(environment, policy, sits_out=reason)
     n = max(2, round(policy.share * replications))
     # Regret at the last round alone.
-    whole = PlayBlock(player.label, world.label, horizon, seed, 0, n, along=False)
+    whole = PlayBlock(player.label, world.label, horizon, seed, 0, n, along=False, code=code_of_play(player, world))
     return Match(environment, policy, cut(whole, BLOCK_SIZE), factor)
 
 

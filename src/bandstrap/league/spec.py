@@ -32,6 +32,7 @@ from pydantic import Field, model_validator
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, Number, Strict, check_names, described, make, read_table
 from bandstrap.policies import POLICIES
+from bandstrap.policies.own_file import anchored
 
 # What a policy of each kind may be told.
 TOLD = {
@@ -105,17 +106,24 @@ class League(Strict):
     environments: Annotated[tuple[LeagueEnvironment, ...], Field(min_length=1)]
     policies: Annotated[tuple[LeaguePolicy, ...], Field(min_length=1)]
 
-    def choose(self, environments: Sequence[str] = (), policies: Sequence[str] = ()) -> League:
-        """Part of the league: environments by name, policies by name or as calls of their own; all by default."""
+    def choose(
+        self, environments: Sequence[str] = (), policies: Sequence[str] = (), also: Sequence[str] = ()
+    ) -> League:
+        """Part of the league: environments by name, policies by name or as calls of their own; all by default.
+
+        Those in ``also`` play beside the others.
+        """
         worlds = {environment.name: environment for environment in self.environments}
         for name in environments:
             if name not in worlds:
                 known = ", ".join(repr(world) for world in worlds)
                 raise InvalidInput(f"unknown environment {name!r} of the league; known are {known}.")
         members = {policy.name: policy for policy in self.policies}
+        chosen = tuple(members.get(text) or guest(text) for text in dict.fromkeys(policies)) or self.policies
+        known_names = {policy.name for policy in chosen}
         return League(
             environments=tuple(worlds[name] for name in dict.fromkeys(environments)) or self.environments,
-            policies=tuple(members.get(text) or guest(text) for text in dict.fromkeys(policies)) or self.policies,
+            policies=chosen + tuple(guest(text) for text in dict.fromkeys(also) if text not in known_names),
         )
 
 
@@ -148,6 +156,8 @@ def read_league(path: Path | None = None) -> League:
     """Read and check a league, by default the one that comes with the package; a mistake is told in one sentence."""
     path = path or Path(str(files("bandstrap.league") / "league.toml"))
     league = read_table(path, League)
+    policies = [policy.model_copy(update={"call": anchored(policy.call, path.parent)}) for policy in league.policies]
+    league = league.model_copy(update={"policies": tuple(policies)})
     check_names(path, "environments", [environment.name for environment in league.environments])
     check_names(path, "policies", [policy.name for policy in league.policies])
     for i, environment in enumerate(league.environments):

@@ -1,5 +1,10 @@
-"""Policies, one a file: each is described to the simulator without arms, and live with them."""
+"""Policies, one a file: each is described to the simulator without arms, and live with them.
 
+``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of one's own is made of.
+"""
+
+from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.policies import moments
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
@@ -54,6 +59,7 @@ __all__ = [
     "GaussianTS",
     "GaussianTSUnknownVariance",
     "Giro",
+    "Kernel",
     "MaillardSampling",
     "NaiveBootstrappedUCB",
     "Policy",
@@ -64,4 +70,6 @@ __all__ = [
     "UCBTuned",
     "UniformRandom",
     "WeightedBootstrap",
+    "jitable",
+    "moments",
 ]

@@ -32,6 +32,8 @@ class Described:
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
     n_rewards: int
+    # Where a class from a user's own file was found, as it was named.
+    origin: str | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -67,7 +69,7 @@ class Described:
     @property
     def label(self) -> str:
         """Name and settings in one word, as the command line takes it."""
-        return str(Call(self.name, self.settings()))
+        return str(Call(self.origin or self.name, self.settings()))
 
     def round_params(self, params: Any) -> Any:
         """Parameters of this round, online: ``params``, unless the error probability is the user's function."""

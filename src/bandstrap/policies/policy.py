@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from bandstrap.engine import play
 from bandstrap.errors import requirement
 from bandstrap.policies.described import Described, has_axes
+from bandstrap.policies.moments import no_rewards
+from bandstrap.registry import register
 
 POLICIES: dict[str, type[Policy]] = {}
 
@@ -43,7 +45,7 @@ class Policy(Described):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        POLICIES[cls.name] = cls
+        register(POLICIES, cls.name, cls)
 
     def __init__(
         self,
@@ -72,8 +74,12 @@ class Policy(Described):
     # -- what a policy file provides ------------------------------------------------------------------------------
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> Any:
-        """State before the first reward; ``capacity`` rewards an arm must fit where the policy keeps them."""
-        raise NotImplementedError
+        """State before the first reward: by default the pulls, mean and squared deviations that ``moments.learn`` keeps.
+
+        ``capacity`` rewards per arm must fit where a policy keeps them; an array that is longer for a larger capacity
+        grows online.
+        """
+        return no_rewards(n_arms, order)
 
     # -- shared by simulator and online use -------------------------------------------------------------------------
 

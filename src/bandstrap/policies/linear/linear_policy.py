@@ -14,6 +14,7 @@ from bandstrap.errors import Floats, check_count, requirement
 from bandstrap.policies.described import Described, has_axes
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import as_lists
+from bandstrap.registry import register
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
@@ -45,7 +46,7 @@ class LinearPolicy(Described):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        LINEAR_POLICIES[cls.name] = cls
+        register(LINEAR_POLICIES, cls.name, cls)
 
     def __init__(
         self,

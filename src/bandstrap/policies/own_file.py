@@ -1,0 +1,155 @@
+"""Policies in a user's own file: ``path/mine.py:Mine:key=value``, wherever a policy is named in text.
+
+A file is known by its content. It is loaded under a module name made of its place and a digest of what it and the modules
+beside it say, so that two files of one name do not meet, and one that was edited is loaded anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import re
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bandstrap.calls import Call, parse_call
+from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.plain import PlainPolicy, is_plain
+from bandstrap.errors import InvalidInput
+from bandstrap.policies.described import Described
+from bandstrap.sources import names_in, reachable
+
+FORM = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL)
+
+
+class FileCall(NamedTuple):
+    """A policy of a file: the file, the class (``None`` if it is to be the only one) and the options."""
+
+    file: str
+    name: str | None
+    options: dict[str, Any]
+
+
+def parse_file_call(text: str) -> FileCall | None:
+    """Parse ``file.py:Class:key=value,...``; ``None`` if the text names no file.
+
+    >>> parse_file_call("./mine.py:Mine:sigma=2")
+    FileCall(file='./mine.py', name='Mine', options={'sigma': 2})
+    >>> parse_file_call("ucb1:sigma=2") is None
+    True
+    """
+    match = FORM.fullmatch(text.strip())
+    if match is None:
+        return None
+    options = parse_call(f"policy:{match['options']}").options if match["options"] else {}
+    return FileCall(match["file"], match["name"], options)
+
+
+def anchored(text: str, folder: Path) -> str:
+    """A call whose file, if it names one, is looked for in ``folder`` unless its path is absolute."""
+    call = parse_file_call(text)
+    if call is None or Path(call.file).is_absolute():
+        return text
+    return str(folder / call.file) + text.strip()[len(call.file) :]
+
+
+def make_from_file(call: FileCall) -> Any:
+    """The policy that a call describes."""
+    module = load_file(Path(call.file))
+    found = find_policy(module, call)
+    origin = f"{call.file}:{found.__name__}"
+    if not issubclass(found, Described):
+        return PlainPolicy(found, call.options, origin=origin)
+    try:
+        policy = found(**call.options)
+    except TypeError as error:
+        raise InvalidInput(f"the policy {Call(origin, call.options)} cannot be made: {error}.") from None
+    policy.origin = origin
+    return policy
+
+
+def find_policy(module: types.ModuleType, call: FileCall) -> type:
+    """The class of a policy, by name or because there is no other."""
+    candidates = {
+        name: thing
+        for name, thing in vars(module).items()
+        if isinstance(thing, type) and thing.__module__ == module.__name__ and is_policy(thing)
+    }
+    if call.name is not None:
+        thing = getattr(module, call.name, None)
+        if isinstance(thing, type) and is_policy(thing):
+            return thing
+        there = f"it has {', '.join(candidates)}" if candidates else "it has none"
+        raise InvalidInput(f"{call.file} has no policy {call.name!r}; {there}.")
+    if len(candidates) != 1:
+        there = f"which of {', '.join(candidates)} is meant" if candidates else "none is there"
+        raise InvalidInput(f"{call.file} does not have one policy that could be meant by its name alone: {there}.")
+    return next(iter(candidates.values()))
+
+
+def is_policy(thing: type) -> bool:
+    """Whether a class can be raced: it has a kernel, or can select and update."""
+    return isinstance(getattr(thing, "kernel", None), Kernel) or (is_plain(thing) and not issubclass(thing, Described))
+
+
+def load_file(path: Path) -> types.ModuleType:
+    """The file as a module, executed once for each content."""
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a file.")
+    content = path.read_bytes()
+    try:
+        tree = ast.parse(content)
+        beside = reachable(names_in(tree, ""), path.resolve().parent)
+    except (SyntaxError, ValueError) as error:  # the latter: null bytes
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise InvalidInput(f"{path} is not Python{line}: {getattr(error, 'msg', error)}.") from None
+    sha = hashlib.sha256(content)
+    for source in beside:
+        sha.update(source.name.encode() + b"\0" + source.content)
+    code = sha.hexdigest()
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
+    name = f"own_{re.sub(r'[^0-9a-zA-Z_]', '_', path.stem)}_{place[:12]}_{code[:16]}"
+    if name not in sys.modules:
+        module = types.ModuleType(name)
+        module.__file__ = str(path.resolve())
+        module.__dict__["__code_digest__"] = code
+        sys.modules[name] = module
+        try:
+            with importing_from(path.resolve().parent):
+                exec(compile(content, module.__file__, "exec"), module.__dict__)  # noqa: S102 - what the user asked for
+        except BaseException as error:
+            del sys.modules[name]
+            if isinstance(error, Exception):
+                raise InvalidInput(f"{path} cannot be loaded: {told(error, module.__file__)}") from error
+            raise
+    return sys.modules[name]
+
+
+@contextlib.contextmanager
+def importing_from(folder: Path) -> Iterator[None]:
+    """Let imports find modules beside a file, and forget them afterwards: another folder may have others of that name."""
+    before = dict(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(folder))
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name not in before and file and folder in Path(file).parents and not name.startswith("own_"):
+                del sys.modules[name]
+
+
+def told(error: Exception, file: str) -> str:
+    """An exception in one sentence, with the last line of the file it passed through."""
+    if isinstance(error, InvalidInput):
+        return str(error)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    where = f" in line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}{where}: {str(error).rstrip('.')}."

@@ -1,0 +1,143 @@
+"""What a result depends on: the sources of the code that made it, and the versions of the libraries below.
+
+The modules are found by following import statements from those that did the work, so the list cannot be forgotten, and
+what a result cannot depend on (a plot, a page, another policy) is not on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+# Same bytes are promised only for equal versions of these.
+LIBRARIES = ("numpy", "numba", "scipy")
+
+
+class Source(NamedTuple):
+    """A module's name, file and content."""
+
+    name: str
+    file: Path
+    content: bytes
+
+
+@functools.cache
+def code_digest(*modules: str) -> str:
+    """Digest of modules, of all they import but for libraries, and of the versions of those that compute.
+
+    >>> code_digest("bandstrap.policies.ucb1") == code_digest("bandstrap.policies.moss")
+    False
+    """
+    digest = hashlib.sha256(versions().encode())
+    for name in modules:  # a user's own file knows what it said when it was loaded, and its name changes with that
+        digest.update(getattr(sys.modules.get(name), "__code_digest__", "").encode())
+    for source in reachable(modules):
+        digest.update(source.name.encode() + b"\0" + hashlib.sha256(source.content).digest())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def versions() -> str:
+    """Versions of Python and of the libraries that compute."""
+    python = f"python {sys.version_info[0]}.{sys.version_info[1]}"
+    return ", ".join([python, *(f"{name} {version(name)}" for name in LIBRARIES)])
+
+
+def reachable(modules: Iterable[str], folder: Path | None = None) -> list[Source]:
+    """Modules and all they import, directly or not, in the order of their names; libraries are left out.
+
+    Modules in ``folder`` are found first, as a script finds those beside it.
+    """
+    found: dict[str, Source | None] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name], imports = read_ours(name) if is_ours(name) else read_module(name, folder)
+            waiting += imports
+    return sorted((source for source in found.values() if source is not None), key=lambda source: source.name)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a module belongs to this package."""
+    return name.partition(".")[0] == "bandstrap"
+
+
+@functools.cache
+def read_ours(name: str) -> tuple[Source | None, tuple[str, ...]]:
+    """:func:`read_module` for this package, whose sources do not change while a program runs."""
+    return read_module(name)
+
+
+def read_module(name: str, folder: Path | None = None) -> tuple[Source | None, tuple[str, ...]]:
+    """The source of a module that is not a library's, and the modules it imports."""
+    file = find_file(name, folder)
+    if file is None:
+        return None, ()
+    source = Source(name, file, file.read_bytes())
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    return source, tuple(names_in(ast.parse(source.content), package))
+
+
+def find_file(name: str, folder: Path | None = None) -> Path | None:
+    """The file of a module; ``None`` for what belongs to Python or to a library, and for what is no module."""
+    if folder is not None:
+        for ending in (".py", "/__init__.py"):
+            beside = folder / f"{name.replace('.', '/')}{ending}"
+            if beside.is_file():
+                return beside
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names or (not is_ours(name) and is_library(top)):
+        return None
+    origin = find_origin(name)
+    return None if origin is None or origin.suffix != ".py" else origin
+
+
+@functools.cache
+def is_library(top: str) -> bool:
+    """Whether a package is installed among the libraries."""
+    origin = find_origin(top)
+    folders = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return origin is not None and not folders.isdisjoint(origin.parents)
+
+
+def find_origin(name: str) -> Path | None:
+    """The file Python would import a module from."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError, AttributeError):  # not there, or something in a module
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin)
+
+
+def names_in(tree: ast.AST, package: str) -> Iterator[str]:
+    """What import statements below a node name, but for those that only type checkers see.
+
+    ``from a import b`` names ``a.b`` if that is a module, and ``a`` if it is something in ``a``.
+    """
+    if isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.unparse(tree.test):
+        for branch in tree.orelse:
+            yield from names_in(branch, package)
+    elif isinstance(tree, ast.Import):
+        yield from (alias.name for alias in tree.names)
+    elif isinstance(tree, ast.ImportFrom):
+        parents = package.split(".")
+        parents = parents[: len(parents) - (tree.level - 1)] if tree.level else []
+        base = ".".join([*parents, *([tree.module] if tree.module else [])])
+        inner = [f"{base}.{alias.name}" for alias in tree.names]
+        # A package of ours re-exports much that the importer has no use for; elsewhere more is safer than less.
+        modules = [name for name in inner if find_origin(name) is not None] if is_ours(base) else inner
+        yield from modules
+        if not is_ours(base) or len(modules) < len(inner):
+            yield base
+    else:
+        for node in ast.iter_child_nodes(tree):
+            yield from names_in(node, package)

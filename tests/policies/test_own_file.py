@@ -1,0 +1,350 @@
+"""Policies in a user's own file: found, played as they are now, and kept apart."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from bandstrap.errors import InvalidInput
+from bandstrap.experiments.spec import NAMED_POLICIES, make
+from bandstrap.policies import POLICIES
+from bandstrap.policies.own_file import anchored, load_file, parse_file_call
+
+MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
+
+# Plays a policy compiled and live on the same tapes and prints how often each arm was pulled.
+RACE = """
+    import sys
+    import numpy as np
+    from bandstrap import simulate
+    from bandstrap.engine import play
+    from bandstrap.engine.blocks import draw_tape
+    from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+    from bandstrap.environments import Gaussian
+
+    def race(policy):
+        world, horizon = Gaussian([0, 0.5, 1]), 60
+        compiled = simulate(policy, world, horizon=horizon, replications=3, seed=4, progress=False).pulls[0]
+        live = []
+        for replication in range(3):
+            _, tape = draw_tape(world, horizon, stream(4, replication, ENVIRONMENT))
+            rng = stream(4, replication, POLICY)
+            state = policy.start(3, horizon, rng)
+            choices = np.empty(horizon, dtype=np.int64)
+            play.play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
+            live.append(np.bincount(choices, minlength=3).tolist())
+        print(compiled.tolist() == live, compiled.tolist())
+"""
+
+
+def run(code: str, folder: Path, **environment: str) -> str:
+    finished = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(RACE) + textwrap.dedent(code)],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "bandstrap", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+# --- finding ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("./mine.py:Mine:c=2,plus=true", ("./mine.py", "Mine", {"c": 2, "plus": True})),
+        ("mine.py:Mine", ("mine.py", "Mine", {})),
+        ("/a b/mine.py", ("/a b/mine.py", None, {})),
+        ("mine.py:c=2", ("mine.py", None, {"c": 2})),
+        (r"C:\own\mine.py:Mine:c=1", (r"C:\own\mine.py", "Mine", {"c": 1})),
+        ("odd.py.py:Mine", ("odd.py.py", "Mine", {})),
+    ],
+)
+def test_a_call_of_a_file_is_read(text, expected):
+    assert parse_file_call(text) == expected
+
+
+@pytest.mark.parametrize("text", ["ucb1", "ucb1:sigma=2", "python", ".py", "mine.pyc:Mine"])
+def test_what_names_no_file_is_none(text):
+    assert parse_file_call(text) is None
+
+
+def test_a_relative_file_is_anchored_and_an_absolute_one_is_not(tmp_path):
+    assert anchored("mine.py:Mine:c=2", tmp_path) == f"{tmp_path}/mine.py:Mine:c=2"
+    assert anchored("/x/mine.py:Mine", tmp_path) == "/x/mine.py:Mine"
+    assert anchored("ucb1:sigma=2", tmp_path) == "ucb1:sigma=2"
+
+
+def test_a_policy_of_a_file_shows_where_it_is_from_and_is_not_entered_among_ours(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    policy = make(f"{tmp_path}/mine.py:Mine:c=3", NAMED_POLICIES, "policy")
+    assert policy.label == f"{tmp_path}/mine.py:Mine:c=3"
+    assert make(f"{tmp_path}/mine.py:c=3", NAMED_POLICIES, "policy").label == policy.label
+    assert "mine" not in POLICIES
+
+
+@pytest.mark.parametrize(
+    ("content", "call", "message"),
+    [
+        (None, "mine.py:Mine", r"mine\.py is not a file\."),
+        ("x = (", "mine.py:Mine", r"mine\.py is not Python, line 1: '\(' was never closed\."),
+        ("x = 1\n1/0\n", "mine.py:Mine", r"mine\.py cannot be loaded: ZeroDivisionError in line 2: division by zero\."),
+        (
+            "import nowhere_at_all\n",
+            "mine.py:Mine",
+            r"cannot be loaded: ModuleNotFoundError in line 1: No module named",
+        ),
+        ("x = 1\n", "mine.py:Mine", r"mine\.py has no policy 'Mine'; it has none\."),
+        ("class Mine: pass\n", "mine.py:Mine", r"mine\.py has no policy 'Mine'; it has none\."),
+        (MINE, "mine.py:Other", r"mine\.py has no policy 'Other'; it has Mine\."),
+        (MINE + "\n\nclass Two(Mine): pass\n", "mine.py", r"which of Mine, Two is meant"),
+        (MINE, "mine.py:Mine:d=1", r"cannot be made: .*d"),
+        (MINE, "mine.py:Mine:c=-1", r"'c' parameter of Mine must be a finite number greater than 0\. Got -1\.0"),
+        (MINE, "mine.py:Mine:c", r"'c' in 'policy:c' is not of the form key=value|not of the form"),
+        (
+            MINE.replace("class Mine", "class UCB1"),
+            "mine.py:UCB1",
+            r"'name' parameter of own_mine\w+\.UCB1 must be other than the names of bandstrap, where 'ucb1' is UCB1",
+        ),
+        (
+            MINE.replace("prepare=prepare, ", ""),
+            "mine.py:Mine",
+            r"'prepare' parameter of the kernel 'mine' must be given",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(tmp_path, content, call, message):
+    if content is not None:
+        (tmp_path / "mine.py").write_text(content)
+    with pytest.raises(InvalidInput, match=message):
+        make(f"{tmp_path}/{call}", NAMED_POLICIES, "policy")
+
+
+def test_a_mistake_on_the_command_line_is_a_sentence_and_exit_code_2(tmp_path):
+    (tmp_path / "mine.py").write_text("x = 1\n1/0\n")
+    finished = command("simulate", "--policy", "mine.py:Mine", folder=tmp_path)
+    assert finished.returncode == 2
+    assert finished.stderr == "error: mine.py cannot be loaded: ZeroDivisionError in line 2: division by zero.\n"
+
+
+def test_files_of_one_name_in_two_folders_and_the_modules_beside_them_are_kept_apart(tmp_path):
+    for folder, constant in (("one", 1.0), ("two", 2.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "beside.py").write_text(f"CONSTANT = {constant}\n")
+        (tmp_path / folder / "mine.py").write_text("from beside import CONSTANT\n" + MINE)
+    one, two = (load_file(tmp_path / folder / "mine.py") for folder in ("one", "two"))
+    assert (one.CONSTANT, two.CONSTANT) == (1.0, 2.0)
+    assert one.__name__ != two.__name__
+    assert "beside" not in sys.modules
+    assert str(tmp_path / "one") not in sys.path
+    assert load_file(tmp_path / "one" / "mine.py") is one
+    (tmp_path / "one" / "beside.py").write_text("CONSTANT = 3.0\n")  # the file itself was not edited
+    assert load_file(tmp_path / "one" / "mine.py").CONSTANT == 3.0
+
+
+# --- playing ----------------------------------------------------------------------------------------------------------
+
+EDITS = [
+    ("math.sqrt(shared / state.pulls[arm])", "math.sqrt(shared) / state.pulls[arm]"),
+    ("params.c * math.log(round_)", "9.0 * params.c * math.log(round_)"),
+]
+
+
+def test_an_edited_file_is_played_as_it_is_now_compiled_and_live(tmp_path):
+    """Two edits between processes, one of them taken back: the results change each time, and come back."""
+    code = "from mine import Mine\nrace(Mine(c=2.0))"
+    contents = [MINE, MINE.replace(*EDITS[0]), MINE.replace(*EDITS[1]), MINE]
+    outs = []
+    for content in contents:
+        (tmp_path / "mine.py").write_text(content)
+        outs.append(run(code, tmp_path))
+    assert all(out.startswith("True ") for out in outs), outs
+    assert outs[3] == outs[0]
+    assert len(set(outs)) == 3
+
+
+STATE = """
+class State(NamedTuple):
+    order: object
+    pulls: object
+    {0}: object
+    {1}: object
+
+
+def learn(params, state, arm, reward, round_, rng):
+    state.pulls[arm] += 1
+    state.means[arm] += (reward - state.means[arm]) / state.pulls[arm]
+
+
+class Mine("""
+MAKE_STATE = """
+    def make_state(self, n_arms, capacity, order):
+        zeros = np.zeros(n_arms)
+        return State(order=order, pulls=np.zeros(n_arms, dtype=np.int64), means=zeros, squares=zeros + 7.0)
+"""
+
+
+def test_fields_in_another_order_are_not_read_by_old_machine_code(tmp_path):
+    outs = []
+    for order in (("means", "squares"), ("squares", "means")):
+        content = MINE.replace("moments.learn", "learn").replace("\nclass Mine(", STATE.format(*order)) + MAKE_STATE
+        (tmp_path / "mine.py").write_text("import numpy as np\n" + content)
+        outs.append(run("from mine import Mine\nrace(Mine(c=2.0))", tmp_path))
+    assert outs[0].startswith("True ")
+    assert outs[0] == outs[1]
+
+
+def test_a_policy_redefined_in_one_process_is_played_as_it_is_now(tmp_path):
+    """As in a notebook whose cells are run again: functions without a file, under one name."""
+    code = f"""
+        source = {MINE!r}
+        edits = {[*EDITS, ("", "")]!r}
+        for edit in edits:
+            space = {{"__name__": "__main__"}}
+            exec(source.replace(*edit) if edit[0] else source, space)
+            race(space["Mine"](c=2.0))
+    """
+    outs = run(code, tmp_path).splitlines()
+    assert all(out.startswith("True ") for out in outs), outs
+    assert len(set(outs)) == 3
+    assert list(tmp_path.rglob("*.nbi")) == []  # and never cached on disk
+
+
+def test_a_changed_constant_under_compiled_functions_is_refused(tmp_path):
+    code = f"""
+        from bandstrap.errors import InvalidInput
+        space = {{"__name__": "cells", "FACTOR": 1.0}}
+        exec({MINE.replace("return params.c *", "return FACTOR * params.c *")!r}, space)
+        race(space["Mine"](c=2.0))
+        space["FACTOR"] = 9.0
+        try:
+            race(space["Mine"](c=2.0))
+        except InvalidInput as error:
+            print(error)
+    """
+    first, second = run(code, tmp_path).splitlines()
+    assert first.startswith("True ")
+    assert second == (
+        "The kernel 'mine' cannot be played: a value that its function prepare uses has changed since the function was "
+        "compiled. Define the function and the kernel again."
+    )
+
+
+def test_a_policy_of_ones_own_leaves_nothing_behind_that_others_would_load(tmp_path):
+    """Raced from its folder, then play from elsewhere, with one cache for both."""
+    own, elsewhere, cache = (tmp_path / name for name in ("own", "elsewhere", "cache"))
+    for folder in (own, elsewhere):
+        folder.mkdir()
+    (own / "mine.py").write_text(MINE)
+    place = {"NUMBA_CACHE_DIR": str(cache)}
+    ours = "from bandstrap import UCB1\nrace(UCB1())"
+    alone = run(ours, elsewhere, **place)
+    assert run("from mine import Mine\nrace(Mine())\n" + ours, own, **place).splitlines()[1] == alone
+    assert run(ours, elsewhere, **place) == alone
+    naming = [path.name for path in cache.rglob("*.nb*") if b"mine" in path.read_bytes()]
+    assert naming
+    assert all(name.startswith("play-mine-") for name in naming)
+
+
+def test_a_second_process_takes_an_own_policy_from_the_cache_beside_it(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    code = """
+        from mine import Mine
+        race(Mine())
+        stats = play.compiled(play.play, Mine.kernel).stats
+        print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+    """
+    assert run(code, tmp_path).splitlines()[1] == "0 1"
+    assert len(list((tmp_path / "__pycache__").glob("play-mine-*.nbi"))) == 1
+    assert run(code, tmp_path).splitlines()[1] == "1 0"
+
+
+def test_a_kernel_that_calls_an_unmarked_function_is_refused_in_a_sentence(tmp_path):
+    broken = (
+        MINE.replace("return params.c *", "return unmarked(round_) * params.c *")
+        + "\n\ndef unmarked(x):\n    return 1.0\n"
+    )
+    (tmp_path / "mine.py").write_text(broken)
+    finished = command("simulate", "--policy", "mine.py", "--horizon", "20", "--replications", "2", folder=tmp_path)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: The kernel 'mine' of mine.py:Mine cannot be compiled: ")
+    assert "must be marked with bandstrap.policies.jitable." in finished.stderr
+    assert finished.stderr.count("\n") == 1
+
+
+# --- the command line, experiments and the league -----------------------------------------------------------------------
+
+RACED = ("--horizon", "40", "--replications", "4")
+
+
+def test_own_files_of_one_name_are_raced_from_the_command_line_edited_and_raced_again(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(MINE)
+    (tmp_path / "two" / "mine.py").write_text(MINE.replace(*EDITS[0]))
+
+    def race() -> list[str]:
+        both = ("--policy", "one/mine.py:Mine", "--policy", "two/mine.py:Mine:c=1", "--policy", "ucb1")
+        finished = command("simulate", *both, *RACED, folder=tmp_path)
+        assert finished.returncode == 0, finished.stderr
+        return [line.strip() for line in finished.stdout.splitlines() if "mine.py" in line or "ucb1" in line]
+
+    first = race()
+    assert [line.split()[0] for line in first] == ["one/mine.py:Mine", "two/mine.py:Mine:c=1", "ucb1"]
+    assert len({line.split(maxsplit=1)[1] for line in first[:2]}) == 2
+    (tmp_path / "one" / "mine.py").write_text(MINE.replace(*EDITS[1]))
+    second = race()
+    assert second[0] != first[0]
+    assert second[1:] == first[1:]
+
+
+def test_an_experiment_plays_a_file_beside_it_and_again_only_once_it_was_edited(tmp_path):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "mine.py").write_text(MINE)
+    (folder / "study.toml").write_text(
+        """
+        title = "mine"
+        horizon = 40
+        replications = 4
+        [[panels]]
+        name = "a"
+        environment = "gaussian"
+        curves = [{ label = "mine", policy = "mine.py:Mine:c=1" }, { label = "UCB", policy = "ucb1" }]
+        """
+    )
+
+    def race() -> tuple[str, set[str]]:
+        finished = command("simulate", "study/study.toml", "--out", "found", folder=tmp_path)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout, {path.name for path in (tmp_path / "found" / "blocks").iterdir()}
+
+    first, blocks = race()
+    assert len(blocks) == 2
+    assert race() == (first, blocks)
+    (folder / "mine.py").write_text(MINE.replace(*EDITS[0]))
+    second, more = race()
+    assert second != first
+    assert len(more) == 3  # the block of UCB was not played again
+
+
+def test_an_own_policy_plays_in_the_league_beside_others(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    options = ("--environment", "Gaussian", "--policy", "UCB1", "--also", "mine.py:Mine:c={sigma}")
+    finished = command("league", *options, *RACED, "--out", "league", folder=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    rows = [line.split() for line in finished.stdout.splitlines()]
+    assert ["mine.py:Mine:c={sigma}", "sigma"] in [row[:2] for row in rows]
