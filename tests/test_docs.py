@@ -25,3 +25,25 @@ def test_the_tables_of_the_league_are_those_of_its_results(number, name, digits)
         for policy, cell in zip(policies, cells, strict=True):
             (found,) = frame.filter(environment=environment, policy=policy).iter_rows(named=True)
             assert cell == f"{found['mean']:.{digits}f} / {found['q99']:.0f}"
+
+
+def test_the_policy_of_ones_own_on_the_page_is_the_file_that_is_tested():
+    page = (DOCS / "own-policy.md").read_text()
+    code = (DOCS / "mine.py").read_text()
+    assert f"```python\n{code}```" in page
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 20  # as the page says
+
+
+def test_the_plain_object_of_the_page_is_raced():
+    from bandstrap import UCB1, simulate
+    from bandstrap.environments import Gaussian
+    from bandstrap.errors import SlowWarning
+
+    code = re.findall(r"```python\n(.*?)```", (DOCS / "own-policy.md").read_text(), re.S)[1]
+    space = {}
+    exec(code, space)
+    with pytest.warns(SlowWarning):
+        found = simulate(
+            [space["InTurn"], UCB1()], Gaussian([0, 1]), horizon=20, replications=2, seed=0, progress=False
+        )
+    assert (found.pulls[0] == 10).all()

@@ -58,10 +58,11 @@ def test_the_commands_are_understood(line):
     assert context.args == []
 
 
-def test_the_policies_of_the_commands_can_be_made():
+def test_the_policies_of_the_commands_can_be_made(monkeypatch):
     from bandstrap.experiments.spec import NAMED_POLICIES, make
 
     texts = re.findall(r"--policy (\S+)", "\n".join(commands()))
     assert len(texts) >= 2
+    monkeypatch.chdir(README.parent / "docs")  # where the file of the example is
     for text in texts:
         assert make(text, NAMED_POLICIES, "policy").label.startswith(text.split(":")[0])

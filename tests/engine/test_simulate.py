@@ -142,6 +142,25 @@ def test_bad_numbers_are_refused(options, message):
         quick(UCB1(), **options)
 
 
+@pytest.mark.parametrize("executor", [4, "threads", ThreadPoolExecutor], ids=repr)
+def test_what_is_no_executor_is_refused_before_any_work(executor, monkeypatch):
+    monkeypatch.setattr(module, "warm", lambda *_: pytest.fail("worked"))
+    with pytest.raises(InvalidInput, match=r"'executor' parameter of simulate must be an? .*Executor.*\. Got"):
+        quick(UCB1(), executor=executor)
+
+
+def test_a_horizon_whose_rewards_do_not_fit_into_memory_is_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr(module, "warm", lambda *_: pytest.fail("worked"))
+    message = (
+        r"'horizon' parameter of simulate must be short enough that 3 arms' rewards fit into memory\. Got 10+, 7.2e"
+    )
+    with pytest.raises(InvalidInput, match=message):
+        quick(UCB1(), horizon=10**15)
+    monkeypatch.setattr(module, "total_memory", lambda: 72 * 40 - 1)
+    with pytest.raises(InvalidInput, match="fit into memory"):
+        quick(UCB1(), horizon=40)
+
+
 @pytest.mark.parametrize("policies", [None, "ucb1", 3, [UCB1(), "ucb1"], {"a": Gaussian()}, UCB1, [UCB1]], ids=repr)
 def test_what_is_no_policy_is_refused(policies):
     with pytest.raises(InvalidInput, match=r"'policies' parameter of simulate must be policies, such as UCB1\(\). Got"):

@@ -47,37 +47,20 @@ def test_every_field_of_a_bound_is_in_the_key(field):
     assert key(other) != key(BOUND) == key(dataclasses.replace(BOUND))
 
 
-def test_the_code_that_plays_is_in_the_key(monkeypatch):
-    before = key(PLAY), key(BOUND)
-    monkeypatch.setattr(plan, "code_digest", lambda: "other")
-    assert not {key(PLAY), key(BOUND)} & set(before)
-
-
-def test_the_digest_of_the_code_follows_names_and_contents_of_what_plays(tmp_path, monkeypatch):
-    here = tmp_path / "experiments" / "plan.py"
-    monkeypatch.setattr(plan, "__file__", str(here))
-
-    def digest(**sources):
-        for name in ("engine/a.py", "policies/linear/b.py", "cli/c.py", "engine/d.txt", "engine/e.py"):
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
-            content = sources.get(path.stem)
-            if content is not None:
-                path.write_text(content)
-        return plan.code_digest.__wrapped__()
-
-    base = digest(a="1", b="2")
-    assert digest(a="1", b="2") == base
-    assert digest(a="1", b="2", c="3", d="4") == base  # does not play
-    others = [
-        digest(a="0", b="2"),
-        digest(a="1", b="0"),
-        digest(a="1", b="2", e=""),
-        digest(e="1", b="2"),
-        digest(a="1"),
-    ]
-    assert len({base, *others}) == 6
+@pytest.mark.parametrize("name", ["code_of_play", "code_of_measuring"])
+def test_the_code_that_plays_or_measures_is_in_the_key(monkeypatch, name):
+    bounds = Panel(
+        name="b",
+        plot="bounds",
+        distribution="normal",
+        sample_sizes=(2,),
+        curves=(Curve(label="one", bound="sign_flip"),),
+    )
+    mine = panel() if name == "code_of_play" else bounds
+    before = keys(mine)
+    assert all(block.code for block in plan_panel(mine, Experiment(title="t", panels=(mine,)), 7))
+    monkeypatch.setattr(plan, name, lambda *things: "other")
+    assert not set(keys(mine)) & set(before)
 
 
 SAME = [

@@ -156,7 +156,7 @@ def test_one_replication_has_no_standard_error(run):
 def test_a_second_run_computes_nothing(run, ran, monkeypatch):
     first = run()
     assert len(ran) == N_BLOCKS
-    monkeypatch.setattr(module.simulate, "play_policy", lambda *_: pytest.fail("compiled something"))
+    monkeypatch.setattr("bandstrap.engine.blocks.play_policy", lambda *_: pytest.fail("compiled something"))
     assert bits(run()) == bits(first)
     assert len(ran) == N_BLOCKS
 
@@ -216,7 +216,7 @@ def interrupting_bar(monkeypatch, after, error=KeyboardInterrupt):
 
         yield advance
 
-    monkeypatch.setattr(module.simulate, "progress_bar", bar)
+    monkeypatch.setattr(module, "progress_bar", bar)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -84,7 +84,8 @@ def test_the_papers_files_are_read(name):
                 assert {place for place, _ in curve.published} <= set(places)
 
 
-def test_the_example_of_the_documentation_is_read(read):
+def test_the_example_of_the_documentation_is_read(read, tmp_path):
+    (tmp_path / "mine.py").write_text((Path(__file__).parents[2] / "docs" / "mine.py").read_text())
     text = spec.__doc__.split(".. code-block:: toml\n")[1]
     experiment = read(text)
     a, b, c = experiment.panels

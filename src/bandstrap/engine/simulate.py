@@ -83,7 +83,7 @@ def simulate(
     ['ucb1', 'gaussian_ts']
     """
     names, described = named_policies(policies)
-    if executor is not None and not callable(getattr(executor, "submit", None)):
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise requirement("executor", "simulate", "a concurrent.futures.Executor", repr(executor))
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")

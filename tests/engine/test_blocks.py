@@ -1,0 +1,102 @@
+"""Tapes that do not fit are refused; means may change by round."""
+
+import numpy as np
+import pytest
+
+from bandstrap import UCB1, UniformRandom, simulate
+from bandstrap.engine.blocks import bytes_needed, draw_tape
+from bandstrap.environments import Gaussian, LinearBandit
+from bandstrap.errors import InvalidInput
+
+
+class World:
+    """A user's environment: whatever the tape is made of."""
+
+    n_arms = 3
+    offers = ("arms",)
+    support = (-np.inf, np.inf)
+    label = "world"
+
+    def __init__(self, tape):
+        self._tape = tape
+
+    def tape(self, horizon, rng):
+        return self._tape(horizon, rng)
+
+
+def normal(horizon, rng):
+    return np.zeros(3), rng.normal(size=(3, horizon))
+
+
+def changed(**parts):
+    """A normal tape with means or rewards replaced by a function of both."""
+
+    def tape(horizon, rng):
+        means, rewards = normal(horizon, rng)
+        means = parts.get("means", lambda m, r: m)(means, rewards)
+        return means, parts.get("rewards", lambda m, r: r)(means, rewards)
+
+    return tape
+
+
+def with_nan(values):
+    values.flat[1] = np.nan
+    return values
+
+
+@pytest.mark.parametrize(
+    ("tape", "message"),
+    [
+        (changed(rewards=lambda m, r: r.T), r"'rewards' parameter of the environment world must be one row per arm"),
+        (changed(rewards=lambda m, r: with_nan(r)), r"'rewards' parameter .* must be finite. Got nan at \(0, 1\)"),
+        (
+            changed(rewards=lambda m, r: r[:, :-1]),
+            r"'rewards' parameter .* one row per arm, shape \(3, \d+\)\. Got shape",
+        ),
+        (changed(rewards=lambda m, r: np.full(r.shape, "a")), r"'tape' parameter .* made of numbers"),
+        (changed(means=lambda m, r: with_nan(m)), r"'means' parameter .* must be finite. Got nan at \(1,\)"),
+        (
+            changed(means=lambda m, r: m[:2]),
+            r"'means' parameter .* one per arm, shape \(3,\), or one per round and arm",
+        ),
+        (changed(means=lambda m, r: np.zeros((2, 3))), r"'means' parameter .* where they change\. Got shape \(2, 3\)"),
+        (changed(means=lambda m, r: np.zeros((3, r.shape[1]))), r"'means' parameter .* where they change\. Got shape"),
+        (lambda horizon, rng: np.zeros((3, horizon)), r"shape|pair"),
+        (lambda horizon, rng: None, r"'tape' parameter .* a pair of means and rewards"),
+    ],
+)
+def test_a_tape_that_does_not_fit_is_refused_in_a_sentence(tape, message):
+    with pytest.raises(InvalidInput, match=message):
+        simulate(UCB1(), World(tape), horizon=20, replications=2, seed=1, progress=False)
+
+
+def test_whole_numbers_and_other_memory_orders_are_taken():
+    world = World(lambda horizon, rng: ([0, 1, 2], np.asfortranarray(rng.integers(0, 5, (3, horizon)))))
+    means, rewards = draw_tape(world, 10, np.random.default_rng(0))
+    assert means.dtype == rewards.dtype == np.float64
+    assert rewards.flags.c_contiguous
+
+
+def test_means_that_change_by_round_are_met_and_charged_by_round():
+    """Rewards without noise on means that swap half-way: regret is that of the round, rewards are those of the round."""
+
+    def swapping(horizon, rng):
+        means = np.zeros((horizon, 3))
+        means[: horizon // 2, 0] = 1.0
+        means[horizon // 2 :, 2] = 1.0
+        return means, means.T
+
+    result = simulate(
+        [UniformRandom(), UCB1(sigma=1e-3)], World(swapping), horizon=200, replications=4, seed=1, progress=False
+    )
+    by_ucb = result.mean[1]
+    places = {int(mark): value for mark, value in zip(result.checkpoints, by_ucb, strict=True)}
+    assert places[100] <= 5  # it finds the first arm, and stays with it ...
+    assert places[110] - places[100] >= 9  # ... when it has stopped paying
+    assert 100 < result.mean[0, -1] < 170  # two of three arms are wrong, whenever
+
+
+def test_memory_is_that_of_rewards_and_of_changing_actions():
+    assert bytes_needed(Gaussian(n_arms=4), 100) == 24 * 400
+    assert bytes_needed(LinearBandit(5, n_actions=4), 100) == 24 * 400
+    assert bytes_needed(LinearBandit(5, n_actions=4, contextual=True), 100) == 24 * 2000
