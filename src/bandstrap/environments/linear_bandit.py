@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bandstrap.calls import parse_call
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
 from bandstrap.environments.noisy import Noisy
-from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
+from bandstrap.errors import Floats, check_choice, check_count, check_flag, check_number, requirement
 
 
 class LinearBandit(Environment):
@@ -68,7 +68,7 @@ class LinearBandit(Environment):
         scale: float = 1.0,
     ) -> None:
         owner = type(self).__name__
-        self.contextual = bool(contextual)
+        self.contextual = check_flag(contextual, "contextual", owner)
         self.theta = None if theta is None else tuple(self._finite(theta, "theta", 1).tolist())
         self.actions = None if actions is None else as_rows(self._finite(actions, "actions", 2))
         rows = self.actions or ()
