@@ -335,12 +335,7 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)
         raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
-    try:
-        return registry[call.name](**call.options)
-    except TypeError as error:
-        reason = str(error).split("__init__() ")[-1]
-        allowed = ", ".join(registry[call.name].parameters())
-        raise InvalidInput(f"the {kind} {text!r} cannot be made: {reason}; its options are {allowed}.") from None
+    return registry[call.name](**call.options)
 
 
 def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:
