@@ -40,9 +40,10 @@ class Declared(type):
         """Build an object; a call that the constructor cannot take is refused in a sentence."""
         try:
             return super().__call__(*values, **options)  # type: ignore[misc]
-        except TypeError:
+        except TypeError as error:
             # Asked only now, because a class of the user's may take more than its signature tells.
-            refuse_misfit(cls.__name__, inspect.signature(cls), values, options)
+            if "__init__() " in str(error):
+                refuse_misfit(cls.__name__, inspect.signature(cls), values, options)
             raise
 
 

@@ -140,9 +140,13 @@ def test_horizon_and_tau_are_checked_whatever_the_rule(name, alpha):
     cls = ALL_POLICIES[name]
     rule = {} if alpha is None or "alpha" not in cls.parameters() else {"alpha": alpha}
     for horizon in ("abc", 0, -1, 2.0, True, float("nan")):
-        with pytest.raises(InvalidInput, match=rf"'horizon' parameter of {cls.__name__} must be an integer of at least 1"):
+        with pytest.raises(
+            InvalidInput, match=rf"'horizon' parameter of {cls.__name__} must be an integer of at least 1"
+        ):
             cls(horizon=horizon, **rule)
     if "tau" in cls.parameters():
         for tau in ("abc", 0, -1.0, True, None, float("nan")):
-            with pytest.raises(InvalidInput, match=rf"'tau' parameter of {cls.__name__} must be a finite number greater"):
+            with pytest.raises(
+                InvalidInput, match=rf"'tau' parameter of {cls.__name__} must be a finite number greater"
+            ):
                 cls(tau=tau, **rule)

@@ -33,6 +33,8 @@ class Described(metaclass=Declared):
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
     n_rewards: int
+    # The option that a first value without a key is, in a call; policies have none.
+    first_option: ClassVar[str | None] = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -65,6 +67,18 @@ class Described(metaclass=Declared):
         """Names and defaults of the policy's own parameters."""
         known = inspect.signature(cls).parameters.values()
         return {parameter.name: parameter.default for parameter in known if parameter.name not in cls.online_only}
+
+    @classmethod
+    def from_call(cls, **options: Any) -> Described:
+        """Build it from the options of a call in one word; what makes a policy live, or turns it round, has no place there.
+
+        A simulation hands out arms and randomness by itself, and maximises rewards.
+        """
+        for option in ("arms", "rng", "direction"):
+            if option in options and options[option] != "max":
+                rule = "left out of a simulation, which has arms and randomness of its own and maximises rewards"
+                raise requirement(option, cls.__name__, rule, repr(options[option]))
+        return cls(**options)
 
     def settings(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, but for what makes a policy live: arms and generator."""
