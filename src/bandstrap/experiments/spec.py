@@ -59,7 +59,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
 # Environments made of Python objects cannot be written as text.
-NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if name not in ("arms", "empirical")}
+NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
 # A curve of the distribution itself beside the bounds.
 EXACT = "exact"
@@ -331,11 +331,12 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
 
 def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     """Build a policy or an environment from ``name:key=value,...``."""
-    call = parse_call(text)
+    firsts = {name: cls.first_option for name, cls in registry.items() if cls.first_option is not None}
+    call = parse_call(text, firsts)
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)
         raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
-    return registry[call.name](**call.options)
+    return registry[call.name].from_call(**call.options)
 
 
 def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:
