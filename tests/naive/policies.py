@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from fractions import Fraction
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
