@@ -16,6 +16,7 @@ import typer
 
 from bandstrap.cli.terminal import complain, print_table
 from bandstrap.errors import InvalidInput, check_count
+from bandstrap.storage import check_folder, write_text
 
 
 def simulate(
@@ -30,7 +31,8 @@ def simulate(
     environment: Annotated[
         str | None,
         typer.Option(
-            help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1); gaussian by default."
+            help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1), or data of your own, "
+            "empirical:data.csv,arm=variant,reward=revenue; gaussian by default."
         ),
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Rounds of a replication; 2000 by default.")] = None,
@@ -47,6 +49,8 @@ def simulate(
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
     jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
+    if out is not None:
+        check_folder(out, "out", "bandstrap simulate")
     if file is not None:
         if policy or environment is not None or horizon is not None or replications is not None:
             raise InvalidInput(
@@ -62,6 +66,7 @@ def simulate(
     policies = [make(text, NAMED_POLICIES, "policy") for text in policy]
     world = make("gaussian" if environment is None else environment, NAMED_ENVIRONMENTS, "environment")
     horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
+    check_sizes(world, len(policies), horizon, replications, jobs)
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
     if result.n_replications < replications:
@@ -78,6 +83,22 @@ def simulate(
         complain(f"wrote summary.csv, result.parquet and regret.png to {out}")
 
 
+def check_sizes(world: Any, n_policies: int, horizon: int, replications: int, jobs: int) -> None:
+    """Refuse a horizon, or a number of replications, for which there is not enough memory."""
+    from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
+    from bandstrap.engine.simulate import N_CHECKPOINTS
+
+    owner = "bandstrap simulate"
+    n_arms = world.n_arms
+    check_count(horizon, "horizon", owner)
+    check_count(replications, "replications", owner)
+    features = 0 if "arms" in world.offers else world.dimension
+    at_once = min(jobs, replications)
+    check_memory(at_once * bytes_of_tape(n_arms, horizon, features), "horizon", owner, horizon)
+    size = bytes_of_result(n_policies, replications, min(N_CHECKPOINTS, horizon), n_arms)
+    check_memory(size, "replications", owner, replications)
+
+
 def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
     """Run an experiment; print the end of every curve, and keep pictures and blocks in a folder if there is one."""
     from bandstrap.experiments.plan import plan_panel
@@ -88,8 +109,6 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
     experiment = read_experiment(path)
     check_count(seed, "seed", "bandstrap simulate", at_least=0)
     plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known before hours of play
     with contextlib.ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)
@@ -126,8 +145,6 @@ def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write a CSV file, whole or not at all."""
-    from bandstrap.storage import write_text
-
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
