@@ -20,6 +20,11 @@
     policy = "ucb1:sigma=1.5"
 
     [[panels]]
+    name = "own-data"       # a CSV file, from the folder where the command is run; rewards are drawn with replacement
+    environment = "empirical:clicks.csv,arm=variant,reward=revenue"
+    curves = [{ label = "UCB", policy = "ucb1" }]
+
+    [[panels]]
     name = "b"
     title = "the price of a wrong sigma"
     plot = "sweep"          # regret at the horizon against something that is varied, {sigma} below
