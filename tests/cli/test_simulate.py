@@ -102,7 +102,10 @@ def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environmen
             ["--policy", "ucb1", "--replications", str(10**13)],
             "GB of memory there are. Got 10000000000000, which takes",
         ),
-        (["--policy", "ucb1", "--seed", "-1"], "'seed' parameter of simulate must be an integer of at least 0"),
+        (
+            ["--policy", "ucb1", "--seed", "-1"],
+            "'seed' parameter of bandstrap simulate must be an integer of at least 0",
+        ),
         (["--policy", "bernoulli_ts"], "with rewards inside [0, 1], the range of bernoulli_ts"),
     ],
 )
@@ -184,6 +187,12 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, mon
     owner = f"bandstrap {command.split()[0]}"
     assert said.startswith(f"error: The 'out' parameter of {owner} must be a folder that can be written to, or a path")
     assert said.endswith(f"{tmp_path / out}, where {out.split('/')[0]} is no folder, instead.\n")
+
+
+def test_a_refusal_makes_no_folder(tmp_path):
+    for wrong in (["--horizon", 4], ["--horizon", 10**13], ["--seed", -1], ["--environment", "nope"]):
+        assert run("simulate", "--policy", "ucb1", *wrong, "--out", tmp_path / "new").returncode == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_without_leave_to_write_is_refused(tmp_path, monkeypatch):

@@ -49,6 +49,7 @@ def simulate(
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
     jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
+    check_count(seed, "seed", "bandstrap simulate", at_least=0)
     if out is not None:
         check_folder(out, "out", "bandstrap simulate")
     if file is not None:
@@ -59,7 +60,7 @@ def simulate(
         simulate_file(file, seed, out, jobs)
         return
     from bandstrap.engine.simulate import simulate as run
-    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
+    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
     if not policy:
         raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")
@@ -67,6 +68,9 @@ def simulate(
     world = make("gaussian" if environment is None else environment, NAMED_ENVIRONMENTS, "environment")
     horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
     check_sizes(world, len(policies), horizon, replications, jobs)
+    check_game(policies, world, horizon)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
     if result.n_replications < replications:
@@ -107,8 +111,9 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
     from bandstrap.experiments.store import Store
 
     experiment = read_experiment(path)
-    check_count(seed, "seed", "bandstrap simulate", at_least=0)
     plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)

@@ -1,5 +1,8 @@
 """What to run: the TOML format of an experiment, checked.
 
+An environment may be data of one's own, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
+from the folder where the command is run, and drawn with replacement.
+
 .. code-block:: toml
 
     title = "Two policies on a normal bandit"
@@ -18,11 +21,6 @@
     [[panels.curves]]
     label = "UCB"
     policy = "ucb1:sigma=1.5"
-
-    [[panels]]
-    name = "own-data"       # a CSV file, from the folder where the command is run; rewards are drawn with replacement
-    environment = "empirical:clicks.csv,arm=variant,reward=revenue"
-    curves = [{ label = "UCB", policy = "ucb1" }]
 
     [[panels]]
     name = "b"
