@@ -16,8 +16,6 @@ from bandstrap.errors import InvalidInput
 
 # What Python would also read, 1_000 or infinity, is more likely a slip.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-# Fields of other columns may be long.
-LONGEST_FIELD = 1 << 24
 
 
 def read_groups(
@@ -73,7 +71,6 @@ def read_groups(
 @contextmanager
 def opened(path: Path, name: str) -> Iterator[TextIO]:
     """The text of a file, or of standard input; a mark of its encoding at the beginning is skipped."""
-    csv.field_size_limit(LONGEST_FIELD)
     if str(path) == "-":
         text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
