@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bandstrap.calls import Call, parse_call
+from bandstrap.calls import Call, fingerprint, parse_call, parse_value
 from bandstrap.errors import InvalidInput
 
 
@@ -15,6 +17,11 @@ from bandstrap.errors import InvalidInput
         ("linear_bandit:actions=((1,0),(2,-3)),scale=3", "linear_bandit", {"actions": ((1, 0), (2, -3)), "scale": 3}),
         ("linear_bandit:scale=3,actions=((1,),(2,))", "linear_bandit", {"scale": 3, "actions": ((1,), (2,))}),
         ("bootstrap:correction=sharp,randomized=true", "bootstrap", {"correction": "sharp", "randomized": True}),
+        ("ucb1:alpha=1/(t log^tau t),tau=2", "ucb1", {"alpha": "1/(t log^tau t)", "tau": 2}),
+        ("x:noise='student_t:df=5,scale=2',scale=3", "x", {"noise": "student_t:df=5,scale=2", "scale": 3}),
+        ("x:a=\"2024\",b=it's,c=''", "x", {"a": "2024", "b": "it's", "c": ""}),
+        ("x:a=',\\\\',b=1", "x", {"a": ",\\", "b": 1}),
+        ("x:a=(1,'b,(c'),d=e)", "x", {"a": (1, "b,(c"), "d": "e)"}),
     ],
 )
 def test_parses(text, name, options):
@@ -26,3 +33,59 @@ def test_parses(text, name, options):
 def test_refuses_what_is_not_a_call(text):
     with pytest.raises(InvalidInput, match="is not of the form"):
         parse_call(text)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abc"),
+        st.one_of(
+            st.integers(),
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.booleans(),
+            st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=12),
+            st.text(st.sampled_from(",='\"()[] 1e\\"), max_size=6),
+            st.tuples(st.integers(), st.text(st.sampled_from(",'()ab"), max_size=4)),
+        ),
+    )
+)
+def test_the_text_of_a_call_is_read_as_the_same_call(options):
+    again = parse_call(str(Call("name", options))).options
+    assert again == options
+    assert [isinstance(value, str) for value in again.values()] == [isinstance(v, str) for v in options.values()]
+
+
+@pytest.mark.parametrize("text", ["ucb1:sigma=1,sigma=2", "x:a=1,b=2,a=1", "empirical:a.csv,file=b.csv"])
+def test_an_option_said_twice_is_refused(text):
+    with pytest.raises(InvalidInput, match=r"has the option '(sigma|a|file)' twice\.$"):
+        parse_call(text, {"empirical": "file"})
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("empirical:clicks.csv", "clicks.csv"),
+        ("empirical: visits/of may.csv ,arm=a", "visits/of may.csv"),
+        ("empirical:runs/n=3.csv,arm=a", "runs/n=3.csv"),
+        ("empirical:C:\\data\\x.csv,arm=a", "C:\\data\\x.csv"),
+        ("empirical:2024,arm=a", "2024"),
+        ("empirical:copy (2).csv,arm=a", "copy (2).csv"),
+        ("empirical:'a,b=1.csv',arm=a", "a,b=1.csv"),
+        ("empirical:file=n=3.csv,arm=a", "n=3.csv"),
+        ("empirical:arm=a,file='2024'", "2024"),
+    ],
+)
+def test_a_first_value_may_stand_without_its_key_where_it_has_one(text, file):
+    assert parse_call(text, {"empirical": "file"}).options["file"] == file
+
+
+@pytest.mark.parametrize("text", ["empirical:", "empirical:,arm=a", "empirical:a.csv,b.csv", "empirical:arm=a,x.csv"])
+def test_only_the_first_value_may(text):
+    with pytest.raises(InvalidInput, match="is not of the form"):
+        parse_call(text, {"empirical": "file"})
+
+
+def test_a_fingerprint_tells_contents_apart_and_never_reads_as_a_number():
+    words = {fingerprint(bytes([a]), bytes([b])) for a in range(256) for b in range(8)}
+    assert len(words) == 2048
+    assert fingerprint(b"ab", b"c") != fingerprint(b"a", b"bc")
+    assert all(word.isalpha() and parse_value(word) == word for word in words)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bandstrap.errors import InvalidInput
+
+QUOTES = ("'", '"')
 
 
 class Call(NamedTuple):
@@ -20,32 +25,53 @@ class Call(NamedTuple):
         return self.name + ":" + ",".join(f"{key}={format_value(value)}" for key, value in self.options.items())
 
 
-def parse_call(text: str) -> Call:
+def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> Call:
     """Parse ``name`` or ``name:key=value,...``; values are numbers, ``true``/``false``, ``(a, b)`` pairs or words.
+
+    A value in quotes is text, whatever it holds. For the names in ``firsts`` the first value may stand without a key: it
+    is the text of the option given there.
 
     >>> parse_call("bootstrap:sigma=2,correction=sharp")
     Call(name='bootstrap', options={'sigma': 2, 'correction': 'sharp'})
     >>> parse_call("betting:support=(0,1)")
     Call(name='betting', options={'support': (0, 1)})
+    >>> parse_call("empirical:visits/may 1.csv,arm='2024'", {"empirical": "file"})
+    Call(name='empirical', options={'file': 'visits/may 1.csv', 'arm': '2024'})
     """
     name, _, rest = text.partition(":")
+    name = name.strip()
     options: dict[str, Any] = {}
-    if not name.strip() or (":" in text and not rest.strip()):
+    if not name or (":" in text and not rest.strip()):
         raise InvalidInput(f"{text!r} is not of the form name:key=value,key=value.")
-    for item in split_options(rest) if rest else []:
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip().isidentifier() or not value.strip():
+    for i, item in enumerate(split_options(rest) if rest else []):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        is_option = bool(equals) and key.isidentifier()
+        if i == 0 and name in firsts and not is_option and item.strip():
+            quoted = item.strip()[0] in QUOTES
+            options[firsts[name]] = parse_value(item.strip()) if quoted else item.strip()
+            continue
+        if not is_option or not value:
             raise InvalidInput(f"{item!r} in {text!r} is not of the form key=value.")
-        options[key.strip()] = parse_value(value.strip())
-    return Call(name.strip(), options)
+        if key in options:
+            raise InvalidInput(f"{text!r} has the option {key!r} twice.")
+        options[key] = parse_value(value)
+    return Call(name, options)
 
 
 def split_options(text: str) -> list[str]:
-    """Split at commas; those inside brackets, of whatever depth, belong to a value."""
-    items, depth = [""], 0
+    """Split at commas; those inside quotes, or brackets of whatever depth, belong to a value."""
+    items, depth, quote, escaped = [""], 0, "", False
     for character in text:
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth <= 0:
+        before = items[-1].rstrip()[-1:]
+        if quote:
+            if character == quote and not escaped:
+                quote = ""
+            escaped = character == "\\" and not escaped
+        elif character in QUOTES and before in ("", "=", "(", "[", ","):  # an apostrophe inside a word is one
+            quote = character
+        else:
+            depth = max(0, depth + (character in "([") - (character in ")]"))
+        if character == "," and depth == 0 and not quote:
             items.append("")
         else:
             items[-1] += character
@@ -64,9 +90,25 @@ def parse_value(text: str) -> Any:
 
 
 def format_value(value: Any) -> str:
-    """Short text of an option's value."""
+    """Short text of an option's value, which :func:`parse_call` reads as the same value."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, tuple):
-        return "(" + ",".join(format_value(item) for item in value) + (",)" if len(value) == 1 else ")")
+        items = (repr(item) if isinstance(item, str) else format_value(item) for item in value)
+        return "(" + ",".join(items) + (",)" if len(value) == 1 else ")")
+    if isinstance(value, str):
+        is_plain = split_options(f"{value},") == [value, ""] and value.strip() == value == parse_value(value) != ""
+        return value if is_plain and value[0] not in QUOTES else repr(value)
     return str(value)
+
+
+def fingerprint(*parts: bytes) -> str:
+    """A word of eight letters that differs, but for one case in four billion, where the contents differ.
+
+    Letters alone, so that no fingerprint reads as a number.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()[:8].translate(str.maketrans("0123456789", "ghijklmnop"))

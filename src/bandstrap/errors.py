@@ -17,6 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 
+# What says yes and what says no; True is 1 and False is 0.
+FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
+
+
 class InvalidInput(ValueError):
     """A parameter does not meet its requirement; the message says which, whose, what and what was received."""
 
@@ -67,6 +71,22 @@ def check_count(value: Any, parameter: str, owner: str, *, at_least: int = 1) ->
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
         raise requirement(parameter, owner, f"an integer of at least {at_least}", repr(value))
     return int(value)
+
+
+def check_flag(value: Any, parameter: str, owner: str) -> bool:
+    """Return ``value`` as a boolean: true, yes, on or 1, or false, no, off or 0, in letters of any case.
+
+    >>> check_flag("no", "plus", "KLUCB")
+    False
+    """
+    word = value.strip().lower() if isinstance(value, str) else value
+    if isinstance(word, np.generic) and word.dtype.kind in "biu":
+        word = word.item()
+    if isinstance(word, str | int):
+        for flag, names in FLAGS.items():
+            if word in names:
+                return flag
+    raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", repr(value))
 
 
 def check_choice(value: Any, parameter: str, owner: str, choices: Collection[str]) -> str:

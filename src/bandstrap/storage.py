@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bandstrap.errors import requirement
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -19,6 +21,21 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_folder(path: Path, parameter: str, owner: str) -> None:
+    """Refuse a path where no folder can be made or none can be written to; nothing is made yet.
+
+    What cannot be written is better known before hours of play.
+    """
+    rule = "a folder that can be written to, or a path where one can be made"
+    nearest = path.absolute()
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise requirement(parameter, owner, rule, f"{path}, where {nearest.name} is no folder,")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise requirement(parameter, owner, rule, f"{path}, where {nearest} cannot be written to,")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,12 +1,16 @@
 import csv
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 from bandstrap import OFUL, UCB1, Result, simulate
-from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
+from bandstrap.cli import main
+from bandstrap.environments import ENVIRONMENTS, Empirical, Gaussian, LinearBandit
+from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.storage import check_folder
 
 
 def run(*arguments):
@@ -57,23 +61,50 @@ def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environmen
     [
         ([], "needs a FILE or a --policy"),
         (["--policy", "nope"], "unknown policy 'nope'; known are 'ucb1', "),
-        (["--policy", "ucb1:foo=1"], "cannot be made: got an unexpected keyword argument 'foo'"),
+        (["--policy", "ucb1:foo=1"], "error: UCB1 has no parameter 'foo'; it takes sigma, alpha, tau, horizon"),
         (["--policy", "ucb1:sigma=0"], "'sigma' parameter of UCB1 must be a finite number greater than 0"),
         (["--policy", "ucb1:sigma="], "is not of the form key=value"),
         (["--policy", "ucb1", "--environment", "nope"], "unknown environment 'nope'; known are "),
         (["--policy", "ucb1", "--environment", "gaussian:scale=-1"], "'scale' parameter of Gaussian"),
         (["--policy", "ucb1", "--horizon", "4"], "'horizon' parameter of simulate must be at least 5"),
-        (["--policy", "ucb1", "--replications", "0"], "'replications' parameter of simulate"),
+        (
+            ["--policy", "ucb1", "--replications", "0"],
+            "'replications' parameter of bandstrap simulate must be an integer",
+        ),
         (["--policy", "ucb1", "--jobs", "0"], "'jobs' parameter of bandstrap simulate"),
         (["--policy", "oful"], "must be one that offers actions, which oful plays. Got gaussian instead"),
         (
             ["--policy", "ucb1", "--environment", "linear_bandit:contextual=true"],
             "must be one that offers arms, which ucb1 plays",
         ),
-        (["--policy", "oful:arms=3"], "cannot be made: got an unexpected keyword argument 'arms'"),
+        (["--policy", "oful:arms=3"], "'arms' parameter of OFUL must be left out of a simulation"),
         (
             ["--policy", "oful", "--environment", "linear_bandit:noise=nope"],
             "'noise' parameter of LinearBandit must be one of",
+        ),
+        (["--policy", "ucb1:sgima=2"], "UCB1 has no parameter 'sgima' (did you mean 'sigma'?); it takes sigma, "),
+        (["--policy", "ucb1:sigma=1,sigma=2"], "'ucb1:sigma=1,sigma=2' has the option 'sigma' twice."),
+        (["--policy", "ucb1:horizon=abc"], "'horizon' parameter of UCB1 must be an integer of at least 1. Got 'abc'"),
+        (["--policy", "ucb1:horizon=0"], "'horizon' parameter of UCB1 must be an integer of at least 1. Got 0"),
+        (["--policy", "kl_ucb:plus=maybe"], "'plus' parameter of KLUCB must be true or false"),
+        (
+            ["--policy", "ucb1:direction=min"],
+            "of a simulation, which has arms and randomness of its own and maximises rewards. Got 'min' instead.",
+        ),
+        (["--policy", "oful:rng=3"], "'rng' parameter of OFUL must be left out of a simulation"),
+        (["--policy", "ucb1", "--environment", "arms"], "unknown environment 'arms'; known are 'empirical', "),
+        (["--policy", "ucb1", "--environment", "gaussian:means=(1,2),n_arms=5"], "must be the number of 'means', 2"),
+        (["--policy", "ucb1", "--environment", "empirical:no.csv,arm=a,reward=b"], "error: no.csv is not a file."),
+        (["--policy", "ucb1", "--environment", "empirical:no.csv,reward=b"], "empirical needs the parameter 'arm'; it"),
+        (["--policy", "ucb1", "--horizon", "-5"], "'horizon' parameter of bandstrap simulate must be an integer of at"),
+        (["--policy", "ucb1", "--horizon", str(10**13)], "GB of memory there are. Got 10000000000000, which takes"),
+        (
+            ["--policy", "ucb1", "--replications", str(10**13)],
+            "GB of memory there are. Got 10000000000000, which takes",
+        ),
+        (
+            ["--policy", "ucb1", "--seed", "-1"],
+            "'seed' parameter of bandstrap simulate must be an integer of at least 0",
         ),
         (["--policy", "bernoulli_ts"], "with rewards inside [0, 1], the range of bernoulli_ts"),
     ],
@@ -90,6 +121,84 @@ def test_list_shows_every_policy_and_environment_with_its_options():
     assert all(name in policies for name in POLICIES | LINEAR_POLICIES)
     assert "theta_bound=0" in policies
     assert sum(" actions " in line for line in policies.splitlines()) >= len(LINEAR_POLICIES)
-    assert all(name in environments for name in ENVIRONMENTS)
+    rows = {line.split()[0] for line in environments.splitlines()[1:] if line[0] != " "}
+    assert rows == set(ENVIRONMENTS) - {"arms"}  # what a call can build
+    assert "file, arm, reward, digest=None" in environments
+    assert "n_arms=5, mean_range=(-1,1)" in environments
+    assert "n_arms=5, mean_range=(0.25,0.75)" in environments
+    assert "dimension=10, n_actions=100" in environments
+    assert "``" not in policies + environments
     assert "n_resamples=200" in policies
     assert "df=3, scale=1" in environments
+
+
+def test_simulate_plays_data_of_ones_own(tmp_path):
+    path = tmp_path / "my clicks.csv"
+    path.write_text("variant,revenue\nold,0\nnew,2.5\nold,1\nnew,-3\n")
+    text = f"empirical:{path},arm=variant,reward=revenue"
+    sizes = ("--horizon", 30, "--replications", 3, "--seed", 2)
+    done = run("simulate", "--policy", "ucb1", "--environment", text, *sizes, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    result = Result.from_parquet(tmp_path / "out" / "result.parquet")
+    environment = Empirical({"old": [0, 1], "new": [2.5, -3]})
+    assert result.environment == f"empirical:file={path},arm=variant,reward=revenue,digest={environment.digest}"
+    expected = simulate(UCB1(), environment, horizon=30, replications=3, seed=2, progress=False)
+    assert (result.regret == expected.regret).all()
+    path.write_text(path.read_text().replace("2.5", "2.6"))
+    again = run("simulate", "--policy", "ucb1", "--environment", result.environment, *sizes)
+    assert again.returncode == 2
+    assert "my clicks.csv was edited since" in again.stderr
+    assert again.stderr.count("\n") == 1
+
+
+TOML = """
+title = "t"
+horizon = 30
+replications = 3
+[[panels]]
+name = "a"
+environment = "gaussian"
+curves = [{ label = "UCB", policy = "ucb1" }]
+"""
+
+
+@pytest.mark.parametrize("command", ["simulate", "simulate file", "paper", "league"])
+@pytest.mark.parametrize("out", ["taken.csv", "taken.csv/deeper/still", "broken"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch, capsys, command, out):
+    (tmp_path / "taken.csv").write_text("a\n1\n")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "t.toml").write_text(TOML)
+    arguments = {"simulate": ["simulate", "--policy", "ucb1"], "simulate file": ["simulate", str(tmp_path / "t.toml")]}
+
+    def play(*_, **__):
+        raise AssertionError("played")
+
+    monkeypatch.setattr("bandstrap.engine.simulate.simulate", play)
+    monkeypatch.setattr("bandstrap.experiments.run.run_experiments", play)
+    monkeypatch.setattr("bandstrap.paper.reproduce.reproduce", play)
+    monkeypatch.setattr("bandstrap.league.play_league", play)
+    line = ["bandstrap", *arguments.get(command, [command]), "--out", str(tmp_path / out)]
+    monkeypatch.setattr(sys, "argv", line)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    owner = f"bandstrap {command.split()[0]}"
+    assert said.startswith(f"error: The 'out' parameter of {owner} must be a folder that can be written to, or a path")
+    assert said.endswith(f"{tmp_path / out}, where {out.split('/')[0]} is no folder, instead.\n")
+
+
+def test_a_refusal_makes_no_folder(tmp_path):
+    for wrong in (["--horizon", 4], ["--horizon", 10**13], ["--seed", -1], ["--environment", "nope"]):
+        assert run("simulate", "--policy", "ucb1", *wrong, "--out", tmp_path / "new").returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_leave_to_write_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)  # whoever runs the tests may write anywhere
+    with pytest.raises(InvalidInput, match=rf"where {tmp_path} cannot be written to, instead\.$"):
+        check_folder(tmp_path / "new" / "folder", "out", "bandstrap simulate")
+    (tmp_path / "there").mkdir()
+    check_folder(tmp_path / "there" / "deeper", "out", "bandstrap simulate")
+    assert not (tmp_path / "there" / "deeper").exists()

@@ -9,7 +9,7 @@ import pytest
 from bandstrap import UCB1, simulate
 from bandstrap.bounds import coverage
 from bandstrap.cli import main
-from bandstrap.environments import Gaussian
+from bandstrap.environments import Empirical, Gaussian
 from bandstrap.experiments import run as module
 
 TEXT = """
@@ -160,7 +160,7 @@ def test_what_the_file_says_cannot_be_given_again(run, option):
         (["."], ". cannot be read: Is a directory."),
         (["mine.toml", "--jobs", "0"], "'jobs' parameter of bandstrap simulate"),
         (["mine.toml", "--seed", "-1"], "'seed' parameter of bandstrap simulate"),
-        (["mine.toml", "--out", "mine.toml"], "mine.toml: File exists."),
+        (["mine.toml", "--out", "mine.toml"], "Got mine.toml, where mine.toml is no folder, instead."),
         (["wrong.toml"], "wrong.toml: panels[0].curves[0].policy: unknown policy 'nope'; known are "),
         (
             ["linear.toml"],
@@ -178,3 +178,28 @@ def test_mistakes_get_one_sentence_and_exit_code_2(run, tmp_path, arguments, mes
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["linear.toml", "mine.toml", "wrong.toml"]
+
+
+def test_data_of_ones_own_are_played_and_played_again_when_they_change(run, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_block
+    monkeypatch.setattr(module, "run_block", lambda block: (done.append(block), whole(block))[1])
+    data = tmp_path / "my clicks.csv"
+    data.write_text("variant,revenue\nold,0\nnew,2.5\nold,1\nnew,-3\n")
+    call = "empirical:my clicks.csv,arm=variant,reward=revenue"
+    (tmp_path / "mine.toml").write_text(
+        f'title = "t"\nhorizon = 30\nreplications = 3\n[[panels]]\nname = "a"\nenvironment = "{call}"\n'
+        'curves = [{ label = "UCB", policy = "ucb1" }]\n'
+    )
+    assert run("mine.toml", "--out", "out", "--jobs", 1)[0] == 0
+    first = Empirical({"old": [0, 1], "new": [2.5, -3]})
+    expected = simulate(UCB1(), first, horizon=30, replications=3, seed=0, progress=False)
+    assert float(rows(tmp_path / "out/summary.csv")[0]["mean"]) == expected.summary()[0]["mean"]
+    run("mine.toml", "--out", "out", "--jobs", 1)
+    assert len(done) == 1
+    data.write_text(data.read_text().replace("2.5", "8"))
+    assert run("mine.toml", "--out", "out", "--jobs", 1)[0] == 0
+    assert len(done) == 2
+    second = Empirical({"old": [0, 1], "new": [8, -3]})
+    expected = simulate(UCB1(), second, horizon=30, replications=3, seed=0, progress=False)
+    assert float(rows(tmp_path / "out/summary.csv")[0]["mean"]) == expected.summary()[0]["mean"]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, UniformRandom, simulate
-from bandstrap.engine.blocks import bytes_needed, draw_tape
-from bandstrap.environments import Gaussian, LinearBandit
+from bandstrap.engine.blocks import draw_tape
 from bandstrap.errors import InvalidInput
 
 
@@ -94,9 +93,3 @@ def test_means_that_change_by_round_are_met_and_charged_by_round():
     assert places[100] <= 5  # it finds the first arm, and stays with it ...
     assert places[110] - places[100] >= 9  # ... when it has stopped paying
     assert 100 < result.mean[0, -1] < 170  # two of three arms are wrong, whenever
-
-
-def test_memory_is_that_of_rewards_and_of_changing_actions():
-    assert bytes_needed(Gaussian(n_arms=4), 100) == 24 * 400
-    assert bytes_needed(LinearBandit(5, n_actions=4), 100) == 24 * 400
-    assert bytes_needed(LinearBandit(5, n_actions=4, contextual=True), 100) == 24 * 2000

@@ -65,6 +65,17 @@ def test_summary_prints_as_a_table():
     assert repr(made().summary()) == text
 
 
+def test_a_result_prints_as_its_summary():
+    result = made()
+    first, *rest = repr(result).splitlines()
+    assert "\n".join(rest) == str(result.summary())
+    assert first == (
+        f"Regret after {result.horizon} rounds of {result.environment}, {result.n_replications} replications, "
+        f"seed {result.seed}"
+    )
+    assert "array" not in repr(result)
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_difference_is_scipys_paired_interval(confidence):
     result = made()

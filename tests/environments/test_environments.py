@@ -18,6 +18,7 @@ from bandstrap.environments import (
     Exponential,
     Gaussian,
     Laplace,
+    LinearBandit,
     Logistic,
     StudentT,
     SubWeibull,
@@ -238,7 +239,7 @@ def test_empirical_rewards_are_those_observed_in_their_shares():
     assert set(tape[0]) == {0.0, 3.0}
     assert set(tape[1]) == {1.0, 2.0}
     assert abs((tape[0] == 3).mean() - 1 / 3) < 5 * math.sqrt(2 / 9 / N)
-    assert environment.label == "empirical:old,new"
+    assert environment.label == f"empirical:n_arms=2,digest={environment.digest}"
 
 
 @pytest.mark.parametrize("rewards", [{}, [1, 2], None, {"a": []}, {"a": [1, math.nan]}, {"a": ["x"]}], ids=repr)
@@ -250,11 +251,32 @@ def test_rewards_that_were_never_observed_are_refused(rewards):
 def test_arms_have_the_hull_of_the_supports_and_the_laws_names():
     environment = Arms([stats.uniform(2, 3), stats.beta(1, 1)])
     assert environment.support == (0.0, 5.0)
-    assert environment.label == "arms:uniform,beta"
+    assert environment.label.startswith("arms:uniform,beta,digest=")
     assert environment.n_arms == 2
 
 
-@pytest.mark.parametrize("distributions", [[], [1, 2], [stats.norm(), None], [stats.cauchy()]], ids=len)
+@pytest.mark.parametrize(
+    "distributions",
+    [
+        [],
+        [1, 2],
+        [stats.norm(), None],
+        [stats.cauchy()],
+        [stats.norm],  # not frozen
+        [stats.norm(), stats.gamma],
+        [stats.norm([0, 1], 1)],
+        [stats.norm(0, -1)],
+        [stats.norm(1e101)],
+        stats.norm(),
+        stats.norm,
+        "norm",
+        None,
+        True,
+        {"a": stats.norm()},
+        [stats.multivariate_normal([0, 0])],
+    ],
+    ids=lambda given: str(given)[:40],
+)
 def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
     with pytest.raises(InvalidInput, match=r"'distributions' parameter of Arms must be a non-empty sequence of frozen"):
         Arms(distributions)
@@ -299,3 +321,233 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+CLASSES = [type(environment) for environment in DRAWN]
+NOT_NUMBERS = [
+    [],
+    "",
+    "12",
+    ["1", "2"],
+    [b"1"],
+    3,
+    True,
+    [True, False],
+    [0.5, True],
+    [np.True_, 0.5],
+    [0.5, None],
+    [0.5, math.nan],
+    [math.inf],
+    [1j],
+    {0.5, 0.6},
+    {"a": 0.5},
+    [[0.5]],
+    [0.5, [0.6]],
+    np.array(["2020-01-01"], dtype="datetime64[D]"),
+    np.array([1, 2], dtype="timedelta64[s]"),
+    [np.timedelta64(1), 0.5],
+    [10**400],
+    iter([0.5, 0.6]),
+]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_what_is_no_sequence_of_numbers_is_refused_wherever_numbers_are_wanted(cls):
+    for means in NOT_NUMBERS:
+        with pytest.raises(
+            InvalidInput, match=rf"^The 'means' parameter of {cls.__name__} must be a non-empty sequence"
+        ):
+            cls(means)
+    for ends in [*NOT_NUMBERS, [0.5], [0.25, 0.5, 0.75], [0.75, 0.25]]:
+        with pytest.raises(InvalidInput, match=rf"^The 'mean_range' parameter of {cls.__name__} must be a pair"):
+            cls(mean_range=ends)
+    for count in (0, -1, 2.0, "3", True, math.nan, [3]):
+        with pytest.raises(InvalidInput, match=rf"^The 'n_arms' parameter of {cls.__name__} must be an integer"):
+            cls(n_arms=count)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_contradictions_are_refused(cls):
+    with pytest.raises(
+        InvalidInput, match=rf"'n_arms' parameter of {cls.__name__} must be the number of 'means', 2, or"
+    ):
+        cls([0.25, 0.5], n_arms=5)
+    with pytest.raises(InvalidInput, match=rf"'mean_range' parameter of {cls.__name__} must be left out when 'means'"):
+        cls([0.25, 0.5], mean_range=(0.25, 0.5))
+    assert cls([0.25, 0.5], n_arms=2).label == cls([0.25, 0.5]).label
+    assert cls(n_arms=5).label == cls().label == cls.name
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameter"),
+    [
+        (cls, name)
+        for cls in CLASSES
+        for name, default in cls.parameters().items()
+        if isinstance(default, float) and not isinstance(default, bool)
+    ],
+)
+def test_what_is_no_number_is_refused_where_a_number_is_wanted(cls, parameter):
+    for value in (math.nan, math.inf, 0, -1.0, "1", True, None, [1.0], 1j, 10**400):
+        with pytest.raises(
+            InvalidInput, match=rf"^The '{parameter}' parameter of {cls.__name__} must be a finite number"
+        ):
+            cls(**{parameter: value})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-10, 1e10, 1e100, 1e101, 1e308])
+def test_numbers_of_any_size_give_finite_rewards_or_a_sentence(size):
+    makers = [
+        *(lambda cls=cls, p=p: cls(**{p: size}) for cls, p in ((Beta, "v"), (StudentT, "df"), (SubWeibull, "beta"))),
+        *(lambda cls=cls: cls(scale=size) for cls in (Gaussian, Laplace, Logistic, TruncatedNormal)),
+        *(lambda cls=cls: cls([size, -size]) for cls in (Gaussian, StudentT, UnequalVariances)),
+        lambda: Beta([1e-300, 0.5], v=size),
+        lambda: Exponential([size]),
+        lambda: Gaussian(mean_range=(-size, size)),
+        lambda: UnequalVariances(scale_range=(size, size)),
+        lambda: LinearBandit(2, n_actions=2, theta_scale=size),
+        lambda: LinearBandit(2, n_actions=2, feature_range=size),
+        lambda: LinearBandit(2, n_actions=2, scale=size),
+        lambda: LinearBandit(2, n_actions=2, noise=f"sub_weibull:beta={size}"),
+        lambda: Empirical({"a": [size, -size], "b": [0.0]}),
+        lambda: Arms([stats.norm(size), stats.norm(0, size)]),
+    ]
+    for make in makers:
+        try:
+            environment = make()
+            tape = environment.tape(50, np.random.default_rng(0))
+        except InvalidInput:
+            assert size < 1e-5 or size > 1e99  # ordinary sizes are never refused
+        else:
+            assert all(np.isfinite(part).all() for part in tape)
+
+
+# --- labels tell contents ---------------------------------------------------------------------------------------------
+
+
+def test_labels_of_data_tell_them_apart():
+    data = [
+        {"old": [0.0, 1.0], "new": [1.0, 2.0]},
+        {"old": [0.0, 1.0], "new": [1.0, 2.5]},
+        {"old": [1.0, 0.0], "new": [1.0, 2.0]},
+        {"new": [1.0, 2.0], "old": [0.0, 1.0]},
+        {"old": [0.0, 1.0], "newer": [1.0, 2.0]},
+        {"old": [0.0], "new": [1.0, 1.0, 2.0]},
+        {"old": [0.0, 1.0, 1.0], "new": [2.0]},
+        {"old": [0.0, -1.0], "new": [1.0, 2.0]},
+    ]
+    labels = {Empirical(rewards).label for rewards in data}
+    assert len(labels) == len(data)
+    assert Empirical({"old": (0, 1), "new": np.array([1, 2])}).label == Empirical(data[0]).label
+    assert all(len(label) < 40 for label in labels)
+
+
+def test_labels_of_laws_tell_them_apart():
+    histogram = np.histogram([1, 2, 2, 3], bins=3)
+    other = np.histogram([1, 1, 2, 3], bins=3)
+    laws = [
+        stats.norm(0, 1),
+        stats.norm(0, 1 + 1e-12),
+        stats.norm(1e-9, 1),
+        stats.t(5),
+        stats.t(5.5),
+        stats.bernoulli(0.5),
+        stats.bernoulli(0.5 + 1e-9),
+        stats.rv_histogram(histogram, density=False)(),
+        stats.rv_histogram(other, density=False)(),
+    ]
+    assert len({Arms([law, stats.norm()]).label for law in laws}) == len(laws)
+    assert len({LinearBandit(noise=law).label for law in laws if law.mean() == 0}) == 4
+    assert Arms([stats.norm(1, 2)]).label == Arms([stats.norm(loc=1, scale=2)]).label
+    assert Arms([stats.norm(1, 2), stats.t(5)]).label != Arms([stats.t(5), stats.norm(1, 2)]).label
+
+
+# --- data from a file -------------------------------------------------------------------------------------------------
+
+TABLE = "variant,day,revenue\nold,1,0\nnew,1,2.5\nold,2,1\nnew,2,-3e1\nold,3,1\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "clicks of may=1.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    return path
+
+
+def test_data_from_a_file_are_those_of_a_mapping(table):
+    environment = Empirical.from_csv(table, arm="variant", reward="revenue")
+    same = Empirical({"old": [0, 1, 1], "new": [2.5, -30]})
+    assert list(environment.rewards) == ["old", "new"]
+    ours, theirs = (made.tape(40, np.random.default_rng(0)) for made in (environment, same))
+    assert all(one.tobytes() == other.tobytes() for one, other in zip(ours, theirs, strict=True))
+    assert environment.digest == same.digest
+    label = f"empirical:file={table},arm=variant,reward=revenue,digest={same.digest}"
+    assert environment.label == label
+    call = parse_call(label)
+    assert ENVIRONMENTS[call.name].from_call(**call.options).label == label
+    assert Empirical.from_csv(str(table), arm="variant", reward="revenue", digest=same.digest).label == label
+    assert Empirical.from_csv(table, arm="day", reward="revenue").label != label
+
+
+def test_a_file_edited_since_is_refused(table):
+    label = Empirical.from_csv(table, arm="variant", reward="revenue").label
+    table.write_text(TABLE.replace("2.5", "2.6"), encoding="utf-8")
+    with pytest.raises(
+        InvalidInput, match=r"clicks of may=1\.csv was edited since the digest '[a-p]{8}' was taken of it"
+    ):
+        Empirical.from_call(**parse_call(label).options)
+    table.write_text(
+        TABLE.replace("day", "date").replace("old,1", "old,7"), encoding="utf-8"
+    )  # other columns may change
+    assert Empirical.from_call(**parse_call(label).options).label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (TABLE, {"arm": "x"}, r"clicks\.csv has no column 'x'; it has variant, day, revenue\.$"),
+        (TABLE, {"reward": "x"}, r"has no column 'x'; it has variant, day, revenue\.$"),
+        (TABLE, {"reward": "variant"}, r"'reward' parameter of Empirical.from_csv must be another column than 'arm'"),
+        (TABLE, {"arm": 2024}, r"'arm' parameter .* must be the name of a column; in a call, .* quotes. Got 2024"),
+        (TABLE, {"digest": "abcdefgh"}, r"was edited since the digest 'abcdefgh'"),
+        (TABLE, {"digest": 12}, r"was edited since the digest 12"),
+        (
+            TABLE,
+            {"arms": "x"},
+            r"^empirical has no parameter 'arms' \(did you mean 'arm'\?\); it takes file, arm, reward",
+        ),
+        ("", {}, r"is empty\.$"),
+        ("variant,revenue\n", {}, r"has no rows with a number in column 'revenue'\.$"),
+        ("variant,revenue\na,1\na,2\n", {}, r"has a single arm in column 'variant', 'a'; at least two are needed\.$"),
+        ("variant,revenue\na,1\nb,\n", {}, r"^Line 3 of .* has in column 'revenue' nothing\.$"),
+        ("variant,revenue\na,1\nb\n", {}, r"^Line 3 of .* has in column 'revenue' nothing\.$"),
+        ("variant,revenue\na,1\n,2\n", {}, r"has rows without an arm in column 'variant'\.$"),
+        (
+            "variant,revenue\na,nan\nb,2\n",
+            {},
+            r"^Line 2 of .* has in column 'revenue' 'nan', which is not a finite number",
+        ),
+        ("variant,revenue\na,1\nb,1e999\n", {}, r"^Line 3 of .* '1e999', which is not a finite number\.$"),
+        (
+            "variant,revenue\na,1\nb,1e200\n",
+            {},
+            r"'rewards' parameter of Empirical must be no larger than 1e\+100 in size",
+        ),
+        ("variant,revenue\na,1\nb,1_000\n", {}, r"'1_000', which is not a finite number\.$"),
+        ("variant,revenue,revenue\na,1,2\nb,1,2\n", {}, r"has 2 columns named 'revenue'; which one is meant cannot be"),
+        ("variant,revenue\na,1,2\nb,1\n", {}, r"^Line 2 of .* has more fields than the header line\.$"),
+        ("variant,revenue\na,\xff\n", {}, r"is not a readable CSV file: "),
+    ],
+)
+def test_data_that_cannot_be_used_are_refused_with_a_sentence(tmp_path, text, options, message):
+    path = tmp_path / "clicks.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidInput, match=message):
+        Empirical.from_call(**{"file": str(path), "arm": "variant", "reward": "revenue"} | options)
+
+
+@pytest.mark.parametrize("file", ["", "-", None, 3, "no/such/file.csv", "."])
+def test_what_is_no_file_is_refused(file):
+    with pytest.raises(InvalidInput, match=r"must be the path of a CSV file|is not a file\.$"):
+        Empirical.from_csv(file, arm="a", reward="b")

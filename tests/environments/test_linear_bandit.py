@@ -261,7 +261,17 @@ NOISE = "must be one of 'gaussian', .*'student_t', 'sub_weibull'. Got"
         ({"noise": stats.t}, f"'noise' .* {NOISE}"),
         ({"noise": stats.expon()}, "'noise' .* must be a distribution with mean 0. Got mean 1"),
         ({"noise": stats.cauchy()}, "'noise' .* must be a distribution with mean 0. Got mean nan"),
-        ({"noise": "gaussian:foo=1"}, "'noise' .* must be a law of noise with its options. Got 'gaussian:foo=1'"),
+        ({"noise": "gaussian:n_arms=3"}, "'noise' .* must be a law without 'n_arms', which is of arms. Got"),
+        ({"theta": (1, 2), "theta_scale": 1}, "'theta_scale' .* must be left out when 'theta' is given. Got 1"),
+        (
+            {"actions": ((1, 2),), "feature_range": 1},
+            "'feature_range' .* must be left out when 'actions' is given. Got",
+        ),
+        ({"theta": (True, 2)}, "'theta' .* must be a non-empty sequence of finite numbers. Got"),
+        ({"theta": (1e101, 2)}, "'theta' .* must be no larger than 1e\\+100 in size. Got"),
+        ({"scale": 1e101}, "'scale' .* must be no larger than 1e\\+100. Got"),
+        ({"theta_scale": True}, "'theta_scale' .* must be a finite number greater than 0. Got"),
+        ({"noise": stats.norm([0, 0], 1)}, f"'noise' .* {NOISE}"),
     ],
     ids=lambda value: value.split("'")[1] if isinstance(value, str) else "given",
 )

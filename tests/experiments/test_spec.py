@@ -220,16 +220,22 @@ def test_what_is_wrong_is_said_with_the_key_and_what_is_allowed(read, text, part
 
 WRONG_CALLS = [
     (regret(policy="nope"), "curves[0].policy", ["unknown policy 'nope'", *map(repr, POLICIES | LINEAR_POLICIES)]),
-    (regret(policy="ucb1:colour=1"), "curves[0].policy", ["argument 'colour'", "its options are sigma, alpha"]),
+    (regret(policy="ucb1:colour=1"), "curves[0].policy", ["UCB1 has no parameter 'colour'", "it takes sigma, alpha"]),
     (regret(policy="ucb1:sigma=0"), "curves[0].policy", ["'sigma' parameter of UCB1", "greater than 0", "Got 0"]),
     (regret(policy="ucb1:sigma="), "curves[0].policy", ["not of the form key=value"]),
     (regret(policy=""), "curves[0].policy", ["not of the form name:key=value"]),
-    (regret(policy="ucb1:direction=min"), "curves[0].policy", ["without arms and with direction 'max'"]),
-    (regret(policy="ucb1:arms=3"), "curves[0].policy", ["without arms and with direction 'max'"]),
+    (regret(policy="ucb1:direction=min"), "curves[0].policy", ["'direction'", "maximises rewards", "Got 'min'"]),
+    (regret(policy="ucb1:arms=3"), "curves[0].policy", ["'arms'", "left out of a simulation", "Got 3"]),
     (sweep("[1, 0]"), "curves[0].policy", ["'sigma' parameter of UCB1", "Got 0"]),
     (regret(environment="nope"), "environment", ["unknown environment 'nope'", "'gaussian'", "'linear_bandit'"]),
     (regret(environment="arms"), "environment", ["unknown environment 'arms'"]),
-    (regret(environment="gaussian:colour=1"), "environment", ["argument 'colour'", "its options are means, scale"]),
+    (regret(environment="empirical:no.csv,arm=a,reward=b"), "environment", ["no.csv is not a file."]),
+    (regret(environment="empirical:no.csv"), "environment", ["empirical needs the parameter 'arm'"]),
+    (
+        regret(environment="gaussian:colour=1"),
+        "environment",
+        ["Gaussian has no parameter 'colour'", "it takes means, scale"],
+    ),
     (regret(environment="gaussian:n_arms=" + "-" * 5000 + "1"), "environment", ["'n_arms' parameter of Gaussian"]),
     (regret(policy="oful"), "curves[0].policy", ["offers actions, which oful plays", "Got gaussian"]),
     (

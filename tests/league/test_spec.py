@@ -127,8 +127,9 @@ def test_a_part_of_the_league_by_name_and_by_call():
         ([], ["oful"], "unknown policy 'oful'; known are"),
         ([], ["ucb1:sigma={width}"], "asks for more than one kind of truth, or for none of {sigma}, {lower}, "),
         ([], ["imed:sigma={sigma},upper={upper}"], "asks for more than one kind of truth"),
+        ([], ["ucb1:direction=min"], "'direction' parameter of UCB1 must be left out of a simulation, which has"),
         ([], ["ucb1:sigma=0"], "'sigma' parameter of UCB1 must be"),
-        ([], ["ucb1:wings=2"], "cannot be made: got an unexpected keyword argument 'wings'; its options are sigma"),
+        ([], ["ucb1:wings=2"], "UCB1 has no parameter 'wings'; it takes sigma"),
     ],
 )
 def test_strangers_are_refused(environments, policies, message):
@@ -156,7 +157,7 @@ def test_strangers_are_refused(environments, policies, message):
         ('told = "sigma"', 'told = "nothing"', "a policy with told = 'nothing' cannot ask for {sigma}"),
         ("{sigma}", "1", "a policy with told = 'sigma' must ask for {sigma}"),
         ("{sigma}", "{width}", r"unknown truth {width} in 'ucb1:sigma={width}'; known are {sigma}, "),
-        ("{sigma}", "{sigma},wings=1", r"policies\[0\].call: the policy .* cannot be made"),
+        ("{sigma}", "{sigma},wings=1", r"policies\[0\].call: UCB1 has no parameter 'wings'"),
         ("lower = -2.0", "", "an environment has both 'lower' and 'upper' or neither"),
         ("lower = -2.0", "lower = 2.0", "'lower' must be less than 'upper'"),
         ("lower = -2.0\nupper = 2.0", "", "'unit' needs 'lower' and 'upper'"),

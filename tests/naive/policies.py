@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -41,6 +42,23 @@ def giro_draws(y: Rewards, pseudo: int, size: int, rng: np.random.Generator) -> 
     """Means of as many draws with replacement from the history as it has entries."""
     history = giro_history(y, pseudo)
     return rng.choice(history, (size, history.size)).mean(axis=1)
+
+
+def giro_index_law(ones: int, n: int, a: Fraction) -> dict[Fraction, float]:
+    """Law of the index of ``n`` rewards, ``ones`` of them 1 and the others 0.
+
+    With probability equal to its fraction ``a n`` is rounded up, else down, to ``m``; the ``N = n + 2 m`` draws from the
+    history then hold a binomial number of ones.
+    """
+    floor = math.floor(a * n)
+    law: dict[Fraction, float] = {}
+    for pseudo, probability in ((floor, 1 - (a * n - floor)), (floor + 1, a * n - floor)):
+        size = n + 2 * pseudo
+        share = (ones + pseudo) / size
+        for drawn in range(size + 1):
+            mass = math.comb(size, drawn) * share**drawn * (1 - share) ** (size - drawn)
+            law[Fraction(drawn, size)] = law.get(Fraction(drawn, size), 0.0) + float(probability) * mass
+    return {value: mass for value, mass in law.items() if mass > 0}
 
 
 def empirical_kl_index(y: Rewards, upper: float, t: int, c: float = 0.0) -> float:

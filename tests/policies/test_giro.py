@@ -1,11 +1,14 @@
 """Giro's draws; z-tests allow five standard errors (6e-7 each), KS tests reject a right law with probability 1e-6."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bandstrap.engine.simulate import simulate
+from bandstrap.environments import Bernoulli
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.giro import Giro, learn, prepare, score
 from naive import policies as naive
@@ -30,7 +33,6 @@ def test_mean_variance_and_law_are_those_of_a_bootstrap_of_the_history(a, n):
     sample = rng.beta(2, 5, n)
     params, state = learned(Giro(a=a), sample, rng)
     pseudo = round(a * n)
-    assert state.pseudo[1] == pseudo
     history = naive.giro_history(sample, pseudo)
     found = draws(params, state, 4000, rng)
     variance = history.var() / history.size
@@ -41,14 +43,51 @@ def test_mean_variance_and_law_are_those_of_a_bootstrap_of_the_history(a, n):
     assert stats.ks_2samp(found.round(12), slow.round(12), method="asymp").pvalue > 1e-6
 
 
-@pytest.mark.parametrize("a", [0.1, 0.25, 1 / 3, 1.7])
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_a_fractional_number_of_pseudo_rewards_is_rounded_at_random_to_the_right_mean(a, n):
-    rng = np.random.default_rng(0)
-    counts = np.array([learned(Giro(a=a), np.full(n, 0.5), rng)[1].pseudo[1] for _ in range(2000)])
-    assert set(counts) <= {math.floor(a * n), math.ceil(a * n)}
-    share = a * n - math.floor(a * n)
-    assert abs(counts.mean() - a * n) <= 5 * math.sqrt(share * (1 - share) / 2000) + 1e-12
+def misfit(found, law):
+    """p-value of Pearson's test that draws follow a law, its rare values taken together."""
+    values = sorted(law)
+    counts = np.array([(np.abs(found - float(value)) < 1e-9).sum() for value in values])
+    assert counts.sum() == found.size
+    expected = np.array([law[value] for value in values]) * found.size
+    rare = expected < 10
+    cells = [*zip(counts[~rare], expected[~rare], strict=True), (counts[rare].sum(), expected[rare].sum())]
+    counts, expected = (np.array(column, dtype=float) for column in zip(*[c for c in cells if c[1] > 0], strict=True))
+    return stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue
+
+
+@pytest.mark.parametrize("a", [Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(17, 10)], ids=str)
+@pytest.mark.parametrize(("ones", "n"), [(0, 1), (1, 1), (0, 2), (2, 5), (0, 7)])
+def test_a_fractional_number_of_pseudo_rewards_is_rounded_anew_for_every_index(a, ones, n):
+    # A right law is rejected with probability 1e-6. The power is put to the test too: a number of pseudo-rewards that
+    # was rounded once and kept, either way, is rejected.
+    rng = np.random.default_rng(n)
+    law = naive.giro_index_law(ones, n, a)
+    sample = [1.0] * ones + [0.0] * (n - ones)
+    found = draws(*learned(Giro(a=float(a)), sample, rng), 4000, rng)
+    assert misfit(found, law) > 1e-6
+    if (a * n).denominator > 1:
+        for pseudo in (math.floor(a * n), math.ceil(a * n)):
+            kept = naive.giro_index_law(ones, n, Fraction(pseudo, n))
+            values, masses = [float(value) for value in kept], list(kept.values())
+            frozen = rng.choice(values, 4000, p=np.array(masses) / sum(masses))
+            assert misfit(frozen, {**dict.fromkeys(kept, 0.0), **law}) < 1e-6
+
+
+def test_whole_numbers_of_pseudo_rewards_take_no_draw_of_their_own():
+    policy = Giro(a=0.5)
+    params, state = learned(policy, [0.25, 0.75], np.random.default_rng(0))
+    rng, twin = np.random.default_rng(1), np.random.default_rng(1)
+    score(params, state, 1, prepare(params, state, 5), rng)
+    twin.random(4)  # two rewards and two pseudo-rewards
+    assert rng.bit_generator.state == twin.bit_generator.state
+
+
+def test_few_pseudo_rewards_serve_bernoulli_rewards_well():
+    # Rounded anew for every index the mean regret is 39.5 +- 0.5 (1500 replications); rounded once a pull it was 89 on
+    # this seed, because an arm left without pseudo-rewards may never be pulled again. The limit lies eight standard
+    # errors of 200 replications above the former.
+    result = simulate(Giro(a=0.1), Bernoulli(), horizon=2000, replications=200, seed=11, progress=False)
+    assert result.summary()[0]["mean"] < 52
 
 
 def test_an_arm_of_zeros_is_still_drawn_above_zero():

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import Floats, check_flag, check_number
 from bandstrap.multipliers import subset_mean
 
 
@@ -82,7 +82,7 @@ def sign_flip(
     alpha = check_number(alpha, "alpha", "sign_flip", above=0, below=1)
     options = {"sigma": sigma, "support": None if support is None else check_support(support, "sign_flip")}
     with_phi = phi is not None or any(value is not None for value in options.values())
-    generator = np.random.default_rng(rng) if randomized else None
+    generator = np.random.default_rng(rng) if check_flag(randomized, "randomized", "sign_flip") else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from bandstrap.bounds.bound import Bound, Threshold, build, register
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import Floats, check_flag, check_number
 
 
 def log_moment(order: float, beta: float) -> float:
@@ -141,16 +141,17 @@ def sub_weibull(
     scale = check_number(sigma, "sigma", "sub_weibull", above=0)
     exponent = check_number(beta, "beta", "sub_weibull", above=0)
     given = None if constant is None else check_number(constant, "constant", "sub_weibull", above=0)
+    is_symmetric = check_flag(symmetric, "symmetric", "sub_weibull")
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
         main, rest = theorem_terms(n, alpha, exponent)
-        c = sub_weibull_width(n, alpha, exponent, symmetric) / (main + rest) if given is None else given
+        c = sub_weibull_width(n, alpha, exponent, is_symmetric) / (main + rest) if given is None else given
         parts = {"main": c * scale * main, "correction": c * scale * rest, "constant": c}
         arrays = {key: np.asarray(value) for key, value in parts.items()}
         return Threshold(arrays["main"] + arrays["correction"], arrays, "moments" if given is None else "closed-form")
 
-    kind = "symmetric sub-Weibull" if symmetric else "sub-Weibull"
+    kind = "symmetric sub-Weibull" if is_symmetric else "sub-Weibull"
     return build(
         "sub_weibull",
         sample,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
+from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
     from bandstrap.league import LeagueResult
@@ -48,6 +49,7 @@ def league(
     from bandstrap.league import play_league, read_league
 
     chosen = read_league().choose(environment or (), policy or (), also or ())
+    check_folder(out, "out", "bandstrap league")
     start = time.perf_counter()
     result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, jobs=jobs)
     print_overall(result)

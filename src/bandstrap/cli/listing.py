@@ -27,11 +27,11 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
         ]
         print_table(("policy", "plays", "options and their defaults", "what it is"), rows)
     elif kind == "environments":
-        from bandstrap.environments import ENVIRONMENTS
+        from bandstrap.experiments.spec import NAMED_ENVIRONMENTS
 
         print_table(
             ("environment", "options and their defaults", "what it is"),
-            [(name, describe(cls.parameters()), first_line(cls)) for name, cls in ENVIRONMENTS.items()],
+            [(name, describe(cls.call_parameters()), first_line(cls)) for name, cls in NAMED_ENVIRONMENTS.items()],
         )
     elif kind == "bounds":
         from bandstrap.bounds import BOUNDS
@@ -48,8 +48,8 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
 
 
 def first_line(thing: Any) -> str:
-    """First line of the docstring."""
-    return (inspect.getdoc(thing) or "").splitlines()[0]
+    """First line of the docstring, without its markup."""
+    return (inspect.getdoc(thing) or "").splitlines()[0].replace("``", "")
 
 
 def describe(options: dict[str, Any]) -> str:

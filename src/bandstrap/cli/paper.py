@@ -10,6 +10,7 @@ import typer
 
 from bandstrap.cli.terminal import complain, print_table
 from bandstrap.errors import InvalidInput, check_count
+from bandstrap.storage import check_folder
 
 
 def paper(
@@ -45,6 +46,7 @@ def paper(
     check_count(seed, "seed", "bandstrap paper", at_least=0)
     if jobs is not None:
         check_count(jobs, "jobs", "bandstrap paper")
+    check_folder(out, "out", "bandstrap paper")
     start = time.perf_counter()
     found = reproduce(figure or [], out, seed=seed, replications=wanted, jobs=jobs)
     rows = [

@@ -16,6 +16,7 @@ import typer
 
 from bandstrap.cli.terminal import complain, print_table
 from bandstrap.errors import InvalidInput, check_count
+from bandstrap.storage import check_folder, write_text
 
 
 def simulate(
@@ -33,7 +34,8 @@ def simulate(
     environment: Annotated[
         str | None,
         typer.Option(
-            help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1); gaussian by default."
+            help="An environment with options, such as bernoulli:n_arms=10 or gaussian:means=(0,1), or data of your own, "
+            "empirical:data.csv,arm=variant,reward=revenue; gaussian by default."
         ),
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Rounds of a replication; 2000 by default.")] = None,
@@ -50,6 +52,9 @@ def simulate(
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
     jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
+    check_count(seed, "seed", "bandstrap simulate", at_least=0)
+    if out is not None:
+        check_folder(out, "out", "bandstrap simulate")
     if file is not None:
         if policy or environment is not None or horizon is not None or replications is not None:
             raise InvalidInput(
@@ -58,13 +63,18 @@ def simulate(
         simulate_file(file, seed, out, jobs)
         return
     from bandstrap.engine.simulate import simulate as run
-    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
+    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
     if not policy:
         raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")
     policies = [make(text, NAMED_POLICIES, "policy") for text in policy]
     world = make("gaussian" if environment is None else environment, NAMED_ENVIRONMENTS, "environment")
     horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
+    check_count(horizon, "horizon", "bandstrap simulate")
+    check_count(replications, "replications", "bandstrap simulate")
+    check_game(policies, world, horizon)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as executor:
         result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
     if result.n_replications < replications:
@@ -89,10 +99,9 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
     from bandstrap.experiments.store import Store
 
     experiment = read_experiment(path)
-    check_count(seed, "seed", "bandstrap simulate", at_least=0)
     plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known before hours of play
+        out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)
@@ -129,8 +138,6 @@ def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write a CSV file, whole or not at all."""
-    from bandstrap.storage import write_text
-
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

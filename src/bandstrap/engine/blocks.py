@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -188,17 +186,3 @@ def in_a_sentence(policy: PolicyLike) -> Iterator[None]:
             f"The kernel {policy.kernel.name!r} of {policy.label} cannot be compiled: {reason.rstrip('.')}. The functions "
             "it calls must be marked with bandstrap.policies.jitable."
         ) from error
-
-
-def bytes_needed(environment: EnvironmentLike, horizon: int) -> int:
-    """Memory that one replication takes, about: its rewards, a copy of them, and a policy's own."""
-    features = getattr(environment, "dimension", 1) if getattr(environment, "contextual", False) else 1
-    return 3 * 8 * environment.n_arms * horizon * features
-
-
-def total_memory() -> float:
-    """Bytes of memory this machine has; infinite where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return math.inf

@@ -78,6 +78,10 @@ class Result:
     regret: Floats
     pulls: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        about = f"{self.horizon} rounds of {self.environment}, {self.n_replications} replications, seed {self.seed}"
+        return f"Regret after {about}\n{self.summary()}"
+
     @property
     def n_replications(self) -> int:
         """Replications played."""

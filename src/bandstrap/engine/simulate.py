@@ -17,12 +17,11 @@ from bandstrap.engine.blocks import (
     Block,
     EnvironmentLike,
     Played,
-    bytes_needed,
     play_block,
-    total_memory,
     warm,
 )
 from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.plain import PlainPolicy, is_plain
 from bandstrap.engine.result import Result
 from bandstrap.errors import check_count, requirement
@@ -90,6 +89,8 @@ def simulate(
     seed = check_count(seed, "seed", "simulate", at_least=0)
     check_horizon(names, described, environment, horizon)
     marks = checked_checkpoints(checkpoints, horizon)
+    needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
+    check_memory(needed, "replications", "simulate", replications)
     size = check_count(block_size, "block_size", "simulate") if block_size is not None else MOST_BLOCK
     size = min(size, math.ceil(replications / (os.cpu_count() or 1)))
     blocks = [
@@ -192,9 +193,8 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
             rule = f"one with rewards inside [{policy.support[0]:g}, {policy.support[1]:g}], the range of {name}"
             raise requirement("environment", "simulate", rule, f"rewards in [{low:g}, {high:g}] ({environment.label})")
         policy.make_params(horizon)
-    if bytes_needed(environment, horizon) > total_memory():
-        rule = f"short enough that {environment.n_arms} arms' rewards fit into memory"
-        raise requirement("horizon", "simulate", rule, f"{horizon}, {bytes_needed(environment, horizon) / 1e9:.3g} GB")
+    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
+    check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
 
 
 def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:

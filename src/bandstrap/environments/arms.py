@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.environments.environment import Environment
-from bandstrap.errors import Floats, check_sample, requirement
+from bandstrap.calls import Call, fingerprint
+from bandstrap.constructors import refuse_misfit
+from bandstrap.environments.environment import LARGEST_NUMBER, Environment
+from bandstrap.environments.laws import is_law, law_content, law_name
+from bandstrap.errors import Floats, InvalidInput, check_sample, requirement
+from bandstrap.tables import read_groups
 
 
 class Arms(Environment):
     """One frozen ``scipy.stats`` distribution an arm.
+
+    Parameters
+    ----------
+    distributions
+        The laws of the arms' rewards, with finite means.
 
     Examples
     --------
@@ -23,30 +34,34 @@ class Arms(Environment):
     (0.0, 2.0)
     """
 
+    is_called = False
+
     def __init__(self, distributions: Sequence[Any]) -> None:
-        self.distributions = tuple(distributions)
-        rule = "a non-empty sequence of frozen scipy.stats distributions with a finite mean"
-        if not self.distributions or not all(hasattr(d, "rvs") and hasattr(d, "mean") for d in self.distributions):
+        rule = f"a non-empty sequence of frozen scipy.stats distributions with means no larger than {LARGEST_NUMBER:g}"
+        laws = tuple(distributions) if isinstance(distributions, Sequence | np.ndarray) else ()
+        if not laws or not all(is_law(law) for law in laws):
             raise requirement("distributions", "Arms", rule, repr(distributions))
-        means = [float(d.mean()) for d in self.distributions]
-        if not np.isfinite(means).all():
+        self.distributions = laws
+        means = [float(law.mean()) for law in laws]
+        if not all(abs(mean) <= LARGEST_NUMBER for mean in means):
             raise requirement("distributions", "Arms", rule, f"means {means}")
         super().__init__(means)
 
     @property
     def support(self) -> tuple[float, float]:
         """The hull of the distributions' supports."""
-        ends = [d.support() for d in self.distributions]
+        ends = [law.support() for law in self.distributions]
         return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
     def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
         """Rewards of each distribution."""
-        return np.stack([d.rvs(size=horizon, random_state=rng) for d in self.distributions])
+        return np.stack([law.rvs(size=horizon, random_state=rng) for law in self.distributions])
 
     @property
     def label(self) -> str:
-        """The laws' names."""
-        return "arms:" + ",".join(d.dist.name for d in self.distributions)
+        """The laws' names, and a fingerprint of the laws themselves."""
+        names = ",".join(law_name(law) for law in self.distributions)
+        return f"arms:{names},digest={fingerprint(*map(law_content, self.distributions))}"
 
 
 class Empirical(Environment):
@@ -57,6 +72,11 @@ class Empirical(Environment):
     rewards
         Observed rewards of each arm, by label.
 
+    Notes
+    -----
+    On the command line and in an experiment's file the data are a CSV file: ``empirical:clicks.csv,arm=variant,
+    reward=revenue`` (see :meth:`from_csv`).
+
     Examples
     --------
     >>> from bandstrap.environments import Empirical
@@ -64,11 +84,86 @@ class Empirical(Environment):
     (0.3333333333333333, 1.5)
     """
 
+    first_option: ClassVar[str | None] = "file"
+
     def __init__(self, rewards: Mapping[Any, ArrayLike]) -> None:
         if not isinstance(rewards, Mapping) or not rewards:
             raise requirement("rewards", "Empirical", "a non-empty mapping from arm to rewards", repr(rewards))
-        self.rewards = {label: check_sample(values, "Empirical").ravel() for label, values in rewards.items()}
+        self.rewards = {label: self._checked_rewards(label, values) for label, values in rewards.items()}
+        # How a call names the data, where they come from a file.
+        self._source: dict[str, str] = {}
         super().__init__([float(values.mean()) for values in self.rewards.values()])
+
+    def _checked_rewards(self, label: Any, values: ArrayLike) -> Floats:
+        rewards = check_sample(values, "Empirical")
+        if rewards.ndim != 1:
+            raise requirement("rewards", "Empirical", f"one row of numbers for arm {label!r}", f"shape {rewards.shape}")
+        largest = float(rewards[np.argmax(np.abs(rewards))])
+        if abs(largest) > LARGEST_NUMBER:
+            raise requirement("rewards", "Empirical", f"no larger than {LARGEST_NUMBER:g} in size", largest)
+        return rewards
+
+    @classmethod
+    def from_csv(cls, file: str | Path, *, arm: str, reward: str, digest: str | None = None) -> Empirical:
+        """Rewards observed, from a CSV file with a header line and a row for each reward.
+
+        Parameters
+        ----------
+        file
+            Path of the file.
+        arm
+            Column that names the arm of a row; arms are numbered in order of appearance.
+        reward
+            Column with the rewards.
+        digest
+            Fingerprint of the data as a label shows it: a file that was edited since is refused. By default any data
+            will do.
+        """
+        columns: dict[str, Any] = {"arm": arm, "reward": reward}
+        for parameter, value in columns.items():
+            if not isinstance(value, str):
+                rule = "the name of a column; in a call, a number that is one stands in quotes"
+                raise requirement(parameter, "Empirical.from_csv", rule, repr(value))
+        if not isinstance(file, str | Path) or str(file) in ("", "-"):
+            raise requirement("file", "Empirical.from_csv", "the path of a CSV file", repr(file))
+        if arm == reward:
+            raise requirement("reward", "Empirical.from_csv", "another column than 'arm'", repr(reward))
+        groups = read_groups(Path(file), reward, arm)
+        if not all(label.strip() for label in groups):
+            raise InvalidInput(f"{file} has rows without an arm in column {arm!r}.")
+        if len(groups) < 2:
+            raise InvalidInput(
+                f"{file} has a single arm in column {arm!r}, {next(iter(groups))!r}; at least two are needed."
+            )
+        made = cls(groups)
+        if digest is not None and digest != made.digest:
+            raise InvalidInput(
+                f"{file} was edited since the digest {digest!r} was taken of it: its data now have {made.digest!r}."
+            )
+        made._source = {"file": str(file), "arm": arm, "reward": reward}
+        return made
+
+    @classmethod
+    def from_call(cls, **options: Any) -> Empirical:
+        """Build it from the options of a call, which name a file."""
+        refuse_misfit("empirical", inspect.signature(cls.from_csv), (), options)
+        return cls.from_csv(**options)
+
+    @classmethod
+    def call_parameters(cls) -> dict[str, Any]:
+        """Names and defaults of what a call may say."""
+        return {p.name: p.default for p in inspect.signature(cls.from_csv).parameters.values()}
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of arms and rewards."""
+        return fingerprint(
+            *(
+                part
+                for label, values in self.rewards.items()
+                for part in (str(label).encode(), values.astype("<f8").tobytes())
+            )
+        )
 
     @property
     def support(self) -> tuple[float, float]:
@@ -82,5 +177,5 @@ class Empirical(Environment):
 
     @property
     def label(self) -> str:
-        """The arms' labels."""
-        return "empirical:" + ",".join(str(label) for label in self.rewards)
+        """Where the data come from, or the number of arms, and a fingerprint of the data."""
+        return str(Call(self.name, {**(self._source or {"n_arms": self.n_arms}), "digest": self.digest}))

@@ -46,6 +46,9 @@ class Beta(UnitInterval):
         """Strictly between the ends."""
         if ((means <= 0) | (means >= 1)).any():
             raise requirement("means", "Beta", "strictly between 0 and 1", means.tolist())
+        shapes = self.v * means
+        if not ((shapes > 0) & (self.v - shapes > 0)).all():
+            raise requirement("v", "Beta", "large enough that 'v' times a mean is more than 0", self.v)
 
     def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
         """Beta of the given mean."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bandstrap.calls import Call
-from bandstrap.errors import Floats, check_count, requirement
+from bandstrap.constructors import Declared
+from bandstrap.errors import Floats, InvalidInput, check_count, check_number, requirement
+from bandstrap.registry import register
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}
 # Law of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
+# Policies sum rewards and their squares, which must not overflow.
+LARGEST_NUMBER = 1e100
 
 
-class Environment:
+class Environment(metaclass=Declared):
     """Independent arms whose rewards are drawn before play.
 
     Parameters
@@ -26,46 +31,69 @@ class Environment:
         The arms' means, fixed. Without them ``n_arms`` means are drawn anew in each replication, uniformly from
         ``mean_range``.
     n_arms
-        Number of arms when means are drawn.
+        Number of arms; as many as there are ``means``, or 5, if left out.
     mean_range
         Interval the means are drawn from.
     """
 
     name: ClassVar[str]
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
+    # What a parameter that is left out comes to, where it matters whether it was.
+    implied: ClassVar[Mapping[str, Any]] = {"n_arms": 5}
+    # Whether a call in one word can build it, and the option that a first value without a key is.
+    is_called: ClassVar[bool] = True
+    first_option: ClassVar[str | None] = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-        ENVIRONMENTS[cls.name] = cls
+        register(ENVIRONMENTS, cls.name, cls)
 
     def __init__(
-        self, means: Sequence[float] | None = None, *, n_arms: int = 5, mean_range: Uniform | None = None
+        self, means: Sequence[float] | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
     ) -> None:
         owner = type(self).__name__
         self.means = None if means is None else self._checked_means(means)
-        self.n_arms = len(self.means) if self.means is not None else check_count(n_arms, "n_arms", owner)
-        self.mean_range = None if mean_range is None else self._checked_range(mean_range)
+        self.mean_range = None if mean_range is None else self.checked_pair(mean_range, "mean_range")
+        if self.means is not None and self.mean_range is not None:
+            raise requirement("mean_range", owner, "left out when 'means' are given", repr(mean_range))
+        default = len(self.means) if self.means is not None else self.implied["n_arms"]
+        self.n_arms = check_count(default if n_arms is None else n_arms, "n_arms", owner)
+        if self.means is not None and self.n_arms != len(self.means):
+            raise requirement("n_arms", owner, f"the number of 'means', {len(self.means)}, or left out", self.n_arms)
         low, high = self.mean_range or self.default_range
         self.check_means(np.array(self.means if self.means is not None else (low, high)))
 
     def _checked_means(self, means: Any) -> tuple[float, ...]:
-        try:
-            array = np.asarray(means, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
-            raise requirement("means", type(self).__name__, "a non-empty sequence of finite numbers", repr(means))
+        array = self.checked_numbers(means, "means", "a non-empty sequence of finite numbers", 1)
         return tuple(array.tolist())
 
-    def _checked_range(self, ends: Any) -> Uniform:
-        try:
-            low, high = (float(end) for end in ends)
-        except (TypeError, ValueError):
-            low, high = np.nan, np.nan
-        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-            raise requirement("mean_range", type(self).__name__, "a pair (low, high) with low <= high", repr(ends))
-        return low, high
+    def checked_numbers(self, values: Any, parameter: str, rule: str, ndim: int) -> Floats:
+        """A non-empty array of finite numbers that are not too large."""
+        owner = type(self).__name__
+        array = as_numbers(values)
+        if array is None or array.ndim != ndim or array.size == 0:
+            raise requirement(parameter, owner, rule, repr(values))
+        if np.abs(array).max() > LARGEST_NUMBER:
+            raise requirement(parameter, owner, f"no larger than {LARGEST_NUMBER:g} in size", repr(values))
+        return array
+
+    def checked_pair(self, ends: Any, parameter: str, *, above: float = -np.inf) -> Uniform:
+        """The two ends of an interval of numbers greater than ``above``."""
+        least = "" if above == -np.inf else f"{above:g} < "
+        rule = f"a pair (low, high) with {least}low <= high"
+        array = self.checked_numbers(ends, parameter, rule, 1)
+        if array.size != 2 or not above < array[0] <= array[1]:
+            raise requirement(parameter, type(self).__name__, rule, repr(ends))
+        return float(array[0]), float(array[1])
+
+    def checked_scale(self, value: Any, parameter: str = "scale") -> float:
+        """What rewards are multiplied by: a number above 0."""
+        owner = type(self).__name__
+        scale = check_number(value, parameter, owner, above=0)
+        if scale > LARGEST_NUMBER:
+            raise requirement(parameter, owner, f"no larger than {LARGEST_NUMBER:g}", scale)
+        return scale
 
     def check_means(self, means: Floats) -> None:
         """Refuse means that the reward law cannot have."""
@@ -83,7 +111,14 @@ class Environment:
     def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, and ``tape[arm, i]``, the reward of an arm's pull number ``i``."""
         means = self.draw_means(rng)
-        return means, np.ascontiguousarray(self.draw_rewards(means, horizon, rng), dtype=np.float64)
+        return means, self.checked_rewards(self.draw_rewards(means, horizon, rng))
+
+    def checked_rewards(self, rewards: Floats) -> Floats:
+        """Rewards as the simulator takes them; a law whose draws overflow is refused."""
+        tape = np.ascontiguousarray(rewards, dtype=np.float64)
+        if not np.isfinite(tape).all():
+            raise InvalidInput(f"{self.label} cannot be played: a reward it drew is not a finite number.")
+        return tape
 
     @property
     def offers(self) -> tuple[str, ...]:
@@ -104,15 +139,31 @@ class Environment:
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Names and defaults of the options, those passed on to a base class included."""
-        found: dict[str, Any] = {}
-        for part in cls.__mro__:
-            own = inspect.signature(vars(part)["__init__"]).parameters.values() if "__init__" in vars(part) else ()
-            for parameter in own:
-                if parameter.name != "self" and parameter.kind is not parameter.VAR_KEYWORD:
-                    found.setdefault(parameter.name, parameter.default)
-            if own and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
-                break
-        return found
+        known = inspect.signature(cls).parameters.values()
+        return {parameter.name: cls.implied.get(parameter.name, parameter.default) for parameter in known}
+
+    @classmethod
+    def call_parameters(cls) -> dict[str, Any]:
+        """Names and defaults of what a call in one word may say, with the range that means come from by default."""
+        return {name: cls.default_range if name == "mean_range" else value for name, value in cls.parameters().items()}
+
+    @classmethod
+    def from_call(cls, **options: Any) -> Environment:
+        """Build it from the options of a call in one word."""
+        return cls(**options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
+
+
+def as_numbers(values: Any) -> Floats | None:
+    """Finite numbers as an array; ``None`` where something is none: text, a boolean, a date, NaN."""
+    try:
+        things = np.asarray(values, dtype=object)
+        # NumPy counts a length of time among the integers.
+        if not all(isinstance(thing, Real) and not isinstance(thing, bool | np.timedelta64) for thing in things.flat):
+            return None
+        array = things.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if np.isfinite(array).all() else None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.calls import parse_call
+from bandstrap.calls import fingerprint, parse_call
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.environments.noisy import Noisy
-from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
+from bandstrap.errors import Floats, check_choice, check_count, check_flag, requirement
 
 
 class LinearBandit(Environment):
-    r"""Rewards :math:`x^\top \theta + \text{noise}`; by default the paper's problem of section 4.2.
+    r"""The mean of an action is linear in its features; by default the paper's problem of section 4.2.
+
+    .. math:: \text{reward} = x^\top \theta + \text{noise}
 
     Parameters
     ----------
@@ -54,6 +57,13 @@ class LinearBandit(Environment):
     ((3,), (3, 5), (1, 3, 2))
     """
 
+    implied: ClassVar[Mapping[str, Any]] = {
+        "dimension": 10,
+        "n_actions": 100,
+        "theta_scale": 10**0.5,
+        "feature_range": 0.1**0.5,
+    }
+
     def __init__(
         self,
         dimension: int | None = None,
@@ -61,54 +71,54 @@ class LinearBandit(Environment):
         n_actions: int | None = None,
         contextual: bool = False,
         theta: Sequence[float] | None = None,
-        theta_scale: float = 10**0.5,
+        theta_scale: float | None = None,
         actions: ArrayLike | None = None,
-        feature_range: float = 0.1**0.5,
+        feature_range: float | None = None,
         noise: Any = "gaussian",
         scale: float = 1.0,
     ) -> None:
         owner = type(self).__name__
-        self.contextual = bool(contextual)
+        self.contextual = check_flag(contextual, "contextual", owner)
         self.theta = None if theta is None else tuple(self._finite(theta, "theta", 1).tolist())
         self.actions = None if actions is None else as_rows(self._finite(actions, "actions", 2))
         rows = self.actions or ()
-        self.dimension = self._agreed(dimension, "dimension", 10, len(self.theta or ()), len(rows[0]) if rows else 0)
-        self.n_actions = self._agreed(n_actions, "n_actions", 100, len(rows))
+        self.dimension = self._agreed(dimension, "dimension", len(self.theta or ()), len(rows[0]) if rows else 0)
+        self.n_actions = self._agreed(n_actions, "n_actions", len(rows))
         if self.actions is not None and self.contextual:
             raise requirement("contextual", owner, "false when 'actions' are given", "true")
-        self.theta_scale = check_number(theta_scale, "theta_scale", owner, above=0)
-        self.feature_range = check_number(feature_range, "feature_range", owner, above=0)
-        self.scale = check_number(scale, "scale", owner, above=0)
+        self.theta_scale = self._unless(theta, "theta", theta_scale, "theta_scale")
+        self.feature_range = self._unless(actions, "actions", feature_range, "feature_range")
+        self.scale = self.checked_scale(scale)
         self._noise = self._law(noise)
-        self.noise = noise if isinstance(noise, str) else noise.dist.name
+        self.noise = noise if isinstance(noise, str) else f"{law_name(noise)}@{fingerprint(law_content(noise))}"
         self.n_arms = self.n_actions
 
     def _finite(self, values: Any, parameter: str, ndim: int) -> Floats:
         shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action a row,"
-        try:
-            if np.asarray(values).dtype.kind not in "biufO":  # NumPy would drop imaginary parts, and read digits
-                raise TypeError
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            array = np.empty(0)
-        if array.ndim != ndim or array.size == 0 or not np.isfinite(array).all():
-            raise requirement(parameter, type(self).__name__, f"{shape} of finite numbers", repr(values))
-        return array
+        return self.checked_numbers(values, parameter, f"{shape} of finite numbers", ndim)
 
-    def _agreed(self, value: Any, parameter: str, default: int, *implied: int) -> int:
+    def _unless(self, values: Any, given: str, scale: Any, parameter: str) -> float:
+        """The scale of what is drawn; there is none to say of what was given."""
+        if scale is None:
+            return float(self.implied[parameter])
+        if values is not None:
+            raise requirement(parameter, type(self).__name__, f"left out when {given!r} is given", repr(scale))
+        return self.checked_scale(scale, parameter)
+
+    def _agreed(self, value: Any, parameter: str, *others: int) -> int:
         """A size as given, as implied by what else was given, or by default; they must agree."""
         owner = type(self).__name__
-        sizes = {size for size in implied if size}
+        sizes = {size for size in others if size}
         if value is not None:
             sizes.add(check_count(value, parameter, owner))
         if len(sizes) > 1:
             raise requirement(parameter, owner, "the same as that of 'theta' and 'actions'", sorted(sizes))
-        return sizes.pop() if sizes else default
+        return sizes.pop() if sizes else int(self.implied[parameter])
 
     def _law(self, noise: Any) -> Any:
         """What draws noise: an environment of symmetric noise or a SciPy distribution."""
         owner = type(self).__name__
-        if all(hasattr(noise, name) for name in ("rvs", "mean", "dist")):  # frozen
+        if is_law(noise):
             mean = float(noise.mean())
             if not abs(mean) <= 1e-9 * max(1.0, abs(float(noise.std()))):
                 raise requirement("noise", owner, "a distribution with mean 0", f"mean {mean:g}")
@@ -118,11 +128,10 @@ class LinearBandit(Environment):
             check_choice(noise, "noise", owner, known)
         call = parse_call(noise)
         check_choice(call.name, "noise", owner, known)
-        try:
-            return known[call.name](**call.options)
-        except TypeError as error:
-            reason = str(error).split("__init__() ")[-1]
-            raise requirement("noise", owner, "a law of noise with its options", f"{noise!r}: {reason}") from None
+        of_arms = [option for option in call.options if option in Environment.parameters()]
+        if of_arms:
+            raise requirement("noise", owner, f"a law without {of_arms[0]!r}, which is of arms", repr(noise))
+        return known[call.name](**call.options)
 
     def draw_noise(self, horizon: int, rng: np.random.Generator) -> Floats:
         """Noise of shape ``(n_actions, horizon)``."""
@@ -145,7 +154,7 @@ class LinearBandit(Environment):
         else:
             action_sets = np.array(self.actions)[None]
         means = np.einsum("tad,d->ta", action_sets, theta)  # not a product of BLAS, whose threads compete with ours
-        rewards = np.ascontiguousarray(means.T + self.draw_noise(horizon, rng))
+        rewards = self.checked_rewards(means.T + self.draw_noise(horizon, rng))
         return means if self.contextual else means[0], rewards, action_sets
 
     @property

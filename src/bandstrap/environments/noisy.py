@@ -20,10 +20,10 @@ class Noisy(Environment):
         means: Sequence[float] | None = None,
         *,
         scale: float = 1.0,
-        n_arms: int = 5,
+        n_arms: int | None = None,
         mean_range: Uniform | None = None,
     ) -> None:
-        self.scale = check_number(scale, "scale", type(self).__name__, above=0)
+        self.scale = self.checked_scale(scale)
         super().__init__(means, n_arms=n_arms, mean_range=mean_range)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -102,5 +102,6 @@ class SubWeibull(Noisy):
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """An exponential to the power ``1/beta``, with a random sign."""
-        size: Floats = rng.standard_exponential(shape) ** (1 / self.beta)
+        with np.errstate(over="ignore"):  # refused where rewards are checked
+            size: Floats = rng.standard_exponential(shape) ** (1 / self.beta)
         return np.where(rng.random(shape) < 0.5, -size, size)

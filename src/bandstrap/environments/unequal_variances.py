@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap.environments.environment import Environment, Uniform
-from bandstrap.errors import Floats, requirement
+from bandstrap.errors import Floats
 
 
 class UnequalVariances(Environment):
@@ -33,17 +33,7 @@ class UnequalVariances(Environment):
         self, means: Sequence[float] | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Any
     ) -> None:
         super().__init__(means, **options)
-        self.scale_range = self._checked_scales(scale_range)
-
-    def _checked_scales(self, ends: Any) -> Uniform:
-        try:
-            low, high = (float(end) for end in ends)
-        except (TypeError, ValueError):
-            low, high = np.nan, np.nan
-        if not 0 < low <= high < np.inf:
-            rule = "a pair (low, high) with 0 < low <= high"
-            raise requirement("scale_range", type(self).__name__, rule, repr(ends))
-        return low, high
+        self.scale_range = self.checked_pair(scale_range, "scale_range", above=0)
 
     @property
     def scales(self) -> Floats:

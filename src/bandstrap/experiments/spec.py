@@ -1,5 +1,8 @@
 """What to run: the TOML format of an experiment, checked.
 
+An environment may be data of one's own, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
+from the folder where the command is run, and drawn with replacement.
+
 .. code-block:: toml
 
     title = "Two policies on a normal bandit"
@@ -63,8 +66,10 @@ from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.own_file import anchored, make_from_file, parse_file_call
 
 # Environments made of Python objects cannot be written as text.
-NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if name not in ("arms", "empirical")}
+NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
+# What a first value without a key is, where one may stand: the file of data.
+FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
 # A curve of the distribution itself beside the bounds.
 EXACT = "exact"
 
@@ -193,16 +198,36 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
-    """An experiment whose policies' own files are looked for beside it."""
+    """An experiment whose policies' own files, and data, are looked for beside it."""
 
     def found(curve: Curve) -> Curve:
         return curve if curve.policy is None else curve.model_copy(update={"policy": anchored(curve.policy, folder)})
 
+    def world(environment: str | None) -> str | None:
+        return environment and anchored_environment(environment, folder)
+
     panels = [
-        panel.model_copy(update={"curves": tuple(found(curve) for curve in panel.curves)})
+        panel.model_copy(
+            update={
+                "curves": tuple(found(curve) for curve in panel.curves),
+                "environment": world(panel.environment),
+            }
+        )
         for panel in experiment.panels
     ]
     return experiment.model_copy(update={"panels": tuple(panels)})
+
+
+def anchored_environment(text: str, folder: Path) -> str:
+    """A call whose file, if it names one, is looked for in ``folder`` unless its path is absolute."""
+    try:
+        call = parse_call(text, FIRST_OPTIONS)
+    except InvalidInput:  # refused later, with its place in the file
+        return text
+    file = call.options.get(FIRST_OPTIONS.get(call.name, ""))
+    if not isinstance(file, str):
+        return text
+    return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
 
 
 def read_table(path: Path, model: type[Table]) -> Table:
@@ -351,16 +376,11 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     in_file = parse_file_call(text) if kind == "policy" else None
     if in_file is not None:
         return make_from_file(in_file)
-    call = parse_call(text)
+    call = parse_call(text, FIRST_OPTIONS)
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)
         raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
-    try:
-        return registry[call.name](**call.options)
-    except TypeError as error:
-        reason = str(error).split("__init__() ")[-1]
-        allowed = ", ".join(registry[call.name].parameters())
-        raise InvalidInput(f"the {kind} {text!r} cannot be made: {reason}; its options are {allowed}.") from None
+    return registry[call.name].from_call(**call.options)
 
 
 def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:

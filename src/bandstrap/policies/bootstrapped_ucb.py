@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.constructors import refuse_misfit
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
@@ -415,6 +417,8 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
         horizon: int | None = None,
         **online: Any,
     ) -> None:
+        # What belongs to the correction would do nothing here.
+        refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)
         super().__init__(
             quantile=quantile,
             n_resamples=n_resamples,

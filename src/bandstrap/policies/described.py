@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandstrap.calls import Call
+from bandstrap.constructors import Declared
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice, check_number, requirement
+from bandstrap.errors import check_choice, check_flag, check_number, requirement
 from bandstrap.policies.schedule import Schedule, make_schedule
 
 
@@ -22,7 +23,7 @@ def has_axes(values: Any) -> bool:
         return True
 
 
-class Described:
+class Described(metaclass=Declared):
     """Name and settings of a policy, and what it asks of rewards."""
 
     kernel: Kernel
@@ -55,16 +56,35 @@ class Described:
         return low + high - reward if np.isfinite(low) and np.isfinite(high) else -reward
 
     @classmethod
+    def constructors(cls) -> list[type]:
+        """The policy, and the one all policies of its kind derive from: what lies between, it fills in by itself."""
+        parts = Declared.constructors(cls)
+        root = next((i for i, part in enumerate(parts) if "online_only" in vars(part)), 0)
+        return [parts[0], *parts[max(root, 1) :]]
+
+    @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Names and defaults of the policy's own parameters."""
-        signature = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY and p.name not in cls.online_only}
+        known = inspect.signature(cls).parameters.values()
+        return {parameter.name: parameter.default for parameter in known if parameter.name not in cls.online_only}
+
+    @classmethod
+    def from_call(cls, **options: Any) -> Described:
+        """Build it from the options of a call in one word; what makes a policy live, or turns it round, has no place there.
+
+        A simulation hands out arms and randomness by itself, and maximises rewards.
+        """
+        for option in ("arms", "rng", "direction"):
+            if option in options and options[option] != "max":
+                rule = "left out of a simulation, which has arms and randomness of its own and maximises rewards"
+                raise requirement(option, cls.__name__, rule, repr(options[option]))
+        return cls(**options)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults."""
-        return {
-            name: getattr(self, name) for name, default in self.parameters().items() if getattr(self, name) != default
-        }
+        """The parameters that differ from their defaults, but for what makes a policy live: arms and generator."""
+        known = inspect.signature(type(self)).parameters.values()
+        described = {parameter.name: parameter.default for parameter in known if parameter.name not in ("arms", "rng")}
+        return {name: getattr(self, name) for name, default in described.items() if getattr(self, name) != default}
 
     @property
     def label(self) -> str:
@@ -90,7 +110,7 @@ class Described:
 
     def limit_range(self, check_range: bool, lower: float = 0.0, upper: float = 1.0) -> None:
         """Keep ``check_range``, and refuse rewards outside ``[lower, upper]`` where it is true."""
-        self.check_range = bool(check_range)
+        self.check_range = check_flag(check_range, "check_range", type(self).__name__)
         if self.check_range:
             self.support = (lower, upper)
 
@@ -110,8 +130,9 @@ class Described:
     def set_schedule(self, alpha: Any, tau: float, horizon: int | None) -> None:
         """Keep the parameters of the schedule, checked."""
         self.alpha, self.tau, self.horizon = alpha, tau, horizon
-        if not callable(alpha):
-            make_schedule(alpha, tau, horizon or 2, type(self).__name__)
+        # A function is asked round by round, and a horizon may come with the simulation; what is given is checked now.
+        rule = "1/(t+1)" if callable(alpha) else alpha
+        make_schedule(rule, tau, 2 if horizon is None else horizon, type(self).__name__)
 
     def schedule_for(self, horizon: int | None) -> Schedule:
         """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one, online there is none."""

@@ -20,11 +20,10 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Rewards, and how many pseudo-rewards of each kind an arm's history holds."""
+    """Pulls and rewards of each arm, and the order that breaks ties."""
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
-    pseudo: NDArray[np.int64]
     history: Floats
 
 
@@ -34,9 +33,16 @@ def prepare(params: Params, state: State, round_: int) -> int:
 
 
 def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Generator) -> float:
-    """Mean of as many draws with replacement from the arm's history as it holds entries."""
+    """Mean of as many draws with replacement from the arm's history as it holds entries.
+
+    A fractional number of pseudo-rewards is rounded anew: kept from score to score, a run of roundings down would leave
+    an arm of equal rewards without any, and it would never be explored again.
+    """
     n = state.pulls[arm]
-    pseudo = state.pseudo[arm]
+    wanted = params.a * n
+    pseudo = math.floor(wanted)
+    if wanted > pseudo and rng.random() < wanted - pseudo:
+        pseudo += 1
     size = n + 2 * pseudo
     rewards = state.history[arm]
     total = 0.0
@@ -50,15 +56,10 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Add the reward, and pseudo-rewards up to ``a n`` of each kind; a fraction is rounded at random."""
+    """Keep the reward."""
     n = state.pulls[arm]
     state.history[arm][n] = reward
     state.pulls[arm] = n + 1
-    wanted = params.a * (n + 1)
-    whole = math.floor(wanted)
-    if wanted > whole and rng.random() < wanted - whole:
-        whole += 1
-    state.pseudo[arm] = whole
 
 
 KERNEL = Kernel("giro", learn=learn, score=score, prepare=prepare)
@@ -83,7 +84,7 @@ class Giro(Policy):
 
     Notes
     -----
-    A fractional ``a n`` is rounded up with a probability equal to its fraction, once a pull.
+    A fractional ``a n`` is rounded up with a probability equal to its fraction, anew for every index.
 
     See Also
     --------
@@ -116,5 +117,4 @@ class Giro(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        counts = np.zeros(n_arms, dtype=np.int64)
-        return State(order, counts, counts.copy(), np.zeros((n_arms, capacity)))
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice, check_number
+from bandstrap.errors import check_choice, check_flag, check_number
 from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, bernoulli_upper_mean
 from bandstrap.policies.policy import Policy
 from bandstrap.policies.schedule import exploration
@@ -100,7 +100,7 @@ class KLUCB(Policy):
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, DIVERGENCES)
         self.sigma = self.positive(sigma, "sigma")
-        self.plus = bool(plus)
+        self.plus = check_flag(plus, "plus", owner)
         self.c = check_number(c, "c", owner, at_least=0)
         if self.divergence == "bernoulli":
             self.support = (0.0, 1.0)

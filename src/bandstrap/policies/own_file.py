@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bandstrap.calls import Call, parse_call
+from bandstrap.calls import parse_call
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.plain import PlainPolicy, is_plain
 from bandstrap.errors import InvalidInput
@@ -65,10 +65,7 @@ def make_from_file(call: FileCall) -> Any:
     origin = f"{call.file}:{found.__name__}"
     if not issubclass(found, Described):
         return PlainPolicy(found, call.options, origin=origin)
-    try:
-        policy = found(**call.options)
-    except TypeError as error:
-        raise InvalidInput(f"the policy {Call(origin, call.options)} cannot be made: {error}.") from None
+    policy = found.from_call(**call.options)
     policy.origin = origin
     return policy
 

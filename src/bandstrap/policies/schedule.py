@@ -40,12 +40,13 @@ def exploration(t: float, c: float) -> float:
 def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
     """Check ``alpha`` and turn it into a rule; a callable is asked anew each round, online."""
     check_number(tau, "tau", owner, above=0)
+    rounds = None if horizon is None else check_count(horizon, "horizon", owner)
     if isinstance(alpha, str) and alpha in RULES:
         if RULES[alpha] == FIXED:
-            if horizon is None:
+            if rounds is None:
                 rule = "given for alpha='1/T^2'; simulate() fills it in, online it must be said"
                 raise requirement("horizon", owner, rule, "None")
-            return Schedule(FIXED, 1.0 / max(check_count(horizon, "horizon", owner), 2) ** 2)
+            return Schedule(FIXED, 1.0 / max(rounds, 2) ** 2)
         return Schedule(RULES[alpha], float(tau))
     if isinstance(alpha, str | bool) or not isinstance(alpha, int | float):
         choices = ", ".join(repr(name) for name in RULES)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats, check_choice
+from bandstrap.errors import Floats, check_choice, check_flag
 from bandstrap.policies.duels import ROUND, WAITING, close_round, enter, leave, new_contest, open_round
 from bandstrap.policies.policy import Policy
 
@@ -159,7 +159,7 @@ class SubsampleDuels(Policy):
 
     def __init__(self, *, sampler: str = "random-block", forced_exploration: bool = False, **online: Any) -> None:
         self.sampler = check_choice(sampler, "sampler", type(self).__name__, SAMPLERS)
-        self.forced_exploration = bool(forced_exploration)
+        self.forced_exploration = check_flag(forced_exploration, "forced_exploration", type(self).__name__)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 
 from bandstrap.bounds.bound import as_number
-from bandstrap.errors import Floats, check_number, check_sample, requirement
+from bandstrap.errors import Floats, check_flag, check_number, check_sample, requirement
 
 # Atoms of probability below exp(-DEEPEST) count for nothing.
 DEEPEST = 745.0
@@ -65,13 +65,14 @@ def orlicz_norm(law: Any, beta: float, *, centred: bool = True) -> float:
     .. [2] Vladimirova, Girard, Nguyen, Arbel. Sub-Weibull distributions. Stat 9, 2020.
     """
     exponent = check_number(beta, "beta", "orlicz_norm", above=0)
+    is_centred = check_flag(centred, "centred", "orlicz_norm")
     needed = ("dist", "mean", "median", "ppf", "isf", "support")
     is_law = all(hasattr(law, name) for name in needed) and (hasattr(law, "pmf") or hasattr(law, "pdf"))
     if not is_law or np.ndim(law.median()):
         raise requirement("law", "orlicz_norm", "a frozen scipy.stats distribution of one number", repr(law))
     # SciPy's moments and densities overflow and divide by zero on their way to a right limit.
     with np.errstate(all="ignore"):
-        centre = float(law.mean()) if centred else 0.0
+        centre = float(law.mean()) if is_centred else 0.0
         if not math.isfinite(centre):
             return math.inf
         is_discrete = hasattr(law, "pmf")
@@ -123,7 +124,7 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     exponent = check_number(beta, "beta", "sample_orlicz_norm", above=0)
     rewards = check_sample(sample, "sample_orlicz_norm")
     distances = np.abs(rewards)
-    if centred:
+    if check_flag(centred, "centred", "sample_orlicz_norm"):
         # The mean of equal rewards may differ from them in the last bit.
         distances = np.where(
             np.ptp(rewards, axis=-1, keepdims=True) == 0, 0.0, rewards - rewards.mean(-1, keepdims=True)

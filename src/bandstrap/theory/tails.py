@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import as_number
 from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_terms
-from bandstrap.errors import check_count, check_number, check_numbers
+from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
 # Theorem 2 is stated for alpha below exp(-2).
 LARGEST_ALPHA = math.exp(-2)
@@ -104,8 +104,9 @@ def mean_deviation_bound(
     level = check_number(alpha, "alpha", owner, above=0, below=1)
     scale = check_number(sigma, "sigma", owner, above=0)
     exponent = check_number(beta, "beta", owner, above=0)
+    is_symmetric = check_flag(symmetric, "symmetric", owner)
     if constant is None:
-        return scale * sub_weibull_width(size, level, exponent, symmetric)
+        return scale * sub_weibull_width(size, level, exponent, is_symmetric)
     return check_number(constant, "constant", owner, above=0) * scale * sum(theorem_terms(size, level, exponent))
 
 

@@ -294,9 +294,9 @@ def test_a_dimension_that_is_no_count_is_refused(case, dimension):
 def test_a_wrong_direction_and_an_unknown_parameter_are_refused(case):
     with pytest.raises(InvalidInput, match=r"'direction' parameter of \w+ must be one of 'max', 'min'. Got 'up'"):
         make(case, direction="up")
-    with pytest.raises(TypeError, match=r"sigmma"):
+    with pytest.raises(InvalidInput, match=r"sigmma"):
         make(case, sigmma=2)
-    with pytest.raises(TypeError, match=r"arms"):
+    with pytest.raises(InvalidInput, match=r"arms"):
         make(case, arms=3)
 
 

@@ -1,0 +1,112 @@
+"""Every parameter that is true or false, of every policy, environment and bound, from Python and from a call."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from bandstrap import theory
+from bandstrap.bounds import BOUNDS
+from bandstrap.calls import parse_call
+from bandstrap.environments import ENVIRONMENTS
+from bandstrap.errors import InvalidInput, check_flag
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
+
+YES = (True, np.True_, 1, np.int64(1), "true", "True", "yes", "YES", "on", "1", " yes ")
+NO = (False, np.False_, 0, np.uint8(0), "false", "FALSE", "no", "No", "off", "Off", "0")
+NEITHER = (
+    2,
+    -1,
+    1.0,
+    0.0,
+    "maybe",
+    "",
+    "none",
+    "2",
+    None,
+    (),
+    (True,),
+    [],
+    b"yes",
+    1j,
+    np.timedelta64(1),
+    np.array([1]),
+)
+# What a class or function needs beside the flag.
+NEEDS = {
+    "sub_weibull": {"sigma": 1.0, "beta": 2.0},
+    "mean_deviation_bound": {"n": 5, "alpha": 0.1, "sigma": 1.0, "beta": 2.0},
+    "sample_orlicz_norm": {"sample": [1.0, 2.0], "beta": 1.0},
+}
+
+
+def flags(callable_):
+    """Names of the parameters annotated ``bool``."""
+    parameters = inspect.signature(callable_).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.annotation in (bool, "bool")]
+
+
+DESCRIBED = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
+FLAGS = [(name, flag) for name, cls in DESCRIBED.items() for flag in flags(cls)]
+BOUND_FLAGS = [(name, flag) for name, entry in BOUNDS.items() for flag in flags(entry.function)]
+THEORY_FLAGS = [(name, flag) for name in theory.__all__ for flag in flags(getattr(theory, name))]
+
+
+def test_the_flags_are_found():
+    assert {("kl_ucb", "plus"), ("giro", "check_range"), ("linear_bandit", "contextual")} <= set(FLAGS)
+    assert ("sign_flip", "randomized") in BOUND_FLAGS
+    assert ("sub_weibull", "symmetric") in BOUND_FLAGS
+    assert ("sample_orlicz_norm", "centred") in THEORY_FLAGS
+
+
+@pytest.mark.parametrize(("name", "flag"), FLAGS)
+def test_a_flag_means_what_it_says(name, flag):
+    cls = DESCRIBED[name]
+    for values, expected in ((YES, True), (NO, False)):
+        for value in values:
+            assert getattr(cls(**{flag: value}), flag) is expected
+    for word, expected in (("no", False), ("off", False), ("0", False), ("False", False), ("yes", True), ("1", True)):
+        call = parse_call(f"{name}:{flag}={word}")
+        assert getattr(cls(**call.options), flag) is expected
+
+
+@pytest.mark.parametrize(("name", "flag"), FLAGS)
+def test_what_is_neither_true_nor_false_is_refused(name, flag):
+    for value in NEITHER:
+        with pytest.raises(InvalidInput, match=rf"'{flag}' parameter of \w+ must be true or false"):
+            DESCRIBED[name](**{flag: value})
+
+
+@pytest.mark.parametrize(("name", "flag"), BOUND_FLAGS)
+def test_a_flag_of_a_bound_means_what_it_says(name, flag):
+    sample = [0.3, -0.2, 0.5]
+
+    def value(given):
+        more = {"rng": 3} if "rng" in inspect.signature(BOUNDS[name].function).parameters else {}
+        return BOUNDS[name].function(sample, 0.1, **{flag: given}, **NEEDS.get(name, {}), **more).value
+
+    assert value(True) != value(False)
+    assert all(value(given) == value(True) for given in YES)
+    assert all(value(given) == value(False) for given in NO)
+    for given in NEITHER:
+        with pytest.raises(InvalidInput, match=rf"'{flag}' parameter of {name} must be true or false"):
+            value(given)
+
+
+@pytest.mark.parametrize(("name", "flag"), [pair for pair in THEORY_FLAGS if pair[0] in NEEDS])
+def test_a_flag_of_the_theory_means_what_it_says(name, flag):
+    def value(given):
+        return getattr(theory, name)(**{flag: given}, **NEEDS[name])
+
+    assert value("no") == value(False) != value(True) == value("yes")
+    with pytest.raises(InvalidInput, match=rf"'{flag}' parameter of {name} must be true or false"):
+        value("maybe")
+
+
+def test_the_sentence():
+    with pytest.raises(InvalidInput) as refusal:
+        check_flag("maybe", "plus", "KLUCB")
+    expected = (
+        "The 'plus' parameter of KLUCB must be true or false (or yes or no, on or off, 1 or 0). Got 'maybe' instead."
+    )
+    assert str(refusal.value) == expected
