@@ -148,7 +148,9 @@ def sub_weibull(
         c = sub_weibull_width(n, alpha, exponent, symmetric) / (main + rest) if given is None else given
         parts = {"main": c * scale * main, "correction": c * scale * rest, "constant": c}
         arrays = {key: np.asarray(value) for key, value in parts.items()}
-        return Threshold(arrays["main"] + arrays["correction"], arrays, "moments" if given is None else "closed-form")
+        with np.errstate(over="ignore"):
+            width = arrays["main"] + arrays["correction"]
+        return Threshold(width, arrays, "moments" if given is None else "closed-form")
 
     kind = "symmetric sub-Weibull" if symmetric else "sub-Weibull"
     return build(
