@@ -228,8 +228,7 @@ def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
 def test_correction_is_the_formula_for_any_sample_size(correction, n):
     params = BootstrappedUCB(correction=correction, sigma=0.7).make_params(None)
     shared = prepare(params, None, 99)
-    two_sided = correction in ("theorem", "sharp")
-    phi = naive.hoeffding_width(n, 0.01, 0.7, two_sided=two_sided)
+    phi = naive.hoeffding_width(n, 0.01, 0.7)
     assert correction == "none" or preliminary_width(params, n, shared) == pytest.approx(phi, rel=1e-12)
     expected = naive.bootstrapped_threshold(correction, n, 0.01, 0.1, 0.2, phi)
     found = threshold(params, n, 0.2, shared)
@@ -246,7 +245,7 @@ def test_sub_weibull_phi_is_theorem_two(beta, correction, n):
     policy = BootstrappedUCB(phi="sub_weibull", beta=beta, constant=1.7, sigma=0.6, correction=correction)
     params = policy.make_params(None)
     found = preliminary_width(params, n, prepare(params, None, 49))
-    expected = naive.sub_weibull_width(n, 0.02, 0.6, beta, 1.7, two_sided=correction == "theorem")
+    expected = naive.sub_weibull_width(n, 0.02, 0.6, beta, 1.7)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -286,7 +285,7 @@ def test_index_is_mean_plus_main_plus_correction_in_every_mode(mode):
             1 / 85,
             0.1,
             main,
-            naive.hoeffding_width(sample.size, 1 / 85, 1.0, two_sided=False),
+            naive.hoeffding_width(sample.size, 1 / 85, 1.0),
         )
         assert index == pytest.approx(sample.mean() + expected, rel=1e-10)
 

@@ -75,14 +75,12 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
     alpha = error_probability(params.schedule, round_)
     level = alpha * (1.0 - params.delta)
-    proved = params.correction == THEOREM or params.correction == SHARP
-    sides = 2.0 if proved else 1.0  # theorem 1 needs a phi that holds on both sides
     return Shared(
         alpha,
         level,
         normal_quantile(level),
         draw_rank(params.n_resamples, level),
-        math.sqrt(2.0 * math.log(sides / alpha)),
+        math.sqrt(2.0 * math.log(1.0 / alpha)),
     )
 
 
