@@ -61,15 +61,14 @@ def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
         assert row.note == ""
 
 
-@pytest.mark.parametrize("law", [law for law, scale in TABLE if scale is not None])
+@pytest.mark.parametrize("law", [law for law, scale in TABLE if scale is not None and not law.startswith("normal")])
 def test_a_scale_that_is_told_is_sub_gaussian(law):
     # The definition: log E exp(x (y - mu)) <= x^2 scale^2 / 2 for every x.
     frozen = resolve_distribution(law)
     scale, mean = sub_gaussian_scale(frozen), float(frozen.mean())
     for x in (-5, -2, -1, -0.1, 0.1, 1, 2, 5):
         step = x / scale
-        with np.errstate(over="ignore"):
-            log_mean = math.log(frozen.expect(lambda y, step=step: np.exp(step * (y - mean) - (step * scale) ** 2 / 2)))
+        log_mean = math.log(frozen.expect(lambda y, step=step: np.exp(step * (y - mean) - (step * scale) ** 2 / 2)))
         assert log_mean <= 1e-9
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from bandstrap import bounds
 from bandstrap.bounds.bootstrap import mean_sign_quantile
+from bandstrap.bounds.sub_weibull import sub_weibull_width
 from bandstrap.engine.play import play
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
@@ -247,6 +248,28 @@ def test_sub_weibull_phi_is_theorem_two(beta, correction, n):
     found = preliminary_width(params, n, prepare(params, None, 49))
     expected = naive.sub_weibull_width(n, 0.02, 0.6, beta, 1.7)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.5, 2.0])
+@pytest.mark.parametrize("alpha", ["1/(t+1)", "1/(t log^tau t)", 0.02, 0.8, lambda t: 0.9 / t])
+def test_sub_weibull_phi_is_by_default_no_less_than_what_moments_prove(beta, alpha):
+    policy = BootstrappedUCB(phi="sub_weibull", beta=beta, sigma=0.6, correction="sharp", alpha=alpha, arms=1, rng=0)
+    for round_ in (1, 2, 6, 20, 300, 10**5, 10**9):
+        policy.n_rewards = round_ - 1
+        params = policy.round_params(policy._params)
+        shared = prepare(params, None, round_)
+        for n in (1, 3, 17, 500, 10**6):
+            proved = 0.6 * sub_weibull_width(n, shared.alpha, beta, False)
+            assert preliminary_width(params, n, shared) >= proved
+
+
+def test_the_default_constant_is_tight_at_a_fixed_level_and_what_is_given_is_taken():
+    assert BootstrappedUCB(phi="sub_weibull").make_params(None).constant == pytest.approx(1.4283, abs=1e-4)
+    assert BootstrappedUCB(phi="sub_weibull", alpha=0.01).make_params(None).constant == pytest.approx(1.2354, abs=1e-4)
+    assert BootstrappedUCB(phi="sub_weibull", constant=0.7).make_params(None).constant == 0.7
+    assert BootstrappedUCB().constant is None
+    with pytest.raises(InvalidInput, match="'constant' parameter of BootstrappedUCB must be a finite number greater"):
+        BootstrappedUCB(constant=0.0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 31, 64])

@@ -175,7 +175,12 @@ def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
         # A psi norm is no standard deviation, and is not told.
         known = [way for way in ways if way in truth and "beta" not in BOUNDS[call.name].needs]
         if not known:
-            return f"needs {' or '.join(ways)}, and none is known that holds for this law"
+            why = (
+                "and none is known that holds for this law"
+                if "sigma" in ways
+                else "which this distribution does not have"
+            )
+            return f"needs {' or '.join(ways)}, {why}"
         options[known[0]] = truth[known[0]]
     return options
 
