@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
-from bandstrap.errors import InvalidInput, check_choice, check_number
+from bandstrap.errors import InvalidInput, check_choice, check_number, sample_mean
 
 
 def bound(
     data: Annotated[Path, typer.Argument(help="CSV file with a header line; '-' reads standard input.")],
     column: Annotated[str, typer.Option(help="Column with the rewards.")],
-    by: Annotated[str | None, typer.Option(help="Column that names the group of a row; without it, one group.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the group of a row; without it, one group. In the result it keeps its name, or is "
+            "called 'group' where that name is one of the result's own."
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
     method: Annotated[
         str, typer.Option(help="Bound, with options: sign_flip, bootstrap:correction=sharp,sigma=2, ...")
@@ -55,6 +63,8 @@ def bound(
         options["support"] = check_support(options["support"], "bandstrap bound")
     groups = read_groups(data, column, by, drop_missing)
 
+    # Under the name of a column of numbers, groups would be lost.
+    name = "group" if by is None or by in RESULT_COLUMNS else by
     rows = []
     for group, rewards in groups.items():
         warnings = doubts(call.name, rewards, options)
@@ -62,9 +72,9 @@ def bound(
         found = None if impossible else evaluate(BOUNDS[call.name].function, call.name, rewards, alpha, side, options)
         rows.append(
             {
-                by or "group": group,
+                name: group,
                 "n": len(rewards),
-                "mean": math.fsum(rewards) / len(rewards),
+                "mean": float(sample_mean(np.array(rewards))),
                 **ends(found, side),
                 "width": found.width if found else math.nan,
                 "assumption": found.holds_for if found else "",
@@ -79,8 +89,14 @@ def bound(
         write_records(rows, format)
     for row in rows:
         if row["warning"]:
-            prefix = f"{row[by]}: " if by else ""
+            prefix = f"{row[name]}: " if by else ""
             complain(f"warning: {prefix}{row['warning']}.")
+
+
+# What a result says of a group, whatever the side.
+RESULT_COLUMNS = ("n", "mean", "bound", "lower", "upper", "width", "assumption", "warning")
+# A decimal number in ASCII. Python also reads underscores, digits of other scripts and the names of infinity.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def evaluate(
@@ -104,12 +120,14 @@ def read_groups(path: Path, column: str, by: str | None, drop_missing: bool) -> 
     """Rewards of each group, groups in order of appearance."""
     import polars
 
-    source: Any = sys.stdin.buffer if str(path) == "-" else path
+    source: Any = sys.stdin.buffer.read() if str(path) == "-" else path
     name = "standard input" if str(path) == "-" else str(path)
     if source is path and not path.is_file():
         raise InvalidInput(f"{name} is not a file.")
     try:
         frame = polars.read_csv(source, infer_schema=False)
+        # Polars renames columns of the same name, but for the first.
+        header = polars.read_csv(source, infer_schema=False, has_header=False, n_rows=1).row(0)
     except polars.exceptions.NoDataError:
         raise InvalidInput(f"{name} is empty.") from None
     except (polars.exceptions.PolarsError, UnicodeDecodeError) as error:
@@ -119,6 +137,8 @@ def read_groups(path: Path, column: str, by: str | None, drop_missing: bool) -> 
         if wanted is not None and wanted not in frame.columns:
             present = ", ".join(frame.columns)
             raise InvalidInput(f"{name} has no column {wanted!r}; it has {present}.")
+        if wanted is not None and header.count(wanted) > 1:
+            raise InvalidInput(f"{name} has {header.count(wanted)} columns called {wanted!r}.")
     groups: dict[str, list[float]] = {}
     names = frame[by].to_list() if by else ["all"] * frame.height
     for line, (text, group) in enumerate(zip(frame[column].to_list(), names, strict=True), start=2):
@@ -135,11 +155,12 @@ def read_groups(path: Path, column: str, by: str | None, drop_missing: bool) -> 
 
 def parse_reward(text: str | None, missing: bool, line: int, column: str, name: str) -> float:
     """A finite number, or one sentence about where it is not."""
-    try:
+    held = f"{text!r}, which is not a number"
+    if missing:
+        held = "nothing (use --drop-missing to leave such rows out)"
+    elif NUMBER.fullmatch((text or "").strip()):
         value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        held = "nothing (use --drop-missing to leave such rows out)" if missing else f"{text!r}, which is not a number"
-        raise InvalidInput(f"Line {line} of {name} has in column {column!r} {held}.")
-    return value
+        if math.isfinite(value):
+            return value
+        held = f"{text!r}, which is beyond all floats"
+    raise InvalidInput(f"Line {line} of {name} has in column {column!r} {held}.")
