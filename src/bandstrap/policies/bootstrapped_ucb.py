@@ -16,7 +16,14 @@ from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.weights import LAWS
 from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
 from bandstrap.policies.policy import Policy
-from bandstrap.policies.rewards import arm_quantile, mean_reward, new_memory, refresh_curve, remember
+from bandstrap.policies.rewards import (
+    arm_quantile,
+    mean_reward,
+    new_memory,
+    quantile_source,
+    refresh_curve,
+    remember,
+)
 from bandstrap.policies.schedule import FIXED, Schedule, error_probability
 
 RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
@@ -239,7 +246,8 @@ class BootstrappedUCB(Policy):
         ``"streaming"``
             Weights drawn once a reward and kept: O(B) for the pulled arm.
         ``"exact"``
-            ``n_resamples`` = infinity; never saturates.
+            ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Counted up to 12 rewards of an arm,
+            approximated beyond; see the notes.
     n_resamples
         ``B``. The default is the paper's.
     weights
@@ -267,9 +275,26 @@ class BootstrappedUCB(Policy):
     With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. Signed sums
-    are listed up to 12 rewards and put on a grid up to 32; beyond, the quantile is a saddlepoint one from power sums,
-    within about 1 % of exact for light tails. With skew weights it is less accurate at small samples.
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. For the first
+    two, signed sums are counted up to 12 rewards and put on a grid up to 32; beyond, the quantile is fitted to power sums.
+    :meth:`bounds` says which. Measured against :func:`bandstrap.multipliers.bootstrap_quantile` on 60 samples of each size,
+    at the levels ``0.9/(t+1)`` of rounds ``t`` from ``n`` to 20,000, it is
+
+    ==============================================  ====================  ====================
+    rewards                                         too small by at most  too large by at most
+    ==============================================  ====================  ====================
+    13 to 32                                        1.6 %                 1.1 %
+    13 to 32, of two values                         5.5 %                 7.7 %
+    33 to 300, uniform                              0.2 %                 0.1 %
+    33 to 300, normal or beta                       0.7 %                 3.2 %
+    33 to 300, Laplace or exponential               1.4 %                 7.6 %
+    33 to 300, lognormal                            4.5 %                 15 %
+    33 to 300, t(3)                                 6.7 %                 12 %
+    33 to 300, normal, one in 20 ten times as wide  4.8 %                 22 %
+    33 to 300, of two values                        9.9 % (one is rare)   7.5 %
+    ==============================================  ====================  ====================
+
+    Half of the errors are below 0.5 %, but for rare values (4 %). With skew weights it is less accurate at small samples.
 
     See Also
     --------
@@ -364,8 +389,12 @@ class BootstrappedUCB(Policy):
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
-    def bounds(self) -> dict[Any, dict[str, float]]:
+    def bounds(self) -> dict[Any, dict[str, Any]]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
+
+        ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"grid"`` and
+        ``"fitted"`` approximate (see the notes of the class), ``"drawn"`` is an order statistic of draws, and ``"none"``
+        stands beside an arm without rewards.
 
         Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
         """
@@ -375,13 +404,13 @@ class BootstrappedUCB(Policy):
         params = self.round_params(self._params)
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
-        table: dict[Any, dict[str, float]] = {label: {} for label in self.arms}
+        table: dict[Any, dict[str, Any]] = {label: {} for label in self.arms}
         for i in self._state.order:  # the order in which the next round draws
             label = self.arms[i]
             n = int(self._state.pulls[i])
             if n == 0:
                 nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
-                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf}
+                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
                 continue
             mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
             main = float(main_term(params, self._state, i, shared, rng))
@@ -392,6 +421,7 @@ class BootstrappedUCB(Policy):
                 "main": main,
                 "correction": total - main,
                 "index": sign * (mean + total),
+                "quantile": "drawn" if params.mode in (STREAMING, LITERAL) else quantile_source(params.law, n),
             }
         return table
 
