@@ -32,7 +32,15 @@ class Frame:
         return self._values
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        return self._values.astype(dtype)
+        return self._values.astype(dtype or self._values.dtype)
+
+
+class ArrowTable(Frame):
+    """As much of an Arrow table as is looked at."""
+
+    def __init__(self, **columns: list) -> None:
+        super().__init__(**columns)
+        self.column_names, self.columns = self.columns, list(columns.values())
 
 
 # --- what is no number ------------------------------------------------------------------------------------------------
@@ -97,7 +105,11 @@ def test_a_mask_that_hides_nothing_changes_nothing():
     assert hoeffding(hidden.compressed(), 0.1, sigma=1).mean == pytest.approx(7 / 3)
 
 
-@pytest.mark.parametrize("frame", [polars.DataFrame, lambda columns: Frame(**columns)], ids=["polars", "fake"])
+@pytest.mark.parametrize(
+    "frame",
+    [polars.DataFrame, lambda columns: Frame(**columns), lambda columns: ArrowTable(**columns)],
+    ids=["polars", "pandas", "arrow"],
+)
 def test_a_frame_of_one_column_is_that_column_and_of_several_is_refused(frame):
     one = sign_flip(frame({"a": [0.4, -0.3, 0.1, 0.7, -0.6]}), 0.1)
     assert one == sign_flip([0.4, -0.3, 0.1, 0.7, -0.6], 0.1)

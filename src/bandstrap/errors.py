@@ -121,11 +121,12 @@ def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: s
     if has_masked(values):
         advice = "without masked values (compressed() leaves them out)"
         raise requirement(parameter, owner, advice, brief(values))
-    if not isinstance(values, np.ndarray) and hasattr(values, "to_numpy") and hasattr(values, "columns"):
-        if len(values.columns) != 1:
-            names = ", ".join(str(name) for name in values.columns)
-            raise requirement(parameter, owner, "one column of a data frame", f"{len(values.columns)} ({names})")
-        values = values.to_numpy().reshape(-1)
+    if not isinstance(values, np.ndarray) and hasattr(values, "__array__") and hasattr(values, "columns"):
+        names = getattr(values, "column_names", values.columns)  # Arrow's, whose columns are no names
+        if len(names) != 1:
+            shown = ", ".join(str(name) for name in names)
+            raise requirement(parameter, owner, "one column of a data frame", f"{len(names)} ({shown})")
+        values = np.asarray(values).reshape(-1)
     try:
         array = np.asarray(values)
         is_wanted = array.dtype.kind in kinds

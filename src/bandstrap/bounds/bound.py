@@ -10,7 +10,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.errors import Floats, check_choice, check_number, check_sample, read_numbers, requirement, sample_mean
+from bandstrap.errors import (
+    Floats,
+    brief,
+    check_choice,
+    check_number,
+    check_sample,
+    read_numbers,
+    requirement,
+    sample_mean,
+)
 
 SIDES = ("upper", "lower", "two-sided")
 Support = tuple[float, float]
@@ -151,7 +160,7 @@ def check_support(support: Any, owner: str) -> Support:
     rule = "a pair (low, high) of finite numbers with low < high"
     ends = read_numbers(support, "support", owner, rule, kinds="iuf")
     if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
-        raise requirement("support", owner, rule, repr(support))
+        raise requirement("support", owner, rule, brief(support))
     return float(ends[0]), float(ends[1])
 
 
