@@ -7,10 +7,11 @@ import pytest
 
 import bandstrap.sources as module
 from bandstrap.environments import ENVIRONMENTS
-from bandstrap.experiments.plan import MEASURING, PLAYING
+from bandstrap.experiments.plan import MEASURING
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.sources import code_digest, names_in, reachable, versions
 
+PLAYING = "bandstrap.engine.blocks"
 ROOTS = sorted(
     {
         PLAYING,

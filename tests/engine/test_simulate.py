@@ -12,7 +12,9 @@ import pytest
 from scipy import stats
 
 import bandstrap.engine.simulate as module
-from bandstrap.engine.simulate import play_block, simulate
+from bandstrap.engine import blocks, pool
+from bandstrap.engine.blocks import play_blocks
+from bandstrap.engine.simulate import Interrupted, simulate
 from bandstrap.engine.streams import ENVIRONMENT, stream
 from bandstrap.environments import Arms, Bernoulli, Beta, Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
@@ -59,11 +61,11 @@ def test_checkpoints_read_the_same_curve():
 
 
 def test_default_checkpoints_are_two_hundred_and_end_at_the_horizon():
-    marks = module.checked_checkpoints(None, 2000)
+    marks = blocks.checked_checkpoints(None, 2000)
     assert marks.size == 200
     assert (marks[0], marks[-1]) == (1, 2000)
     assert (np.diff(marks) > 0).all()
-    assert module.checked_checkpoints(None, 1).tolist() == [1]
+    assert blocks.checked_checkpoints(None, 1).tolist() == [1]
 
 
 def test_the_seed_decides_everything():
@@ -236,20 +238,23 @@ def interrupting_bar(monkeypatch, after: int):
 
         yield advance
 
-    monkeypatch.setattr(module, "progress_bar", bar)
+    monkeypatch.setattr(pool, "progress_bar", bar)
     return seen
 
 
 @pytest.mark.parametrize("threads", [None, 1, 3])
-def test_an_interrupted_run_returns_what_is_done(monkeypatch, threads):
+def test_an_interrupted_run_tells_what_is_done(monkeypatch, threads):
     whole = quick(GaussianTS(), replications=20)
     interrupting_bar(monkeypatch, 3)
     if threads is None:
-        part = quick(GaussianTS(), replications=20, block_size=2)
+        with pytest.raises(Interrupted, match=r"stopped after .* of 20 replications") as stopped:
+            quick(GaussianTS(), replications=20, block_size=2)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            part = quick(GaussianTS(), replications=20, block_size=2, executor=pool)
-            assert pool.submit(int, 3).result() == 3  # a pool that was lent is not shut
+        with ThreadPoolExecutor(threads) as lent:
+            with pytest.raises(Interrupted) as stopped:
+                quick(GaussianTS(), replications=20, block_size=2, executor=lent)
+            assert lent.submit(int, 3).result() == 3  # a pool that was lent is not shut
+    part = stopped.value.result
     assert 6 <= part.n_replications <= 20  # blocks that ended meanwhile count too
     assert (np.diff(part.replications) > 0).all()
     np.testing.assert_array_equal(part.regret, whole.regret[:, part.replications])
@@ -283,12 +288,10 @@ class InterruptedAtSubmit(InterruptedExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-def test_an_interrupt_while_blocks_are_handed_out_returns_what_is_done():
-    try:
-        part = quick(UCB1(), block_size=2, executor=InterruptedAtSubmit(3))
-    except KeyboardInterrupt:  # which would end the test run
-        pytest.fail("the finished blocks are lost")
-    assert part.replications.tolist() == list(range(6))
+def test_an_interrupt_while_blocks_are_handed_out_tells_what_is_done():
+    with pytest.raises(Interrupted) as stopped:
+        quick(UCB1(), block_size=2, executor=InterruptedAtSubmit(3))
+    assert stopped.value.result.replications.tolist() == list(range(6))
 
 
 def test_an_interrupt_before_anything_is_done_is_an_interrupt():
@@ -310,11 +313,12 @@ def test_blocks_cover_all_replications_once():
 
     class Watching(InterruptedExecutor):
         def submit(self, fn, /, *args, **kwargs):
-            assert fn is play_block
-            seen.append((args[0].first, args[0].last))
+            assert fn is play_blocks
+            assert len({(block.first, block.last) for block in args[0]}) == 1  # all policies on the same tapes
+            seen.append((args[0][0].first, args[0][0].last))
             return super().submit(fn, *args, **kwargs)
 
-    quick(UCB1(), replications=23, block_size=4, executor=Watching(-1))
+    quick([UCB1(), GaussianTS()], replications=23, block_size=4, executor=Watching(-1))
     assert [r for first, last in seen for r in range(first, last)] == list(range(23))
     assert max(last - first for first, last in seen) <= 4
 
@@ -353,7 +357,10 @@ from bandstrap.environments import Gaussian
 slow = BootstrappedUCB(quantile="resampled-literal")
 simulate(slow, Gaussian(), horizon=10, replications=1, seed=0)
 threading.Timer(3.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-result = simulate(slow, Gaussian(), horizon=1500, replications=5000, seed=0, block_size=1)
+try:
+    simulate(slow, Gaussian(), horizon=1500, replications=5000, seed=0, block_size=1)
+except KeyboardInterrupt as stopped:
+    result = stopped.result
 print(0 < result.n_replications < 5000, result.summary()[0]["mean"] > 0)
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)

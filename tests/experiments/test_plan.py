@@ -1,16 +1,22 @@
 """Blocks: they cover each replication once, and their keys follow what numbers depend on and nothing else."""
 
 import dataclasses
+import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstrap import UCB1, GaussianTS
+from bandstrap.engine import blocks as engine
+from bandstrap.engine.blocks import BLOCK_SIZE, Block
+from bandstrap.environments import Gaussian
 from bandstrap.experiments import plan
-from bandstrap.experiments.plan import BLOCK_SIZE, BoundBlock, PlayBlock, key, plan_panel
+from bandstrap.experiments.plan import BoundBlock, plan_panel
 from bandstrap.experiments.spec import Curve, Experiment, Panel, Sweep
 
-PLAY = PlayBlock("ucb1", "gaussian", 100, 7, 0, 20)
+PLAY = Block(UCB1(), Gaussian(), 100, 7, 0, 20, np.array([100]))
 BOUND = BoundBlock("sign_flip", "normal", 5, 0.05, 10, 7)
 
 
@@ -25,6 +31,11 @@ def bounds_panel(*curves, **options):
     return Panel(**about | options)
 
 
+def key(block):
+    """What a block is stored under."""
+    return json.dumps(block.about, sort_keys=True)
+
+
 def keys(one, *, seed=7, share=1.0, **experiment):
     whole = Experiment(**{"title": "t", "panels": (one,), "horizon": 50, "replications": 30} | experiment)
     return [key(block) for block in plan_panel(one, whole, seed, share)]
@@ -33,11 +44,22 @@ def keys(one, *, seed=7, share=1.0, **experiment):
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(PlayBlock)])
-def test_every_field_of_play_is_in_the_key(field):
-    value = getattr(PLAY, field)
-    other = dataclasses.replace(PLAY, **{field: value + ("x" if isinstance(value, str) else 1)})
-    assert key(other) != key(PLAY) == key(dataclasses.replace(PLAY))
+OTHERS = {
+    "policy": GaussianTS(),
+    "environment": Gaussian(n_arms=4),
+    "horizon": 101,
+    "seed": 8,
+    "first": 1,
+    "last": 21,
+    "checkpoints": np.array([50, 100]),
+}
+
+
+def test_every_field_of_play_is_in_the_key():
+    assert set(OTHERS) == {field.name for field in dataclasses.fields(Block)}
+    others = [key(dataclasses.replace(PLAY, **{field: value})) for field, value in OTHERS.items()]
+    assert len({key(PLAY), *others}) == 8
+    assert key(PLAY) == key(dataclasses.replace(PLAY, policy=UCB1(), environment=Gaussian()))
 
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(BoundBlock)])
@@ -47,20 +69,12 @@ def test_every_field_of_a_bound_is_in_the_key(field):
     assert key(other) != key(BOUND) == key(dataclasses.replace(BOUND))
 
 
-@pytest.mark.parametrize("name", ["code_of_play", "code_of_measuring"])
-def test_the_code_that_plays_or_measures_is_in_the_key(monkeypatch, name):
-    bounds = Panel(
-        name="b",
-        plot="bounds",
-        distribution="normal",
-        sample_sizes=(2,),
-        curves=(Curve(label="one", bound="sign_flip"),),
-    )
-    mine = panel() if name == "code_of_play" else bounds
-    before = keys(mine)
-    assert all(block.code for block in plan_panel(mine, Experiment(title="t", panels=(mine,)), 7))
-    monkeypatch.setattr(plan, name, lambda *things: "other")
-    assert not set(keys(mine)) & set(before)
+@pytest.mark.parametrize(("module", "block"), [(engine, PLAY), (plan, BOUND)], ids=["play", "bound"])
+def test_the_code_that_plays_or_measures_is_in_the_key(monkeypatch, module, block):
+    before = key(block)
+    assert block.about["code"]
+    monkeypatch.setattr(module, "code_digest", lambda *modules: "other")
+    assert key(block) != before
 
 
 SAME = [
@@ -166,7 +180,7 @@ def test_a_sweep_has_blocks_at_every_value():
     whole = Experiment(title="t", panels=(swept,), horizon=50, replications=3)
     (curve,) = plan_panel(swept, whole, 7).curves
     assert curve.places == (10, 20)
-    assert [(b.policy, b.environment, b.horizon) for blocks in curve.blocks for b in blocks] == [
+    assert [(b.policy.label, b.environment.label, b.horizon) for blocks in curve.blocks for b in blocks] == [
         ("ucb1:sigma=10", "gaussian:means=(10,0),n_arms=2", 10),
         ("ucb1:sigma=20", "gaussian:means=(20,0),n_arms=2", 20),
     ]

@@ -10,19 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bandstrap import UCB1
 from bandstrap.bounds.coverage import coverage, measure_exact
+from bandstrap.engine.blocks import Block, Played
+from bandstrap.environments import Gaussian
 from bandstrap.experiments import store as module
-from bandstrap.experiments.plan import BoundBlock, PlayBlock
-from bandstrap.experiments.store import Measured, Played, Store
+from bandstrap.experiments.plan import BoundBlock
+from bandstrap.experiments.store import Measured, Store
 
-PLAY = PlayBlock("ucb1", "gaussian", 30, 7, 0, 3)
+PLAY = Block(UCB1(), Gaussian(), 30, 7, 0, 3, np.array([1, 10, 30]))
 BOUND = BoundBlock("sign_flip", "normal", 2, 0.05, 10, 7)
 
 
 def played(block=PLAY, seed=0):
-    checkpoints = np.array([1, 10, 30])
-    regret = np.random.default_rng(seed).random((block.last - block.first, 3)).cumsum(axis=1)
-    return Played(checkpoints, regret, 0.25)
+    rng = np.random.default_rng(seed)
+    return Played(rng.random((block.work, 3)).cumsum(axis=1), rng.integers(30, size=(block.work, 5)), 0.25)
 
 
 def measured():
@@ -43,19 +45,20 @@ def test_play_comes_back_bit_for_bit(store):
     back = store.load(PLAY)
     assert back.regret.tobytes() == kept.regret.tobytes()
     assert back.regret.shape == (3, 3)
-    assert (back.checkpoints.tolist(), back.seconds) == ([1, 10, 30], 0.25)
+    np.testing.assert_array_equal(back.pulls, kept.pulls)
+    assert back.seconds == 0.25
     assert store.path(PLAY).suffix == ".parquet"
 
 
 @pytest.mark.parametrize("number", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0])
 def test_hard_numbers_come_back(store, number):
-    kept = dataclasses.replace(played(), regret=np.full((3, 3), number))
+    kept = played()._replace(regret=np.full((3, 3), number))
     store.save(PLAY, kept)
     assert store.load(PLAY).regret.tobytes() == kept.regret.tobytes()
 
 
 def test_columns_in_another_memory_order_come_back(store):
-    kept = dataclasses.replace(played(), regret=np.asfortranarray(played().regret))
+    kept = played()._replace(regret=np.asfortranarray(played().regret))
     store.save(PLAY, kept)
     np.testing.assert_array_equal(store.load(PLAY).regret, kept.regret)
 
@@ -106,7 +109,7 @@ def test_a_flipped_bit_is_noticed(store, block, finished, capfd):
         again += back is None
         if isinstance(back, Played):
             assert back.regret.tobytes() == kept.regret.tobytes()
-            assert back.checkpoints.tolist() == kept.checkpoints.tolist()
+            assert back.pulls.tobytes() == kept.pulls.tobytes()
         elif back is not None:
             assert back == kept
     assert again > 150
@@ -142,8 +145,16 @@ def test_foreign_parquet_is_run_again(store):
         assert store.load(PLAY) is None
     store.save(PLAY, played())
     metadata = polars.read_parquet_metadata(store.path(PLAY))
-    for frame in ({"other": [1.0] * 9}, {"regret": ["1"] * 9}, {"regret": [1.0] * 8}, {"regret": [None] * 9}):
-        polars.DataFrame(frame).write_parquet(store.path(PLAY), metadata={"bandstrap": metadata["bandstrap"]})
+    frame = polars.read_parquet(store.path(PLAY))
+    for other in (
+        frame.drop("pulls"),
+        frame.head(2),
+        frame.head(0),
+        frame.with_columns(regret=polars.lit("1")),
+        frame.with_columns(regret=polars.lit(None)),
+        frame.with_columns(policy=polars.lit("moss")),
+    ):
+        other.write_parquet(store.path(PLAY), metadata={"bandstrap": metadata["bandstrap"]})
         assert store.load(PLAY) is None
 
 

@@ -5,11 +5,12 @@ import polars
 import pytest
 
 from bandstrap import Giro, simulate
+from bandstrap.engine.blocks import BLOCK_SIZE
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import run as experiments_run
 from bandstrap.league import play_league, read_league
-from bandstrap.league.plan import BLOCK_SIZE, plan_league
+from bandstrap.league.plan import plan_league
 from bandstrap.plots.league import contrast, shade, show_multiple
 from bandstrap.policies import UCB1, UCBTuned
 

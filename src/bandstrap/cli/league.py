@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.workers import workers
 from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def league(
     chosen = read_league().choose(environment or (), policy or (), also or ())
     check_folder(out, "out", "bandstrap league")
     start = time.perf_counter()
-    result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, jobs=jobs)
+    with workers(jobs, "bandstrap league") as executor:
+        result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=executor)
     print_overall(result)
     print_winners(result)
     typer.echo(f"page: {out / 'league.html'}")

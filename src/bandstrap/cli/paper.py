@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
 
@@ -44,11 +45,10 @@ def paper(
     given = FULL if replications is None else replications
     wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
     check_count(seed, "seed", "bandstrap paper", at_least=0)
-    if jobs is not None:
-        check_count(jobs, "jobs", "bandstrap paper")
     check_folder(out, "out", "bandstrap paper")
     start = time.perf_counter()
-    found = reproduce(figure or [], out, seed=seed, replications=wanted, jobs=jobs)
+    with workers(jobs, "bandstrap paper") as executor:
+        found = reproduce(figure or [], out, seed=seed, replications=wanted, executor=executor)
     rows = [
         (claim.where, claim.says, finding.verdict + (f" ({finding.setting})" if finding.setting else ""))
         for claim, finding in found.findings

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import os
+import math
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
@@ -51,7 +52,7 @@ def simulate(
 
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
-    jobs = check_count(jobs, "jobs", "bandstrap simulate") if jobs is not None else os.cpu_count() or 1
+    threads = workers(jobs, "bandstrap simulate")
     check_count(seed, "seed", "bandstrap simulate", at_least=0)
     if out is not None:
         check_folder(out, "out", "bandstrap simulate")
@@ -60,8 +61,9 @@ def simulate(
             raise InvalidInput(
                 "bandstrap simulate FILE takes policies, environment, horizon and replications from the file."
             )
-        simulate_file(file, seed, out, jobs)
+        simulate_file(file, seed, out, threads)
         return
+    from bandstrap.engine.simulate import Interrupted
     from bandstrap.engine.simulate import simulate as run
     from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
@@ -75,9 +77,12 @@ def simulate(
     check_game(policies, world, horizon)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(jobs) as executor:
-        result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
-    if result.n_replications < replications:
+    stopped: Interrupted | None = None
+    try:
+        with threads as executor:
+            result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
+    except Interrupted as interrupted:  # what was played is shown and kept
+        stopped, result = interrupted, interrupted.result
         complain(f"stopped after {result.n_replications} of {replications} replications")
     rows = result.summary()
     title = f"Regret after {horizon} rounds of {result.environment}, {result.n_replications} replications, seed {seed}"
@@ -89,9 +94,11 @@ def simulate(
         write_rows(out / "summary.csv", rows)
         save_figure(result.plot(), out / "regret.png")
         complain(f"wrote summary.csv, result.parquet and regret.png to {out}")
+    if stopped is not None:
+        raise stopped
 
 
-def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
+def simulate_file(path: Path, seed: int, out: Path | None, threads: Executor) -> None:
     """Run an experiment; print the end of every curve, and keep pictures and blocks in a folder if there is one."""
     from bandstrap.experiments.plan import plan_panel
     from bandstrap.experiments.run import run_experiments
@@ -104,14 +111,15 @@ def simulate_file(path: Path, seed: int, out: Path | None, jobs: int) -> None:
         out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        panels = run_experiments(plans, Store(folder / "blocks"), jobs=jobs)
+        executor = stack.enter_context(threads)
+        panels = run_experiments(plans, Store(folder / "blocks"), executor=executor)
     rows = [
         {
             "panel": panel.panel.name,
             "curve": curve.label,
             "at": float(place),
             "mean": float(mean),
-            "standard_error": float(error) if len(curve.values) > 1 else None,
+            "standard_error": None if math.isnan(error) else float(error),
             "published": dict(curve.published).get(float(place)),
         }
         for panel in panels

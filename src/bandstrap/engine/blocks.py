@@ -1,10 +1,12 @@
-"""Blocks of replications: what to play, and playing it."""
+"""Blocks of replications: what to play, playing it, and what came of it."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,8 +14,10 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import compiled_play, compiled_play_linear
+from bandstrap.engine.progress import tell
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.errors import Floats, InvalidInput, SlowWarning, requirement
+from bandstrap.sources import code_digest
 
 
 class PolicyLike(Protocol):
@@ -63,44 +67,107 @@ class EnvironmentLike(Protocol):
         ...
 
 
-class Block(NamedTuple):
-    """A range of replications to play, and all it takes to play them."""
+# Replications in a block: handing one out costs nothing beside playing it, and a stopped run loses few.
+BLOCK_SIZE = 25
+N_CHECKPOINTS = 200
 
-    policies: tuple[Any, ...]
-    environment: Any
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Replications ``first`` to ``last - 1`` of a policy on an environment, and the rounds at which regret is recorded."""
+
+    policy: PolicyLike
+    environment: EnvironmentLike
     horizon: int
     seed: int
     first: int
     last: int
     checkpoints: NDArray[np.int64]
 
+    @property
+    def work(self) -> int:
+        """How much work it is: replications."""
+        return self.last - self.first
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """Blocks of one group meet the same tapes, which are drawn once for all of them."""
+        return self.environment.label, self.horizon, self.seed, self.first, self.last
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything its numbers depend on, as text and numbers."""
+        player = getattr(self.policy, "made", type(self.policy))
+        return {
+            "policy": self.policy.label,
+            "environment": self.environment.label,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "first": self.first,
+            "last": self.last,
+            "checkpoints": self.checkpoints.tolist(),
+            "code": code_digest(__name__, player.__module__, type(self.environment).__module__),
+        }
+
+    def cut(self, size: int = BLOCK_SIZE) -> tuple[Block, ...]:
+        """The block in pieces of at most ``size`` replications."""
+        starts = range(self.first, self.last, size)
+        return tuple(replace(self, first=first, last=min(first + size, self.last)) for first in starts)
+
 
 class Played(NamedTuple):
-    """Regret at the checkpoints ``(policy, replication, checkpoint)`` and pulls ``(policy, replication, arm)``."""
+    """What came of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, seconds of a core."""
 
     regret: Floats
     pulls: NDArray[np.int64]
+    seconds: float
 
 
-def play_block(block: Block) -> Played:
-    """Play a block of replications with compiled play."""
-    n_arms = block.environment.n_arms
-    shape = (len(block.policies), block.last - block.first)
-    regret = np.empty((*shape, block.checkpoints.size))
-    pulls = np.empty((*shape, n_arms), dtype=np.int64)
-    choices = np.empty(block.horizon, dtype=np.int64)
-    rounds = np.arange(block.horizon)
-    params = [policy.make_params(block.horizon) for policy in block.policies]
-    for i, replication in enumerate(range(block.first, block.last)):
-        means, *tape = draw_tape(block.environment, block.horizon, stream(block.seed, replication, ENVIRONMENT))
+def join(parts: Sequence[Played]) -> Played:
+    """Several blocks as one."""
+    return Played(
+        np.concatenate([part.regret for part in parts]),
+        np.concatenate([part.pulls for part in parts]),
+        sum(part.seconds for part in parts),
+    )
+
+
+def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
+    """Rounds at which regret is recorded, ascending, the last round included."""
+    if checkpoints is None:
+        return np.unique(np.linspace(1, horizon, min(N_CHECKPOINTS, horizon)).round().astype(np.int64))
+    marks = np.unique(np.asarray(checkpoints))
+    if marks.size == 0 or marks.dtype.kind not in "iu" or marks[0] < 1 or marks[-1] > horizon:
+        raise requirement("checkpoints", "simulate", f"rounds between 1 and {horizon}", repr(checkpoints))
+    return np.union1d(marks, [horizon]).astype(np.int64)
+
+
+def play_blocks(blocks: Sequence[Block]) -> list[Played]:
+    """Play blocks of one group, side by side on the same tapes."""
+    one = blocks[0]
+    n_arms = one.environment.n_arms
+    found = [
+        Played(np.empty((block.work, block.checkpoints.size)), np.empty((block.work, n_arms), dtype=np.int64), 0.0)
+        for block in blocks
+    ]
+    seconds = np.zeros(len(blocks))
+    choices = np.empty(one.horizon, dtype=np.int64)
+    rounds = np.arange(one.horizon)
+    params = [block.policy.make_params(block.horizon) for block in blocks]
+    for i, replication in enumerate(range(one.first, one.last)):
+        start = time.thread_time()
+        means, *tape = draw_tape(one.environment, one.horizon, stream(one.seed, replication, ENVIRONMENT))
         gaps = means.max(axis=-1, keepdims=True) - means
-        for p, policy in enumerate(block.policies):
+        drawing = time.thread_time() - start
+        for p, block in enumerate(blocks):
+            start = time.thread_time()
             rng = stream(block.seed, replication, POLICY)
-            play_policy(policy, params[p], tape, choices, rng, by_round=means.ndim == 2)
+            play_policy(block.policy, params[p], tape, choices, rng, by_round=means.ndim == 2)
             lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
-            regret[p, i] = np.cumsum(lost)[block.checkpoints - 1]
-            pulls[p, i] = np.bincount(choices, minlength=n_arms)
-    return Played(regret, pulls)
+            found[p].regret[i] = np.cumsum(lost)[block.checkpoints - 1]
+            found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
+            seconds[p] += time.thread_time() - start + drawing
+    return [played._replace(seconds=float(spent)) for played, spent in zip(found, seconds, strict=True)]
 
 
 def draw_tape(environment: EnvironmentLike, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
@@ -153,23 +220,35 @@ def play_policy(
         compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial, by_round)
 
 
-def warm(policies: Sequence[PolicyLike], environment: EnvironmentLike) -> None:
-    """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once."""
-    for policy in policies:
-        horizon = environment.n_arms * max(policy.n_initial, 1) + 1
-        means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
-        if policy.kernel is None:
-            message = (
-                f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
-            )
-            warnings.warn(message, SlowWarning, stacklevel=3)
-        else:
-            policy.kernel.check_unchanged()
-        choices = np.empty(horizon, dtype=np.int64)
-        with in_a_sentence(policy):
-            play_policy(
-                policy, policy.make_params(horizon), tape, choices, np.random.default_rng(0), by_round=means.ndim == 2
-            )
+def warm(blocks: Iterable[Block], *, told: bool = True) -> None:
+    """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once.
+
+    On a terminal the policy that is being compiled is ``told``.
+    """
+    seen = set()
+    for block in blocks:
+        policy = block.policy
+        kind = (policy.label if policy.kernel is None else policy.kernel.identity.digest, policy.plays)
+        if kind not in seen:
+            seen.add(kind)
+            tell(f"compiling {policy.label}", shown=told)
+            warm_policy(policy, block.environment)
+    tell("", shown=told)
+
+
+def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
+    """Play a few rounds, so that what cannot be played is known at once."""
+    if policy.kernel is None:
+        message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
+        warnings.warn(message, SlowWarning, stacklevel=4)
+    else:
+        policy.kernel.check_unchanged()
+    horizon = environment.n_arms * max(policy.n_initial, 1) + 1
+    means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
+    choices = np.empty(horizon, dtype=np.int64)
+    params = policy.make_params(horizon)
+    with in_a_sentence(policy):
+        play_policy(policy, params, tape, choices, np.random.default_rng(0), by_round=means.ndim == 2)
 
 
 @contextmanager

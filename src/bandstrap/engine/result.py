@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from bandstrap.engine.parquet import Table, read_about, read_table, write_table
 from bandstrap.errors import Floats, InvalidInput, check_choice, check_number
-from bandstrap.storage import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = ("policy", "mean", "standard_error", "median", "q95", "q99")
-FORMAT = 1
+FORMAT = 2
 
 
 class Summary(list[dict[str, Any]]):
@@ -32,6 +31,14 @@ class Summary(list[dict[str, Any]]):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def standard_error(values: Floats, axis: int) -> Floats:
+    """Standard error of the mean along an axis; NaN where there is but one value."""
+    n = values.shape[axis]
+    if n < 2:
+        return np.full(np.delete(values.shape, axis), np.nan)
+    return values.std(axis=axis, ddof=1) / np.sqrt(n)
 
 
 @dataclass(frozen=True)
@@ -95,10 +102,7 @@ class Result:
     @property
     def standard_error(self) -> Floats:
         """Standard error of the mean, shape ``(policy, checkpoint)``; NaN for a single replication."""
-        n = self.n_replications
-        if n < 2:
-            return np.full_like(self.mean, np.nan)
-        return self.regret.std(axis=1, ddof=1) / np.sqrt(n)
+        return standard_error(self.regret, axis=1)
 
     def quantile(self, probability: float) -> Floats:
         """Quantile of regret over replications, shape ``(policy, checkpoint)``."""
@@ -135,7 +139,7 @@ class Result:
         gaps = self.final(first) - self.final(second)
         n = gaps.size
         mean = float(gaps.mean())
-        error = float(gaps.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        error = float(standard_error(gaps, axis=0))
         reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * error if n > 1 else float("nan")
         return Difference(first, second, mean, error, mean - reach, mean + reach, confidence)
 
@@ -147,21 +151,6 @@ class Result:
 
     def to_parquet(self, path: str | Path) -> None:
         """Write everything to one Parquet file, whole or not at all."""
-        import polars
-
-        frame = polars.DataFrame(
-            [
-                {"policy": name, "replication": int(r), "regret": self.regret[p, i], "pulls": self.pulls[p, i]}
-                for p, name in enumerate(self.policies)
-                for i, r in enumerate(self.replications)
-            ],
-            schema={
-                "policy": polars.String,
-                "replication": polars.Int64,
-                "regret": polars.List(polars.Float64),
-                "pulls": polars.List(polars.Int64),
-            },
-        )
         about = {
             "format": FORMAT,
             "policies": list(self.policies),
@@ -170,47 +159,32 @@ class Result:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
-        with whole_file(Path(path)) as temporary:
-            frame.write_parquet(temporary, metadata={"bandstrap": json.dumps(about)})
+        write_table(Path(path), Table(self.policies, self.replications, self.regret, self.pulls), about)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Result:
-        """Read what :meth:`to_parquet` wrote."""
-        import polars
-
+        """Read what :meth:`to_parquet` wrote; a file that was damaged since is refused."""
         path = Path(path)
         if not path.is_file():
             raise InvalidInput(f"{path} is not a file.")
         try:
-            about = json.loads(polars.read_parquet_metadata(path)["bandstrap"])
-            frame = polars.read_parquet(path)
-            if about["format"] != FORMAT:
-                raise InvalidInput(f"{path} was written in format {about['format']}; this version reads {FORMAT}.")
-            names = tuple(about["policies"])
-            checkpoints = np.array(about["checkpoints"], dtype=np.int64)
-            place = {name: i for i, name in enumerate(names)}
-            frame = frame.with_columns(frame["policy"].replace_strict(place).alias("place")).sort(
-                "place", "replication"
-            )
-            replications = frame["replication"].to_numpy().reshape(len(names), -1)
-            regret = np.array(frame["regret"].to_list(), dtype=np.float64)
-            pulls = np.array(frame["pulls"].to_list(), dtype=np.int64)
-            if (replications != replications[0]).any() or regret.shape[1] != checkpoints.size:
-                raise ValueError
-            shape = replications.shape
+            written = read_about(path)["format"]
+            if written != FORMAT:
+                raise InvalidInput(f"{path} was written in format {written}; this version reads {FORMAT}.")
+            table, about = read_table(path)
             return cls(
-                policies=names,
+                policies=tuple(table.policies),
                 environment=about["environment"],
                 horizon=about["horizon"],
                 seed=about["seed"],
-                checkpoints=checkpoints,
-                replications=replications[0].astype(np.int64),
-                regret=regret.reshape(*shape, -1),
-                pulls=pulls.reshape(*shape, -1),
+                checkpoints=np.array(about["checkpoints"], dtype=np.int64),
+                replications=table.replications,
+                regret=table.regret,
+                pulls=table.pulls,
             )
         except InvalidInput:
             raise
-        except (polars.exceptions.PolarsError, KeyError, IndexError, ValueError, TypeError, OSError):
+        except (ValueError, KeyError, OSError):
             raise InvalidInput(f"{path} is not a result written by bandstrap, or is damaged.") from None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandstrap.engine.blocks import (
+    BLOCK_SIZE,
     Block,
     EnvironmentLike,
     Played,
-    play_block,
+    checked_checkpoints,
+    join,
+    play_blocks,
     warm,
 )
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.plain import PlainPolicy, is_plain
+from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
 from bandstrap.errors import check_count, requirement
-
-# Replications in a block: enough that handing one out costs nothing beside playing it.
-MOST_BLOCK = 16
-N_CHECKPOINTS = 200
 
 
 def simulate(
@@ -71,7 +69,11 @@ def simulate(
     Returns
     -------
     Result
-        Interrupted by Ctrl-C, the replications that were done until then.
+
+    Raises
+    ------
+    Interrupted
+        A ``KeyboardInterrupt`` whose ``result`` holds the replications that were done before Ctrl-C, if any were.
 
     Examples
     --------
@@ -82,8 +84,7 @@ def simulate(
     ['ucb1', 'gaussian_ts']
     """
     names, described = named_policies(policies)
-    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
-        raise requirement("executor", "simulate", "a concurrent.futures.Executor", repr(executor))
+    check_executor(executor)
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0)
@@ -91,54 +92,46 @@ def simulate(
     marks = checked_checkpoints(checkpoints, horizon)
     needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
     check_memory(needed, "replications", "simulate", replications)
-    size = check_count(block_size, "block_size", "simulate") if block_size is not None else MOST_BLOCK
+    size = check_count(block_size, "block_size", "simulate") if block_size is not None else BLOCK_SIZE
     size = min(size, math.ceil(replications / (os.cpu_count() or 1)))
-    blocks = [
-        Block(described, environment, horizon, seed, first, min(first + size, replications), marks)
-        for first in range(0, replications, size)
-    ]
-    warm(described, environment)
-    done: dict[int, Played] = {}
-    with progress_bar(replications, shown=progress) as advance:
-        run_blocks(blocks, executor, done, advance)
-    if not done:
-        raise KeyboardInterrupt
-    order = sorted(done)
-    return Result(
-        policies=names,
-        environment=environment.label,
-        horizon=horizon,
-        seed=seed,
-        checkpoints=marks,
-        replications=np.concatenate([np.arange(blocks[i].first, blocks[i].last) for i in order]),
-        regret=np.concatenate([done[i].regret for i in order], axis=1),
-        pulls=np.concatenate([done[i].pulls for i in order], axis=1),
-    )
+    blocks = [Block(policy, environment, horizon, seed, 0, replications, marks).cut(size) for policy in described]
+    # Replications in turn, all policies of each together.
+    ranks = list(zip(*blocks, strict=True))
+    done: dict[Block, Played] = {}
 
+    def result() -> Result:
+        """The replications that all policies have played."""
+        whole = [rank for rank in ranks if all(block in done for block in rank)]
+        played = [join([done[block] for block in column]) for column in zip(*whole, strict=True)]
+        return Result(
+            policies=names,
+            environment=environment.label,
+            horizon=horizon,
+            seed=seed,
+            checkpoints=marks,
+            replications=np.concatenate([np.arange(rank[0].first, rank[0].last) for rank in whole]),
+            regret=np.stack([part.regret for part in played]),
+            pulls=np.stack([part.pulls for part in played]),
+        )
 
-def run_blocks(
-    blocks: Sequence[Block], executor: Executor | None, done: dict[int, Played], advance: Callable[[int], None]
-) -> None:
-    """Fill ``done`` block by block; Ctrl-C stops handing out blocks and keeps what is finished."""
-    own = executor is None
-    pool = executor if executor is not None else ThreadPoolExecutor(os.cpu_count() or 1)
-    waiting: dict[Future[Played], int] = {}
+    pieces = [block for rank in ranks for block in rank]
     try:
-        for i, block in enumerate(blocks):
-            waiting[pool.submit(play_block, block)] = i
-        while waiting:
-            finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                index = waiting.pop(future)
-                done[index] = future.result()
-                advance(blocks[index].last - blocks[index].first)
+        finish(
+            pieces, play_blocks, prepare=partial(warm, told=progress), executor=executor, progress=progress, done=done
+        )
     except KeyboardInterrupt:
-        for future, index in waiting.items():
-            if not future.cancel() and future.done() and future.exception() is None:
-                done[index] = future.result()
-    finally:
-        if own:
-            pool.shutdown(wait=True, cancel_futures=True)
+        if any(all(block in done for block in rank) for rank in ranks):
+            raise Interrupted(result(), replications) from None
+        raise
+    return result()
+
+
+class Interrupted(KeyboardInterrupt):
+    """A simulation was stopped; ``result`` holds the replications that were done until then."""
+
+    def __init__(self, result: Result, replications: int) -> None:
+        super().__init__(f"stopped after {result.n_replications} of {replications} replications, which are in .result")
+        self.result = result
 
 
 def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
@@ -195,41 +188,3 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
         policy.make_params(horizon)
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
     check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
-
-
-def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
-    """Rounds at which regret is recorded, ascending, the last round included."""
-    if checkpoints is None:
-        return np.unique(np.linspace(1, horizon, min(N_CHECKPOINTS, horizon)).round().astype(np.int64))
-    marks = np.unique(np.asarray(checkpoints))
-    if marks.size == 0 or marks.dtype.kind not in "iu" or marks[0] < 1 or marks[-1] > horizon:
-        raise requirement("checkpoints", "simulate", f"rounds between 1 and {horizon}", repr(checkpoints))
-    return np.union1d(marks, [horizon]).astype(np.int64)
-
-
-@contextmanager
-def progress_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left on standard error; silent where that is not a terminal."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("replications"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("play", total=total, rate="")
-
-        def advance(count: int) -> None:
-            bar.advance(task, count)
-            elapsed = bar.tasks[0].elapsed or 0.0
-            if elapsed > 0:
-                bar.update(task, rate=f"{bar.tasks[0].completed / elapsed:.0f}/s")
-
-        yield advance

@@ -1,21 +1,17 @@
 """From an experiment to blocks: the pieces of work that are run, stored and never run twice.
 
-A block is known by a key made of everything its numbers depend on: the policy and the environment with their options, the
-horizon, the seed, the replications, and the sources of the code that plays. Labels, titles and published numbers are not
-among them.
+What a block's numbers depend on is in its ``about``: the policy and the environment with their options, the horizon, the
+seed, the replications, and the sources of the code that plays. Labels, titles and published numbers are not.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from bandstrap.calls import parse_call
-from bandstrap.engine.plain import PlainPolicy
+from bandstrap.engine.blocks import Block, checked_checkpoints
 from bandstrap.experiments.spec import (
     Curve,
     Experiment,
@@ -26,31 +22,8 @@ from bandstrap.experiments.spec import (
 )
 from bandstrap.sources import code_digest
 
-# Replications in a block of play: a few seconds of the slowest policy.
-BLOCK_SIZE = 20
-# Where blocks are played and bounds measured: what these import, a block's numbers depend on.
-PLAYING = "bandstrap.engine.blocks"
+# Where bounds are measured; one may find another by name, so that all belong to it.
 MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage")
-
-
-@dataclass(frozen=True)
-class PlayBlock:
-    """Replications ``first`` to ``last - 1`` of a policy, with regret all along or at the last round alone."""
-
-    policy: str
-    environment: str
-    horizon: int
-    seed: int
-    first: int
-    last: int
-    along: bool = True
-    # Digest of the code that plays it.
-    code: str = ""
-
-    @property
-    def work(self) -> int:
-        """How much work it is, for the progress bar: replications."""
-        return self.last - self.first
 
 
 @dataclass(frozen=True)
@@ -63,16 +36,24 @@ class BoundBlock:
     alpha: float
     replications: int
     seed: int
-    # Digest of the code that measures it.
-    code: str = ""
 
     @property
     def work(self) -> int:
         """How much work it is, for the progress bar: about a replication of play."""
         return 1
 
+    @property
+    def group(self) -> BoundBlock:
+        """Shares its samples with no other."""
+        return self
 
-Block = PlayBlock | BoundBlock
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything its numbers depend on."""
+        return {**vars(self), "code": code_digest(*MEASURING)}
+
+
+AnyBlock = Block | BoundBlock
 
 
 @dataclass(frozen=True)
@@ -82,7 +63,7 @@ class CurvePlan:
     curve: Curve
     # Swept values or sample sizes; a single ``None`` for regret against rounds.
     places: tuple[float | None, ...]
-    blocks: tuple[tuple[Block, ...], ...]
+    blocks: tuple[tuple[AnyBlock, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -92,25 +73,8 @@ class PanelPlan:
     panel: Panel
     curves: tuple[CurvePlan, ...]
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[AnyBlock]:
         return (block for curve in self.curves for blocks in curve.blocks for block in blocks)
-
-
-def code_of_play(policy: Any, environment: Any) -> str:
-    """Digest of the code that plays a policy on an environment."""
-    player = policy.made if isinstance(policy, PlainPolicy) else type(policy)
-    return code_digest(PLAYING, player.__module__, type(environment).__module__)
-
-
-def code_of_measuring() -> str:
-    """Digest of the code that measures bounds, which one of them may find another by name in."""
-    return code_digest(*MEASURING)
-
-
-def key(block: Block) -> str:
-    """The name a block is stored under."""
-    about: dict[str, Any] = {"kind": type(block).__name__, **vars(block)}
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1.0) -> PanelPlan:
@@ -122,9 +86,8 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
         if panel.plot == "bounds":
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
             bound, law = str(parse_call(curve.bound or "")), str(panel.distribution)
-            blocks: tuple[tuple[Block, ...], ...] = tuple(
-                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed, code_of_measuring()),)
-                for n in places
+            blocks: tuple[tuple[AnyBlock, ...], ...] = tuple(
+                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed),) for n in places
             )
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
@@ -135,18 +98,9 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
 
 def play_blocks(
     panel: Panel, curve: Curve, experiment: Experiment, seed: int, replications: int, value: float | None
-) -> tuple[PlayBlock, ...]:
+) -> tuple[Block, ...]:
     """The blocks of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
-    code = code_of_play(policy, environment)
-    whole = PlayBlock(policy.label, environment.label, horizon, seed, 0, replications, code=code)
-    return cut(whole, BLOCK_SIZE)
-
-
-def cut(whole: PlayBlock, size: int) -> tuple[PlayBlock, ...]:
-    """A block in pieces of at most ``size`` replications."""
-    return tuple(
-        dataclasses.replace(whole, first=first, last=min(first + size, whole.last))
-        for first in range(whole.first, whole.last, size)
-    )
+    checkpoints = checked_checkpoints(None if panel.sweep is None else [horizon], horizon)
+    return Block(policy, environment, horizon, seed, 0, replications, checkpoints).cut()

@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow
-from bandstrap.errors import Floats
-from bandstrap.experiments.plan import Block, BoundBlock, key
-from bandstrap.storage import whole_file, write_text
-
-
-@dataclass(frozen=True, eq=False)
-class Played:
-    """Regret of a block, shape ``(replication, checkpoint)``, and the seconds it took."""
-
-    checkpoints: np.ndarray
-    regret: Floats
-    seconds: float
+from bandstrap.engine.blocks import Block, Played
+from bandstrap.engine.parquet import Table, read_table, write_table
+from bandstrap.experiments.plan import AnyBlock, BoundBlock
+from bandstrap.storage import write_text
 
 
 @dataclass(frozen=True)
@@ -43,66 +35,50 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def path(self, block: Block) -> Path:
-        """The file of a block."""
-        return self.folder / f"{key(block)}.{'json' if isinstance(block, BoundBlock) else 'parquet'}"
+    def path(self, block: AnyBlock) -> Path:
+        """The file of a block, named after all that its numbers depend on."""
+        return self.folder / f"{digest(block.about)[:32]}.{'json' if isinstance(block, BoundBlock) else 'parquet'}"
 
-    def load(self, block: Block) -> Finished | None:
+    def load(self, block: AnyBlock) -> Finished | None:
         """A finished block; ``None`` if it is not there or its file is damaged or of another block: it is run again."""
         path = self.path(block)
         if not path.is_file():
             return None
         try:
-            return self._load_row(path, block) if isinstance(block, BoundBlock) else self._load_regret(path, block)
-        except (ValueError, TypeError, KeyError, IndexError, OSError, RecursionError):
+            return self._load_row(path, block) if isinstance(block, BoundBlock) else self._load_played(path, block)
+        except (ValueError, TypeError, KeyError, OSError, RecursionError):
             return None
 
-    def save(self, block: Block, finished: Finished) -> None:
+    def save(self, block: AnyBlock, finished: Finished) -> None:
         """Keep a finished block."""
-        about: dict[str, Any] = {"block": dataclasses.asdict(block), "seconds": finished.seconds}
+        about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
         if isinstance(finished, Measured):
             about["row"] = dataclasses.asdict(finished.row)
             write_text(self.path(block), json.dumps(about | {"digest": digest(about)}))
-            return
-        import polars
+        elif isinstance(block, Block):
+            replications = np.arange(block.first, block.last)
+            table = Table([block.policy.label], replications, finished.regret[None], finished.pulls[None])
+            write_table(self.path(block), table, about)
 
-        frame = polars.DataFrame({"regret": finished.regret.ravel()}, schema={"regret": polars.Float64})
-        about["checkpoints"] = finished.checkpoints.tolist()
-        metadata = {"bandstrap": json.dumps(about | {"digest": digest(about, finished.regret)})}
-        with whole_file(self.path(block)) as temporary:
-            frame.write_parquet(temporary, metadata=metadata)
+    def _load_played(self, path: Path, block: Block) -> Played:
+        table, about = read_table(path)
+        check_block(about, block)
+        return Played(table.regret[0], table.pulls[0], float(about["seconds"]))
 
-    def _load_regret(self, path: Path, block: Block) -> Played:
-        import polars
-
-        try:
-            about = json.loads(polars.read_parquet_metadata(path)["bandstrap"])
-            regret = polars.read_parquet(path)["regret"].to_numpy()
-        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:  # the latter is no Exception
-            raise ValueError(str(error)) from None
-        check_whole(about, block, regret)
-        checkpoints = np.array(about["checkpoints"], dtype=np.int64)
-        return Played(checkpoints, regret.reshape(-1, checkpoints.size), float(about["seconds"]))
-
-    def _load_row(self, path: Path, block: Block) -> Measured:
+    def _load_row(self, path: Path, block: BoundBlock) -> Measured:
         about = json.loads(path.read_text(encoding="utf-8"))
-        check_whole(about, block)
+        if not isinstance(about, dict) or about.pop("digest") != digest(about):
+            raise ValueError("not what was saved")
+        check_block(about, block)
         return Measured(CoverageRow(**about["row"]), float(about["seconds"]))
 
 
-def digest(about: dict[str, Any], regret: Floats | None = None) -> str:
-    """Digest of all a file holds: Parquet would not notice a flipped bit."""
-    sha = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
-    if regret is not None:
-        sha.update(np.ascontiguousarray(regret, dtype=np.float64).tobytes())
-    return sha.hexdigest()
+def digest(about: dict[str, Any]) -> str:
+    """Digest of what is written as JSON."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def check_whole(about: Any, block: Block, regret: Floats | None = None) -> None:
-    """Refuse what is not, to the last bit, what was saved of a block."""
-    if (
-        not isinstance(about, dict)
-        or about.pop("digest") != digest(about, regret)
-        or about["block"] != dataclasses.asdict(block)
-    ):
-        raise ValueError("not what was saved")
+def check_block(about: dict[str, Any], block: AnyBlock) -> None:
+    """Refuse the file of another block."""
+    if about["block"] != block.about:
+        raise ValueError("another block")

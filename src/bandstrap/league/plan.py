@@ -6,14 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.engine.blocks import EnvironmentLike, PolicyLike
-from bandstrap.experiments.plan import PlayBlock, code_of_play, cut
+from bandstrap.engine.blocks import Block, EnvironmentLike, PolicyLike
 from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
 from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
 from bandstrap.policies import POLICIES
-
-# Replications in a block: a few seconds of the slowest policy, and not too many files.
-BLOCK_SIZE = 50
 
 
 @dataclass(frozen=True)
@@ -22,7 +18,7 @@ class Match:
 
     environment: LeagueEnvironment
     policy: LeaguePolicy
-    blocks: tuple[PlayBlock, ...] = ()
+    blocks: tuple[Block, ...] = ()
     # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
     factor: float = 1.0
     sits_out: str = ""
@@ -55,9 +51,8 @@ def plan_match(
     if reason:
         return Match(environment, policy, sits_out=reason)
     n = max(2, round(policy.share * replications))
-    # Regret at the last round alone.
-    whole = PlayBlock(player.label, world.label, horizon, seed, 0, n, along=False, code=code_of_play(player, world))
-    return Match(environment, policy, cut(whole, BLOCK_SIZE), factor)
+    at_the_end = np.array([horizon])
+    return Match(environment, policy, Block(player, world, horizon, seed, 0, n, at_the_end).cut(), factor)
 
 
 def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
+from bandstrap.engine.pool import finish
 from bandstrap.errors import Floats, InvalidInput, check_count
-from bandstrap.experiments.plan import PlayBlock
-from bandstrap.experiments.run import finish_blocks
-from bandstrap.experiments.store import Played, Store
+from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
@@ -86,7 +88,7 @@ def play_league(
     horizon: int = 2000,
     replications: int = 200,
     seed: int = 2019,
-    jobs: int | None = None,
+    executor: Executor | None = None,
     progress: bool = True,
 ) -> LeagueResult:
     """Play every match, and write ``league.html``, ``league.parquet``, ``heatmap.svg`` and ``heatmap.png`` to a folder.
@@ -103,29 +105,27 @@ def play_league(
         How many a match has; a policy with a share has fewer.
     seed
         Seed of everything: same seed, same numbers, for any number of threads.
-    jobs
-        Threads; one a core by default.
+    executor
+        Any ``concurrent.futures.Executor``; by default threads, one per core.
     progress
         Show a progress bar on standard error, where that is a terminal.
     """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
     check_count(seed, "seed", "bandstrap league", at_least=0)
-    if jobs is not None:
-        check_count(jobs, "jobs", "bandstrap league")
     matches = plan_league(league, horizon, replications, seed)
     if not any(match.blocks for match in matches):
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
-    done = finish_blocks(
-        (block for match in matches for block in match.blocks), Store(out / "blocks"), jobs=jobs, progress=progress
+    blocks = [block for match in matches for block in match.blocks]
+    done = finish(
+        blocks,
+        play_blocks,
+        prepare=partial(warm, told=progress),
+        executor=executor,
+        store=Store(out / "blocks"),
+        progress=progress,
     )
-    played = {
-        block: finished
-        for block, finished in done.items()
-        if isinstance(block, PlayBlock)
-        if isinstance(finished, Played)
-    }
-    result = gather(league, matches, played, horizon, replications, seed)
+    result = gather(league, matches, done, horizon, replications, seed)
     write_result(result, out)
     return result
 
@@ -133,7 +133,7 @@ def play_league(
 def gather(
     league: League,
     matches: Sequence[Match],
-    played: dict[PlayBlock, Played],
+    done: dict[Block, Played],
     horizon: int,
     replications: int,
     seed: int,
@@ -147,9 +147,9 @@ def gather(
         if match.sits_out:
             sat_out[environment, policy] = match.sits_out
             continue
-        parts = [played[block] for block in match.blocks]
-        regret.setdefault(environment, {})[policy] = match.factor * np.concatenate([p.regret[:, -1] for p in parts])
-        seconds[environment, policy] = sum(part.seconds for part in parts)
+        played = join([done[block] for block in match.blocks])
+        regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
+        seconds[environment, policy] = played.seconds
     told = {policy.name: policy.told for policy in league.policies}
     standings, overall = rank_league(Results(regret, told))
     return LeagueResult(league, horizon, replications, seed, tuple(standings), tuple(overall), sat_out, seconds)

@@ -8,13 +8,14 @@ import json
 import math
 import tomllib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from bandstrap.errors import check_choice
-from bandstrap.experiments.plan import PanelPlan, key, plan_panel
+from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
 from bandstrap.experiments.spec import Experiment, read_experiment
 from bandstrap.experiments.store import Store
@@ -71,7 +72,13 @@ def paper_file(name: str) -> Path:
 
 
 def reproduce(
-    figures: Sequence[str], out: Path, *, seed: int, replications: int, jobs: int | None = None, progress: bool = True
+    figures: Sequence[str],
+    out: Path,
+    *,
+    seed: int,
+    replications: int,
+    executor: Executor | None = None,
+    progress: bool = True,
 ) -> Reproduction:
     """Run figures and claims into a folder; see ``bandstrap paper``."""
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
@@ -84,7 +91,7 @@ def reproduce(
         for name, experiment in experiments.items()
     }
     flat = [plan for several in plans.values() for plan in several]
-    data = iter(run_experiments(flat, Store(out / "blocks"), jobs=jobs, progress=progress))
+    data = iter(run_experiments(flat, Store(out / "blocks"), executor=executor, progress=progress))
     chapters = tuple(
         finish_chapter(name, experiments[name], plans[name], data, out / "figures") for name in experiments
     )
@@ -103,7 +110,7 @@ def finish_chapter(
     picture = folder / f"{name}.svg"
     drawn_from = picture.with_suffix(".key")
     drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
-    shows = json.dumps([experiment.model_dump_json(), [key(block) for plan in plans for block in plan], drawn_by])
+    shows = json.dumps([experiment.model_dump_json(), [block.about for plan in plans for block in plan], drawn_by])
     state = hashlib.sha256(shows.encode()).hexdigest()
     pictures = (picture, picture.with_suffix(".png"))
     if not all(path.is_file() for path in pictures) or not drawn_from.is_file() or drawn_from.read_text() != state:

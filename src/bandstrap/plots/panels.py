@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -67,7 +68,7 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         dots = marker(numbers[curve.label]) if spec.plot == "sweep" else {}
         axis.plot(curve.places, curve.mean, **looks[curve.label], **dots)
         reach = 2 * curve.standard_error
-        if reach.any():
+        if not np.isnan(reach).any():
             band = {"color": colour, "alpha": 0.18, "linewidth": 0}
             axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
         for place, value in curve.published:
