@@ -76,11 +76,16 @@ class Bound:
 
 
 class Threshold(NamedTuple):
-    """Distance from the mean to the upper bound, its parts, and how it was computed."""
+    """Distance from the mean to the upper bound, its parts, how it was computed, and the bound itself if it is known.
+
+    A bound that is a reward, a mean of some or an end of the support must be handed over as it is: the mean plus its
+    distance from the mean may come out a rounding below it.
+    """
 
     width: Floats
     parts: Mapping[str, Floats]
     method: str = "closed-form"
+    end: Floats | None = None
 
 
 class UpperThreshold(Protocol):
@@ -105,7 +110,9 @@ def build(
     rewards = check_sample(sample, name)
     alpha = check_number(alpha, "alpha", name, above=0, below=1)
     check_choice(side, "side", name, SIDES)
-    mean = rewards.mean(axis=-1)
+    highest = rewards.max(axis=-1)
+    # A sum of equal numbers is rounded, and their mean may come out beside them.
+    mean = np.where(rewards.min(axis=-1) == highest, highest, rewards.mean(axis=-1))
     lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
     parts: dict[str, Any] = {}
     methods = []
@@ -117,10 +124,12 @@ def build(
             prefix = "" if one_sided else end + " "
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)
+            mean_here = mean if end == "upper" else -mean
+            found_end = np.asarray(mean_here + found.width if found.end is None else found.end)
             if end == "upper":
-                upper = mean + found.width
+                upper = found_end
             else:
-                lower = mean - found.width
+                lower = -found_end
     return Bound(
         name=name,
         side=side,
