@@ -11,6 +11,9 @@ from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_
 from bandstrap.engine.kernel import Sources, entry, jitable
 from bandstrap.errors import Floats, check_number
 
+# The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
+CAPITAL_ROUNDING = 1e-12
+
 
 @jitable
 def predictable_bets(y: Floats, alpha: float, bets: Floats) -> None:
@@ -42,7 +45,7 @@ def betting_end(y: Floats, alpha: float, share: float) -> float:
     """``sup {m : the capital against m has stayed below 1/alpha}`` for rewards in [0, 1]."""
     bets = np.empty(y.size)
     predictable_bets(y, alpha, bets)
-    target = math.log(1.0 / alpha)
+    target = math.log(1.0 / alpha) + CAPITAL_ROUNDING
     low = 0.0
     high = 1.0
     if largest_log_capital(y, bets, high, share) < target:
@@ -124,8 +127,12 @@ def betting(
         rows = (rewards.reshape(-1, rewards.shape[-1]) - low) / (high - low)
         out = np.empty(len(rows))
         betting_batch(60.0 * rows.size, rows, alpha, share, out)
-        main = low + (high - low) * out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
-        return Threshold(main, {"main": main}, "martingale")
+        shares = out.reshape(rewards.shape[:-1])
+        # Rounded up, twice for the two roundings of a share, but not beyond the end of the support.
+        end = np.nextafter(low + (high - low) * np.nextafter(np.nextafter(shares, 2.0), 2.0), np.inf)
+        end = np.where(shares == 1.0, high, np.minimum(end, high))
+        main = end - rewards.mean(axis=-1)
+        return Threshold(main, {"main": main}, "martingale", end)
 
     return build(
         "betting",

@@ -193,9 +193,13 @@ def empirical_kl(
         n = rewards.shape[-1]
         rows = rewards.reshape(-1, n)
         out = np.empty(len(rows))
-        largest_mean_batch(20.0 * rows.size, rows, here[1], divergence_budget(n, alpha, calibration), out)
-        main = np.maximum(out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1), 0.0)
-        return Threshold(main, {"main": main}, "dual")
+        # More than the dual is solved to, so that what comes out is not below the supremum.
+        budget = divergence_budget(n, alpha, calibration) * (1.0 + 1e-11) + 1e-12
+        largest_mean_batch(20.0 * rows.size, rows, here[1], budget, out)
+        mean = rewards.mean(axis=-1)
+        end = np.maximum(out.reshape(rewards.shape[:-1]), np.minimum(mean, rewards.max(axis=-1)))
+        main = end - mean
+        return Threshold(main, {"main": main}, "dual", end)
 
     proved = calibration == "proved"
     return build(
