@@ -281,4 +281,4 @@ def test_data_beyond_squares_are_doubted_like_any_others():
 
 def test_a_huge_sample_behind_the_sharp_form_keeps_its_phi():
     bound = bootstrap([LARGEST, -LARGEST], 0.1, phi=1e308, correction="sharp")
-    assert bound.upper == 1e308
+    assert 1e308 <= bound.upper <= 1e308 * (1 + 1e-14)  # rounded outwards

@@ -196,9 +196,11 @@ def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def sample_mean(rewards: Floats) -> Floats:
-    """Mean along the last axis, also where the sum of the rewards is beyond all floats, though their mean never is."""
+    """Mean along the last axis: of equal rewards just their value, and a number where their sum is beyond all floats."""
+    highest = rewards.max(axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(rewards.mean(axis=-1))
+        # A sum of equal numbers is rounded, and their mean may come out beside them.
+        mean = np.where(rewards.min(axis=-1) == highest, highest, rewards.mean(axis=-1))
     if np.isfinite(mean).all():
         return mean
     scaled, exponents = near_one(rewards)

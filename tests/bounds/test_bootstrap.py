@@ -67,7 +67,7 @@ def test_corrections_are_the_documented_factors_times_phi(n, alpha, delta):
         if correction == "sharp":
             width = min(width, 0.3)
         assert bound.width == pytest.approx(width, rel=1e-12)
-        assert bound.parts["correction"] == pytest.approx(width - main, rel=1e-12, abs=1e-15)
+        assert bound.parts["correction"] == pytest.approx(width - main, rel=1e-12, abs=1e-13)  # rounded outwards
     assert bootstrap(sample, alpha, delta=delta, correction="none").width == pytest.approx(main, rel=1e-12, abs=1e-15)
 
 
@@ -105,7 +105,8 @@ def test_sharp_is_never_wider_than_theorem_nor_than_phi(sample, alpha, delta, si
     theorem = bootstrap(sample, alpha, delta=delta, sigma=sigma, correction="theorem")
     assert sharp.parts["phi"] == theorem.parts["phi"]
     assert sharp.parts["phi"] == pytest.approx(hoeffding(sample, alpha, sigma=sigma).width, rel=1e-12)
-    rounding = 1e-14 * (abs(sharp.mean) + theorem.width)
+    # proved forms are rounded outwards by a few roundings of the largest reward
+    rounding = 1e-14 * (max(map(abs, sample)) + theorem.width)
     assert sharp.width <= theorem.width + rounding
     assert sharp.width <= sharp.parts["phi"] + rounding
 

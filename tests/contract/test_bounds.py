@@ -319,12 +319,14 @@ ENTRIES = [
     (betting_batch, (0.6, 0.75)),
     (symmetric_betting_batch, (0.05,)),
     (symmetric_betting_batch, (0.6,)),
-    (subset_mean_batch, (0.05,)),
-    (subset_mean_batch, (0.6,)),
+    (subset_mean_batch, (0.05, np.zeros(9, dtype=np.int64))),
+    (subset_mean_batch, (0.6, np.zeros(9, dtype=np.int64))),
 ]
 
 
-@pytest.mark.parametrize(("entry", "options"), ENTRIES, ids=lambda value: getattr(value, "__name__", str(value)))
+@pytest.mark.parametrize(
+    ("entry", "options"), ENTRIES, ids=lambda value: getattr(value, "__name__", None) or str(value[0])
+)
 @pytest.mark.parametrize("n", [1, 2, 9, 26, 40])
 def test_plain_and_compiled_kernels_give_the_same_bits(entry, options, n):
     rows = np.vstack([rewards(4, n), np.round(rewards(4, n)), np.full((1, n), 0.3)])

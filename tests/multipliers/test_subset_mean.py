@@ -1,71 +1,119 @@
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.multipliers import subset_mean
 from bandstrap.multipliers.subset_mean import (
+    ENUMERATION,
     FEW_SUBSETS,
+    GROUPED,
+    INVERSION,
     MOST_COUNTED,
     MOST_COUNTED_FAR,
-    approximate_quantile,
-    count_subsets_above,
-    counted_quantile,
     is_counted,
-    magnitudes_around,
-    quantiles,
-    sorted_subset_sums,
     subset_mean_batch,
 )
-from naive.bounds import count_subset_means_above, many_subsets_quantile, subset_mean_quantile
+from naive.bounds import exact_subset_mean_quantile, many_subsets_quantile
 
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=10)
 tied_rewards = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=10)
+decimal_rewards = st.lists(st.integers(-30, 30).map(lambda k: k / 10), min_size=1, max_size=9)
 dyadic_levels = st.integers(1, 10).flatmap(lambda n: st.integers(1, 2**n - 1).map(lambda k: k / 2.0**n))
 levels = st.floats(1e-4, 0.999) | dyadic_levels
+
+
+def quantiles(rows, level):
+    return subset_mean.quantiles(np.asarray(rows, dtype=float), level)[0]
+
+
+def quantile(sample, level):
+    return float(quantiles([sample], level)[0])
+
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),
     "uniform": lambda rng, n: rng.uniform(size=n),
     "exponential": lambda rng, n: rng.exponential(size=n),
     "t3": lambda rng, n: rng.standard_t(3, size=n),
+    "lumps": lambda rng, n: rng.choice([-1, 1], size=n) + 0.01 * rng.normal(size=n),
+    "tenths": lambda rng, n: np.round(rng.normal(size=n), 1),
 }
-
-
-def test_subset_sums_are_all_there_and_ascend():
-    v = np.array([0.5, -1.0, 0.25, 3.0, -0.75])
-    buffers = np.empty((2, 32))
-    expected = sorted(sum(s) for size in range(6) for s in itertools.combinations(v, size))
-    assert sorted_subset_sums(v, buffers[0], buffers[1]).tolist() == expected
-
-
-def test_subset_sums_of_nothing_are_the_empty_sum():
-    assert sorted_subset_sums(np.empty(0), np.empty(1), np.empty(1)).tolist() == [0.0]
-
-
-@settings(derandomize=True, deadline=None, max_examples=50)
-@given(tied_rewards, st.integers(-6, 6).map(lambda k: k / 2))
-def test_counted_subsets_are_those_of_the_list(sample, x):
-    # Halves of small integers: every sum is exact, so ties with x are ties.
-    y = np.array(sample)
-    buffers = np.empty((4, 1 << (y.size - y.size // 2)))
-    assert count_subsets_above(y, x, buffers) == count_subset_means_above(sample, x)
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(rewards, levels)
-def test_counted_quantile_equals_the_list_of_all_subsets(sample, level):
-    y = np.sort(sample)
-    assert counted_quantile(y, level) == pytest.approx(subset_mean_quantile(sample, level), rel=1e-12, abs=1e-12)
+def test_quantile_is_that_of_all_subsets_or_a_little_more(sample, level):
+    exact = exact_subset_mean_quantile(sample, level)
+    found = quantile(sample, level)
+    assert found >= exact
+    if math.isfinite(exact):
+        assert found <= exact + (max(sample) - min(sample)) * 2.0**-44 + 5e-15
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(tied_rewards, dyadic_levels, st.integers(-1000, 1000))
+def test_quantile_of_whole_numbers_is_the_next_double_above_the_exact_one(sample, level, power):
+    exact = exact_subset_mean_quantile(sample, level)
+    found = math.ldexp(quantile([math.ldexp(y, power) for y in sample], level), -power)
+    assert found >= exact
+    if math.isfinite(exact):
+        assert math.nextafter(found, -math.inf) < exact
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
-@given(tied_rewards, dyadic_levels)
-def test_counted_quantile_with_ties_at_dyadic_levels_equals_the_list_of_all_subsets(sample, level):
-    y = np.sort(sample)
-    assert counted_quantile(y, level) == pytest.approx(subset_mean_quantile(sample, level), rel=1e-12, abs=1e-12)
+@given(decimal_rewards, levels)
+def test_quantile_of_decimals_holds_for_the_decimals_and_for_their_doubles(sample, level):
+    decimals = [Fraction(round(10 * y), 10) for y in sample]
+    found = quantile(sample, level)
+    assert found >= exact_subset_mean_quantile(sample, level)
+    # A mean that is a decimal is known as the double nearest to it.
+    nearest = float(exact_subset_mean_quantile(decimals, level))
+    assert nearest <= found <= nearest + 1e-14
+
+
+def test_the_quantile_is_an_attained_mean():
+    # Of 7 rewards at 0.05 six subsets may be at or above: {1}, and 1 with each of the six others, means 1 and 0.
+    assert quantile([-1.0] * 6 + [1.0], 0.05) == 0.0
+    assert quantile([0.0] * 6 + [1.0], 0.05) == 0.5
+    assert quantile([-1e308] * 6 + [1e308], 0.05) == 0.0
+    assert quantile([-5e-324] * 6 + [5e-324], 0.05) == 0.0
+    assert quantile([0.0] * 6 + [5e-324], 0.05) == 5e-324  # half of it is no double
+
+
+@pytest.mark.parametrize(
+    "y", [[1e308, 1e-10, 2e-10, -3e-10], [1e308, 5e-324, 0.0, -5e-324], [-1e308, 1e-300, 3e-300, 0.1]]
+)
+@pytest.mark.parametrize("level", [0.0625, 0.2, 0.5, 0.7, 0.9])
+def test_rewards_lost_beside_a_huge_one_do_not_lower_the_quantile(y, level):
+    assert quantile(y, level) >= exact_subset_mean_quantile(y, level)
+
+
+@pytest.mark.parametrize("n", [25, 30, 60, 101])
+@pytest.mark.parametrize("level", [0.6, 0.2, 0.05, 0.001, 1e-6])
+def test_quantile_of_two_values_is_that_of_the_hypergeometric_staircase(n, level):
+    # With k ones among n rewards, i ones and j zeros are in with C(k, i) C(n - k, j)/2^n; the mean is i/(i + j).
+    for k in (1, n // 3, n // 2, n - 1):
+        ways: dict[Fraction, int] = {}
+        for i in range(k + 1):
+            for j in range(n - k + 1):
+                if i + j:
+                    mean = Fraction(i, i + j)
+                    ways[mean] = ways.get(mean, 0) + math.comb(k, i) * math.comb(n - k, j)
+        above = 1  # the empty subset
+        expected = math.inf
+        for mean in sorted(ways, reverse=True):
+            if Fraction(above, 2**n) > Fraction(level):
+                break
+            expected = mean
+            above += ways[mean]
+        found, method = subset_mean.quantiles(np.array([[1.0] * k + [0.0] * (n - k)]), level)
+        assert method[0] == GROUPED
+        assert found[0] >= expected > math.nextafter(found[0], -1)
 
 
 @pytest.mark.parametrize("n", range(1, 8))
@@ -75,8 +123,8 @@ def test_every_dyadic_level_gives_its_own_subset_mean(n):
     means = sorted((np.mean(s) for size in range(1, n + 1) for s in itertools.combinations(y, size)), reverse=True)
     for k in range(1, 2**n):
         for level in (k / 2.0**n, (k + 0.9) / 2.0**n):
-            assert counted_quantile(y, level) == pytest.approx(means[k - 1], rel=1e-12, abs=1e-12)
-    assert counted_quantile(y, 0.99 / 2.0**n) == math.inf
+            assert quantile(y, level) == pytest.approx(means[k - 1], rel=1e-12, abs=1e-12)
+    assert quantile(y, 0.99 / 2.0**n) == math.inf
 
 
 @pytest.mark.parametrize("n", [13, 24])
@@ -88,19 +136,23 @@ def test_entry_counts_exactly_up_to_its_limit(n, level):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [26, 30])
-@pytest.mark.parametrize("level", [0.2, 0.05, 1e-3])
-def test_approximate_quantile_is_within_half_a_percent_of_the_width(law, n, level):
+@pytest.mark.parametrize("n", [26, 28])
+@pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 1e-3])
+def test_smoothed_quantile_is_never_below_the_exact_one_and_hardly_above(law, n, level):
     y = np.sort(LAWS[law](np.random.default_rng([n, 7]), n))
     exact = many_subsets_quantile(y, level)
-    assert approximate_quantile(y, level) == pytest.approx(exact, rel=0, abs=0.005 * (exact - y.mean()))
+    found, method = subset_mean.quantiles(y[None], level)
+    assert method == [INVERSION]
+    excess = (found[0] - exact) / (y.std() / math.sqrt(n))
+    # many_subsets_quantile has ten digits
+    assert -1e-8 < excess < (0.1 if law == "lumps" else 0.006)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
-def test_approximate_quantile_also_serves_the_lower_half(level):
+def test_smoothed_quantile_also_serves_the_lower_half(level):
     y = np.sort(np.random.default_rng(8).normal(size=26))
     exact = many_subsets_quantile(y, level)
-    assert approximate_quantile(y, level) == pytest.approx(exact, rel=0, abs=0.005 * y.std() / math.sqrt(26))
+    assert exact <= quantile(y, level) <= exact + 0.06 * y.std() / math.sqrt(26)
 
 
 @pytest.mark.parametrize("n", [28, 32])
@@ -111,6 +163,20 @@ def test_counting_and_approximation_meet_where_one_hands_over_to_the_other(n):
     assert not is_counted(n, switch)
     counted, approximate = quantiles(rows, 0.999 * switch), quantiles(rows, switch)
     np.testing.assert_allclose(approximate, counted, rtol=0, atol=0.005 * (counted - rows.mean(axis=-1)).min())
+
+
+def test_each_sample_is_served_by_the_method_that_is_told():
+    normal = np.random.default_rng(0).normal(size=(1, 60))
+    tenths = np.round(normal, 1)
+    signs = np.sign(normal)
+    served = {
+        ENUMERATION: [normal[:, :24], tenths[:, :24]],
+        GROUPED: [signs[:, :24], signs[:, :60], np.round(normal)],
+        INVERSION: [normal[:, :25], tenths[:, :60]],
+    }
+    for method, samples in served.items():
+        for rows in samples:
+            assert subset_mean.quantiles(rows, 0.05)[1] == [method]
 
 
 def test_where_subsets_are_counted():
@@ -155,24 +221,18 @@ def test_quantile_falls_as_the_level_rises(n):
     assert (ends[-1] >= rows.min(axis=-1)).all()
 
 
-@pytest.mark.parametrize("x", [-2.0, -0.3, 0.0, 0.1, 0.25, 5.0])
-def test_magnitudes_around_a_point_ascend(x):
-    y = np.array([-1.0, -0.5, 0.0, 0.1, 0.4, 2.0])
-    out = np.empty(y.size)
-    magnitudes_around(y, x, out)
-    assert out.tolist() == sorted(np.abs(y - x))
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 25, 30, 50])
 def test_compiled_and_plain_entry_give_the_same_bits(n):
     rng = np.random.default_rng(n)
     laws = (rng.normal(size=n), rng.standard_cauchy(n), rng.integers(0, 3, n), np.ones(n))
     rows = np.sort([*laws], axis=-1).astype(float)
     for level in (0.7, 0.2, 0.05):
-        plain, compiled = np.empty(len(rows)), np.empty(len(rows))
-        subset_mean_batch.plain(rows, level, plain)
-        subset_mean_batch.compiled(rows, level, compiled)
+        plain, compiled = np.empty((2, len(rows)))
+        plain_methods, compiled_methods = np.empty((2, len(rows)), dtype=np.int64)
+        subset_mean_batch.plain(rows, level, plain_methods, plain)
+        subset_mean_batch.compiled(rows, level, compiled_methods, compiled)
         assert plain.tolist() == compiled.tolist()
+        assert plain_methods.tolist() == compiled_methods.tolist()
 
 
 @pytest.mark.parametrize("n", [9, 30])

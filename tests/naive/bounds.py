@@ -13,18 +13,40 @@ from scipy import optimize, stats
 
 
 def subset_mean_quantile(sample: Sequence[float], level: float) -> float:
+    """:func:`exact_subset_mean_quantile` as a float."""
+    return float(exact_subset_mean_quantile(sample, level))
+
+
+def exact_subset_mean_quantile(sample: Sequence[float | Fraction], level: float) -> Fraction | float:
     """``inf {x : P(mean of a random subset > x) <= level}``, the empty subset counting as +inf: all ``2^n`` of them.
 
     The tail falls at subset means only, so the infimum is one of those.
     """
-    values = [Fraction(float(y)) for y in sample]
+    values = [Fraction(y) for y in sample]
     n = len(values)
     means = sorted(sum(s) / len(s) for size in range(1, n + 1) for s in itertools.combinations(values, size))
     for x in means:
         above = 1 + len(means) - bisect.bisect_right(means, x)  # the empty subset is always above
         if Fraction(above, 2**n) <= Fraction(level):
-            return float(x)
+            return x
     return math.inf
+
+
+def is_missed(sample: Sequence[int], mean: int, level: float) -> bool:
+    """Whether the exact quantile of whole numbers lies below ``mean``: ``P(subset mean >= mean) <= level``, in fractions.
+
+    The number of subsets by their sum of ``y - mean`` is convolved reward by reward, in whole numbers without bounds; the
+    empty subset has the sum 0 and is counted by that.
+    """
+    ways = {0: 1}
+    for y in sample:
+        longer = dict(ways)
+        for total, count in ways.items():
+            moved = total + y - mean
+            longer[moved] = longer.get(moved, 0) + count
+        ways = longer
+    above = sum(count for total, count in ways.items() if total >= 0)
+    return Fraction(above, 2 ** len(sample)) <= Fraction(level)
 
 
 def count_subset_means_above(sample: Sequence[float], x: float) -> int:

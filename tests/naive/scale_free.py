@@ -1,23 +1,11 @@
 """Slow oracles of the policies that need no scale: each index from its formula, with the whole history."""
 
-import itertools
 import math
 
 import numpy as np
 from scipy import stats
 
 from naive.policies import exact_quantile
-
-
-def subset_means(y):
-    """Means of all non-empty subsets, largest first."""
-    return sorted((np.mean(s) for k in range(1, len(y) + 1) for s in itertools.combinations(y, k)), reverse=True)
-
-
-def sign_flip_index(y, alpha):
-    """``inf {x : P(mean of a random subset > x) <= alpha}``, the empty subset counting as infinity."""
-    allowed = math.floor(alpha * 2 ** len(y) + 1e-9) - 1
-    return math.inf if allowed < 0 else subset_means(y)[allowed]
 
 
 def pooled_scale(samples):

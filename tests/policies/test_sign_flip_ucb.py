@@ -1,6 +1,7 @@
 """Sign-flip UCB against all subsets; coverage tests reject a right law with probability 1e-6 each."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.bounds import sign_flip
+from bandstrap.engine import play as engine
 from bandstrap.engine.play import compiled_play, play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1
 from bandstrap.policies.sign_flip_ucb import MOST_COUNTED, MOST_KEPT, SignFlipUCB, learn, prepare, score
 from naive import scale_free as naive
+from naive.bounds import exact_subset_mean_quantile
 
 
 def index(y, t, **options):
@@ -35,15 +38,126 @@ def played(policy, tape, horizon, by=play):
     return choices
 
 
+def fill(kernel, params, state, rows, rng, out):
+    for arm in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            engine.learn(kernel, params, state, arm, rows[arm, i], 1, rng)
+        out[arm] = engine.score(kernel, params, state, arm, engine.prepare(kernel, params, state, 1), rng)
+
+
+def indices(rows, alpha):
+    """Indices of arms with these rewards, one row each, at a fixed level; compiled."""
+    policy = SignFlipUCB(alpha=alpha)
+    rng = np.random.default_rng(0)
+    out = np.empty(len(rows))
+    state = policy.start(len(rows), rows.shape[1], rng)
+    engine.compiled(fill, policy.kernel)(
+        policy.kernel, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out
+    )
+    return out
+
+
+def coins(n, heads):
+    """Samples with these numbers of ones, the others minus one."""
+    return np.where(np.arange(n) < np.asarray(heads)[:, None], 1.0, -1.0)
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=10), st.integers(1, 1500))
-def test_index_of_few_rewards_is_that_of_all_subsets(y, t):
+@given(
+    st.lists(st.floats(-5, 5), min_size=1, max_size=10) | st.lists(st.integers(-3, 3), min_size=1, max_size=10),
+    st.integers(1, 1500),
+)
+def test_index_of_few_rewards_is_that_of_all_subsets_or_a_little_more(y, t):
     alpha = 1 / (t + 1)
-    expected = naive.sign_flip_index(y, alpha)
+    subsets = math.floor(alpha * 2 ** len(y))
+    step = 2 ** max(math.floor(math.log2(max(subsets, 1))) - 4, 0)  # five leading bits of their number are looked at
+    expected = exact_subset_mean_quantile(y, subsets // step * step / 2 ** len(y))
     found = index(y, t)
-    if math.isinf(expected) or alpha * 2 ** len(y) >= 32:  # beyond, interpolated between two levels
-        return
-    assert found == pytest.approx(expected, abs=(max(y) - min(y)) * 2e-4 + 1e-12)
+    assert found >= exact_subset_mean_quantile(y, alpha)
+    if math.isfinite(expected):
+        # nothing is looked for below the mean, and rewards are rounded up to 14 bits of their range
+        lowest = max(expected, np.mean(y))
+        assert found <= lowest + (max(y) - min(y)) * 2.5e-4 + 1e-12
+
+
+ALPHAS = (0.2, 0.1, 0.05, 0.025, 0.01, 0.001)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_fair_coins_are_missed_at_most_alpha(alpha):
+    # Exactly: a sample with so many heads that the test does not reject must not be missed.
+    for n in [*range(1, 65), *range(65, 201, 3)]:
+        at_most = np.cumsum([math.comb(n, j) for j in range(n // 2 + 1)], dtype=object)
+        rejected = np.array([Fraction(int(ways), 2**n) <= Fraction(alpha) for ways in at_most])
+        missed = indices(coins(n, np.arange(n // 2 + 1)), alpha) < 0
+        assert (missed <= rejected).all(), n
+        if n <= MOST_KEPT and rejected.any():  # counted, to five bits of the level
+            assert stats.binom.cdf(missed.sum() - 1, n, 0.5) >= 0.9 * stats.binom.cdf(rejected.sum() - 2, n, 0.5), n
+
+
+@pytest.mark.parametrize("n", [*range(1, 31), 37, 38, 40, 48, 49, 60, 80, 100, 150, 200])
+def test_three_values_are_missed_at_most_alpha(n):
+    # Exactly, over all numbers a of ones and c of minus ones; beyond 60 rewards over those with a + c a multiple of 7, or
+    # n. Zeros do not matter to the test, which rejects when P(Bin(a + c, 1/2) <= a) <= alpha.
+    cells = [
+        (a, c) for c in range(n + 1) for a in range(min(c, n - c) + 1) if n <= 60 or (a + c) % 7 == 0 or a + c == n
+    ]
+    rows = np.array([[1] * a + [-1] * c + [0] * (n - a - c) for a, c in cells])
+    ones, minus = np.array(cells).T
+    tail = stats.binom.cdf(ones, ones + minus, 0.5)
+    for alpha in ALPHAS:
+        missed = indices(rows, alpha) < 0
+        rejected = tail <= alpha * (1 + 1e-12)
+        if n <= 60:
+            for zero in (0.1, 1 / 3, 0.6):
+                law = [(1 - zero) / 2, (1 - zero) / 2, zero]
+                mass = stats.multinomial.pmf(np.stack([ones, minus, n - ones - minus], axis=1), n, law)
+                assert mass[missed].sum() <= alpha
+        # By a smooth formula a cell may be missed whose tail is above alpha, but only just.
+        assert (tail[missed & ~rejected] <= 1.005 * alpha).all()
+
+
+@pytest.mark.parametrize("n", [10, 16, 17, 22, 27, 36, 48, 49, 100, 200])
+@pytest.mark.parametrize("law", ["whole", "lumps", "lattice of lumps", "normal", "cauchy"])
+def test_discrete_rewards_are_missed_at_most_alpha_as_far_as_samples_tell(n, law):
+    # A right index fails with probability 1e-4 a case; a miss rate of 1.4 alpha, which a smooth formula has on lumps at
+    # n = 17 and 22, passes with probability below 1e-4.
+    replications, alpha = 3000, 0.05
+    rng = np.random.default_rng([n, len(law)])
+    size = (replications, n)
+    rows = {
+        "whole": lambda: rng.integers(-3, 4, size=size),
+        "lumps": lambda: rng.choice([-1.0, 1.0], size=size) + 0.01 * rng.normal(size=size),
+        "lattice of lumps": lambda: 20 * rng.choice([-1, 1], size=size) + rng.integers(-1, 2, size=size),
+        "normal": lambda: rng.normal(size=size),
+        "cauchy": lambda: rng.standard_cauchy(size=size),
+    }[law]()
+    misses = (indices(rows, alpha) < 0).sum()
+    assert stats.binom.sf(misses - 1, replications, alpha) > 1e-4
+
+
+def test_compiled_and_plain_indices_are_the_same_bits():
+    rng = np.random.default_rng(1)
+    for n in (1, 5, 9, 16, 17, 40, 49, 70):
+        for rows in (rng.normal(size=(2, n)), rng.integers(-1, 2, size=(2, n)), rng.integers(-9, 9, size=(2, n)) / 10):
+            for t in (1, 19, 1000):
+                compiled = indices(rows, 1 / (t + 1))
+                assert [index(row, t) for row in rows] == compiled.tolist()
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.6, 0.9, 0.999])
+def test_levels_above_a_half_give_an_index_no_lower_than_the_exact_bound(alpha):
+    rows = np.random.default_rng(3).normal(size=(5, 30))
+    for n in (1, 2, 8, 16, 20, 30):
+        found = indices(rows[:, :n], alpha)
+        assert np.isfinite(found).all()
+        assert (found >= [sign_flip(row, alpha).upper - 0.02 for row in rows[:, :n]]).all()
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-30, 1.0, 2.0**150])
+def test_an_index_that_is_a_subset_mean_comes_out_as_it_is(scale):
+    assert index(scale * np.array([-1] * 6 + [1]), 19) == 0.0
+    assert index(scale * np.array([-1] * 12 + [1] * 4), 19) == index(np.array([-1] * 12 + [1] * 4), 19) * scale
 
 
 @pytest.mark.parametrize("n", range(1, 14))
@@ -55,7 +169,7 @@ def test_index_is_infinite_just_while_the_empty_subset_is_too_much(n):
 
 @pytest.mark.parametrize("n", [6, 9, 12, MOST_COUNTED, MOST_COUNTED + 1, 20, 30, MOST_KEPT, MOST_KEPT + 1, 100, 400])
 @pytest.mark.parametrize("law", ["norm", "uniform", "laplace", "expon"])
-def test_index_is_the_exact_bound_within_a_third_of_a_per_cent(n, law):
+def test_index_is_the_bound_within_a_per_cent(n, law):
     errors = []
     for seed in range(6):
         y = getattr(stats, law).rvs(size=n, random_state=seed)
@@ -63,9 +177,9 @@ def test_index_is_the_exact_bound_within_a_third_of_a_per_cent(n, law):
             exact = sign_flip(y, 1 / (t + 1)).value
             if math.isfinite(exact):
                 errors.append(abs(index(y, t) - exact) / (exact - y.mean()))
-    # the steps of the staircase of subsets are coarser where a tail holds few of them
-    assert np.median(errors) < (0.005 if n <= 20 else 0.003)
-    assert max(errors) < (0.05 if n <= 20 else 0.01)
+    # few subsets make a coarse staircase, and five bits of their number are looked at
+    assert np.median(errors) < 0.01
+    assert max(errors) < (0.05 if n <= 20 else 0.015)
 
 
 def test_large_samples_approach_the_normal_formula():

@@ -18,7 +18,10 @@ from bandstrap.bounds.bound import (
     scale_to_support,
 )
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import Floats, check_number, sample_mean
+
+# The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
+CAPITAL_ROUNDING = 1e-12
 
 
 @jitable
@@ -51,7 +54,7 @@ def betting_end(y: Floats, alpha: float, share: float) -> float:
     """``sup {m : the capital against m has stayed below 1/alpha}`` for rewards in [0, 1]."""
     bets = np.empty(y.size)
     predictable_bets(y, alpha, bets)
-    target = math.log(1.0 / alpha)
+    target = math.log(1.0 / alpha) + CAPITAL_ROUNDING
     low = 0.0
     high = 1.0
     if largest_log_capital(y, bets, high, share) < target:
@@ -133,9 +136,13 @@ def betting(
         rows = (scaled.reshape(-1, rewards.shape[-1]) - low) / (high - low)
         out = np.empty(len(rows))
         betting_batch(60.0 * rows.size, rows, alpha, share, out)
+        shares = out.reshape(rewards.shape[:-1])
+        # Rounded up, twice for the two roundings of a share, but not beyond the end of the support.
+        above = np.nextafter(low + (high - low) * np.nextafter(np.nextafter(shares, 2.0), 2.0), np.inf)
+        above = np.where(shares == 1.0, high, np.minimum(above, high))
         with np.errstate(over="ignore"):
-            main = np.ldexp(low + (high - low) * out.reshape(rewards.shape[:-1]) - scaled.mean(axis=-1), exponent)
-        return Threshold(main, {"main": main}, "martingale")
+            end, main = np.ldexp(above, exponent), np.ldexp(above - sample_mean(scaled), exponent)
+        return Threshold(main, {"main": main}, "martingale", end)
 
     return build(
         "betting",

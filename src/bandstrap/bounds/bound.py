@@ -89,11 +89,16 @@ class Bound:
 
 
 class Threshold(NamedTuple):
-    """Distance from the mean to the upper bound, its parts, and how it was computed."""
+    """Distance from the mean to the upper bound, its parts, how it was computed, and the bound itself if it is known.
+
+    A bound that is a reward, a mean of some or an end of the support must be handed over as it is: the mean plus its
+    distance from the mean may come out a rounding below it.
+    """
 
     width: Floats
     parts: Mapping[str, Floats]
     method: str = "closed-form"
+    end: Floats | None = None
 
 
 class UpperThreshold(Protocol):
@@ -130,11 +135,13 @@ def build(
             prefix = "" if one_sided else end + " "
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)
+            mean_here = mean if end == "upper" else -mean
             with np.errstate(over="ignore"):  # a bound beyond all floats is infinite
-                if end == "upper":
-                    upper = mean + found.width
-                else:
-                    lower = mean - found.width
+                found_end = np.asarray(mean_here + found.width if found.end is None else found.end)
+            if end == "upper":
+                upper = found_end
+            else:
+                lower = -found_end
     return Bound(
         name=name,
         side=side,

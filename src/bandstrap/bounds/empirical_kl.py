@@ -18,7 +18,7 @@ from bandstrap.bounds.bound import (
     scale_to_support,
 )
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, check_choice
+from bandstrap.errors import Floats, check_choice, sample_mean
 
 CALIBRATIONS = ("proved", "plain")
 
@@ -202,10 +202,14 @@ def empirical_kl(
         n = rewards.shape[-1]
         rows = scaled.reshape(-1, n)
         out = np.empty(len(rows))
-        largest_mean_batch(20.0 * rows.size, rows, top, divergence_budget(n, alpha, calibration), out)
+        # More than the dual is solved to, so that what comes out is not below the supremum.
+        budget = divergence_budget(n, alpha, calibration) * (1.0 + 1e-11) + 1e-12
+        largest_mean_batch(20.0 * rows.size, rows, top, budget, out)
+        mean = sample_mean(scaled)
+        above = np.maximum(out.reshape(rewards.shape[:-1]), np.minimum(mean, scaled.max(axis=-1)))
         with np.errstate(over="ignore"):
-            main = np.ldexp(np.maximum(out.reshape(rewards.shape[:-1]) - scaled.mean(axis=-1), 0.0), exponent)
-        return Threshold(main, {"main": main}, "dual")
+            end, main = np.ldexp(above, exponent), np.ldexp(above - mean, exponent)
+        return Threshold(main, {"main": main}, "dual", end)
 
     proved = calibration == "proved"
     return build(

@@ -61,8 +61,12 @@ def sign_flip(
     step one of the proof of theorem 1, which alone gives a bound. The miss probability is ``alpha`` up to ``2^-n`` for
     every symmetric law, the Cauchy included. For large ``n`` the bound is ``ybar + z s / sqrt(n - z^2)``.
 
-    Subsets are counted exactly up to 24 rewards, and up to 36 where the tail holds few of them; beyond, the tail is a
-    saddlepoint one.
+    The bound is never below its definition, in floating point too. Subsets are counted, and the bound is a subset mean
+    rounded up, for up to 24 rewards (36 where the tail holds few subsets) and for rewards of few values, such as the
+    differences of ratings: two values at any sample size, three up to some 400 rewards. ``method`` is then
+    ``"enumeration"``, ``"grouped enumeration"``; rewards on no lattice are rounded up by at most ``2^-44`` of their range.
+    Otherwise it is ``"inversion"``: a tail computed from its transform with every error on the safe side. That widens the
+    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``.
 
     Examples
     --------
@@ -87,16 +91,20 @@ def sign_flip(
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
         rows = rewards.reshape(-1, n)
-        ends = subset_mean.quantiles(rows, alpha)
+        ends, methods = subset_mean.quantiles(rows, alpha)
         if generator is not None and 0.5**n > alpha:
             lucky = generator.random(len(rows)) < alpha * 2.0**n
             ends = np.where(lucky, rows.max(axis=-1), np.inf)
-        main = ends.reshape(rewards.shape[:-1]) - sample_mean(rewards)
-        method = "enumeration" if subset_mean.is_counted(n, alpha) else "saddlepoint"
+        end = ends.reshape(rewards.shape[:-1])
+        mean = sample_mean(rewards)
+        main = end - mean
+        method = " and ".join(subset_mean.METHODS[code] for code in dict.fromkeys(methods.tolist()))
         if not with_phi:
-            return Threshold(main, {"main": main}, method)
+            return Threshold(main, {"main": main}, method, end)
         width = preliminary_width(phi, rewards, alpha, owner="sign_flip", options=options, mirrored=mirrored)
-        return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method)
+        with np.errstate(over="ignore"):
+            end = np.minimum(end, mean + width)
+        return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method, end)
 
     return build(
         "sign_flip",

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.bounds.betting import CAPITAL_ROUNDING
 from bandstrap.bounds.bound import Bound, Threshold, build, register
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, near_one, sample_mean
@@ -45,7 +46,7 @@ def symmetric_end(y: Floats, alpha: float) -> float:
     """``sup {x : the capital against x has stayed below 1/alpha}``."""
     bets = np.empty(y.size)
     scale_free_bets(y, alpha, bets)
-    target = math.log(1.0 / alpha)
+    target = math.log(1.0 / alpha) + CAPITAL_ROUNDING
     # A bet never quite doubles the capital.
     if (bets > 0.0).sum() * math.log(2.0) <= target * (1.0 + 1e-12):
         return math.inf
@@ -129,8 +130,9 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: str = "upper") -
         out = np.empty(len(rows))
         symmetric_betting_batch(100.0 * rows.size, rows, alpha, out)
         with np.errstate(over="ignore"):
-            main = np.ldexp(out, exponents).reshape(rewards.shape[:-1]) - sample_mean(rewards)
-        return Threshold(main, {"main": main}, "martingale")
+            end = np.ldexp(out, exponents).reshape(rewards.shape[:-1])
+            main = end - sample_mean(rewards)
+        return Threshold(main, {"main": main}, "martingale", end)
 
     return build(
         "symmetric_betting",

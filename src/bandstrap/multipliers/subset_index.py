@@ -1,39 +1,115 @@
 """The quantile of the random-subset mean for an index that is asked for in every round: three ways, by sample size.
 
-See ``subset_mean.py`` for what it is. Few rewards: subsets are counted. More: a plain saddlepoint, in the rewards. Many:
-from central moments alone, in constant time.
+See ``subset_mean.py`` for what it is. Few rewards, or few values: subsets are counted. More: a plain saddlepoint, in the
+rewards. Many: from central moments alone, in constant time.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 from bandstrap.multipliers.curve import SMALL_CUMULANT, matched_quantile
 from bandstrap.multipliers.saddlepoint import LOG_2, signed_root
-from bandstrap.multipliers.subset_mean import count_subsets_above
+from bandstrap.multipliers.subset_count import (
+    LATTICE_NOISE,
+    attained_fraction,
+    counted_step,
+    fine_step,
+    group,
+    grouped_cost,
+    grouped_step,
+    lattice_unit,
+    round_onto,
+    rounded_up,
+    to_lattice,
+)
 
-# Halvings of the range of rewards above their mean: to 0.01 % of it.
-N_HALVINGS = 13
+# Rewards on no lattice are rounded up to whole numbers of so many bits before their subsets are counted.
+BITS = 14
+# A lattice of at most so many steps; and how many terms a count by values may have.
+MOST_STEPS = 1024.0
+MOST_GROUPED = 400.0
+# Rewards crowd in lumps if gaps between them are at least this share of their range.
+WIDE_GAP = 0.1
 
 
 @jitable
-def counted_index(y: Floats, mean: float, allowed: int, buffers: Floats) -> float:
-    """The smallest ``x``, but for the last halving, that no more than ``allowed`` non-empty subsets' means exceed."""
-    low = mean
-    high = y[0]
-    for i in range(1, y.size):
-        high = max(high, y[i])
-    if allowed <= 0:
-        return high
-    for _ in range(N_HALVINGS):
-        middle = 0.5 * (low + high)
-        if count_subsets_above(y, middle, buffers) > allowed:
-            low = middle
-        else:
-            high = middle
-    return high
+def counted_index(y: Floats, mean: float, subsets: float, buffers: Floats) -> tuple[float, float, float]:
+    """The smallest ``x``, rounded up, with fewer than ``subsets`` non-empty subset means above it; ``y`` ascends.
+
+    Also the range ``first <= subsets < last`` in which this ``x`` stays the answer. Nothing below ``mean``, but for its
+    fraction of a step, is looked for. NaN where counting would take long: there are many values, and ``buffers`` are too
+    small for all subsets.
+    """
+    n = y.size
+    origin = y[0]
+    spread = y[-1] - origin
+    if spread == 0.0:
+        return origin, 1.0, math.inf
+    if subsets < 2.0:
+        return y[-1], 1.0, 2.0
+    is_small = 1 << (n - n // 2) <= buffers.shape[1]
+    m = np.empty(n)
+    unit = lattice_unit(y)
+    if unit > 0.0 and spread <= MOST_STEPS * unit:
+        noise = to_lattice(y, origin, unit, m)
+        if noise <= LATTICE_NOISE * max(abs(origin), abs(y[-1])):
+            q = fine_step(n)
+            low = max(math.floor((mean - origin) / unit * q) - 1.0, 0.0)
+            values = np.empty(n)
+            counts = np.empty(n)
+            size = group(m, values, counts)
+            if grouped_cost(counts[:size]) <= MOST_GROUPED:
+                t, first, last = grouped_step(values[:size], counts[:size], n, low, subsets - 1.0, q)
+            elif is_small:
+                t, first, last = counted_step(m * q, low, subsets - 1.0, buffers)
+            else:
+                return math.nan, 0.0, 0.0
+            over, under = attained_fraction(t, n)
+            return min(rounded_up(origin, unit, over, under, noise), y[-1]), first + 1.0, last + 1.0
+    if not is_small:
+        return math.nan, 0.0, 0.0
+    unit = round_onto(y, origin, spread, BITS, m)
+    low = max(math.floor((mean - origin) / unit) - 1.0, 0.0)
+    t, first, last = counted_step(m, low, subsets - 1.0, buffers)
+    return min(rounded_up(origin, unit, t, 1.0, 2.0**-52 * spread), y[-1]), first + 1.0, last + 1.0
+
+
+@jitable
+def lump_gap(y: Floats) -> float:
+    """How far sums of rewards that crowd near a few values jump; 0 where they crowd nowhere; ``y`` ascends.
+
+    Rewards are cut into lumps at their wide gaps. Sums jump by the least distance ``g`` of neighbouring lumps, blurred by
+    the deviation ``d`` of rewards within lumps: the jumps' part of the characteristic function is about
+    ``exp(-(2 pi d/g)^2 n/8)``, and ``g`` is cut once that is below 1/2.
+    """
+    n = y.size
+    wide = WIDE_GAP * (y[-1] - y[0])
+    if not wide > 0.0:
+        return 0.0
+    gap = math.inf
+    square = 0.0
+    last_centre = -math.inf
+    start = 0
+    for stop in range(1, n + 1):
+        if stop == n or y[stop] - y[stop - 1] >= wide:
+            centre = 0.0
+            for i in range(start, stop):
+                centre += (y[i] - y[start]) / (stop - start)
+            for i in range(start, stop):
+                square += ((y[i] - y[start]) - centre) * ((y[i] - y[start]) - centre)
+            centre += y[start]
+            gap = min(gap, centre - last_centre)
+            last_centre = centre
+            start = stop
+    if gap == math.inf:  # one lump, which is none
+        return 0.0
+    turn = 2.0 * math.pi / gap
+    return gap * min(1.0, 2.0 * math.exp(-turn * turn * square / 8.0))
 
 
 @jitable

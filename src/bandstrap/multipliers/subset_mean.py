@@ -1,8 +1,7 @@
 """Quantiles of the mean of a random subset: each reward in with probability 1/2, the empty subset counting as +infinity.
 
-With ``v_i = y_i - x`` a subset has a mean above ``x`` when its ``sum v_i`` is positive. Over all subsets that event is
-``sum_i w_i v_i > -sum_i v_i`` with random signs ``w``, so the tail is that of a sum of signs: counted exactly for small
-samples, by saddlepoint beyond.
+Subsets are counted exactly where there are few of them, or few values; elsewhere their tail is inverted numerically, with
+all errors on the safe side. What comes out is never below the exact quantile.
 """
 
 from __future__ import annotations
@@ -10,53 +9,42 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, near_one
-from bandstrap.multipliers.bracket import narrowed, next_point
-from bandstrap.multipliers.saddlepoint import rademacher_tail
+from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.multipliers.subset_count import (
+    LARGEST_WHOLE,
+    LATTICE_NOISE,
+    allowed_mass,
+    allowed_subsets,
+    attained_fraction,
+    counted_step,
+    fine_step,
+    group,
+    grouped_cost,
+    grouped_step,
+    lattice_unit,
+    round_onto,
+    rounded_up,
+    to_lattice,
+)
+from bandstrap.multipliers.subset_index import saddlepoint_index
+from bandstrap.multipliers.subset_inversion import inverted_quantile
 
 # Subsets are counted one by one (meet in the middle) up to this many rewards ...
 MOST_COUNTED = 24
-# ... and up to this many where the tail holds few of them, which is where a saddlepoint is least accurate.
+# ... and up to this many where the tail holds few of them, which is where smoothing costs most.
 MOST_COUNTED_FAR = 36
 FEW_SUBSETS = 4096
+# Rewards of few values are counted by how often each is in, while there are at most so many such counts.
+MOST_GROUPED = 20_000
+# Other rewards are rounded up to whole numbers of so many bits before they are counted.
+BITS = 45
 
-
-@jitable
-def sorted_subset_sums(v: Floats, sums: Floats, spare: Floats) -> Floats:
-    """All subset sums of ``v`` in ascending order, built by merging; the two buffers hold ``2^v.size`` numbers."""
-    sums[0] = 0.0
-    size = 1
-    for i in range(v.size):
-        shifted = v[i]
-        left = 0
-        right = 0
-        for j in range(2 * size):
-            if right >= size or (left < size and sums[left] <= sums[right] + shifted):
-                spare[j] = sums[left]
-                left += 1
-            else:
-                spare[j] = sums[right] + shifted
-                right += 1
-        size *= 2
-        sums, spare = spare, sums
-    return sums[:size]
-
-
-@jitable
-def count_subsets_above(y: Floats, x: float, buffers: Floats) -> int:
-    """How many non-empty subsets of ``y`` have a mean above ``x``."""
-    half = y.size // 2
-    first = sorted_subset_sums(y[:half] - x, buffers[0], buffers[1])
-    second = sorted_subset_sums(y[half:] - x, buffers[2], buffers[3])
-    count = 0
-    position = second.size
-    for i in range(first.size):
-        while position > 0 and first[i] + second[position - 1] > 0.0:
-            position -= 1
-        count += second.size - position
-    return count
+METHODS = ("enumeration", "grouped enumeration", "inversion")
+ENUMERATION, GROUPED, INVERSION = range(3)
 
 
 @jitable
@@ -66,83 +54,109 @@ def is_counted(n: int, level: float) -> bool:
 
 
 @jitable
-def counted_quantile(y: Floats, level: float) -> float:
-    """``inf {x : P(subset mean > x) <= level}`` by bisection on the exact count; ``y`` ascends."""
-    allowed = math.floor(level * 2.0**y.size) - 1  # the empty subset is always above
-    if allowed < 0:
-        return math.inf
-    buffers = np.empty((4, 1 << (y.size - y.size // 2)))
-    low = y[0]
-    high = y[-1]
-    if count_subsets_above(y, low, buffers) <= allowed:
-        return low
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return high
-        if count_subsets_above(y, middle, buffers) > allowed:
-            low = middle
-        else:
-            high = middle
-
-
-@jitable
-def magnitudes_around(y: Floats, x: float, out: Floats) -> None:
-    """``|y_i - x|`` in ascending order, by a merge from both ends; ``y`` ascends."""
-    left = 0
-    right = y.size - 1
-    for j in range(y.size - 1, -1, -1):
-        if abs(y[left] - x) > abs(y[right] - x):
-            out[j] = abs(y[left] - x)
-            left += 1
-        else:
-            out[j] = abs(y[right] - x)
-            right -= 1
-
-
-@jitable
-def approximate_quantile(y: Floats, level: float) -> float:
-    """``inf {x : P(subset mean > x) <= level}`` with the saddlepoint tail; ``y`` ascends."""
+def lattice_quantile(y: Floats, m: Floats, unit: float, noise: float, level: float) -> tuple[float, int]:
+    """The quantile of ``y[0] + unit m``, rounded up, and how it was computed; NaN where counting would take too long."""
     n = y.size
-    target = math.log(level - 0.5**n)
-    magnitudes = np.empty(n)
-    bracket = (y[0], -target, y[-1], -math.inf, 0)
-    for _ in range(100):
-        x = next_point(bracket)
-        total = 0.0
+    q = fine_step(n)
+    if not m[-1] * q * n < LARGEST_WHOLE:
+        return math.nan, ENUMERATION
+    values = np.empty(n)
+    counts = np.empty(n)
+    size = group(m, values, counts)
+    cost = grouped_cost(counts[:size])
+    one_by_one = is_counted(n, level)
+    if cost <= (2.0 ** (n // 2) if one_by_one else MOST_GROUPED):
+        allowed = allowed_mass(counts[:size], n, level)
+        t, _, _ = grouped_step(values[:size], counts[:size], n, 0.0, allowed, q)
+        method = GROUPED
+    elif one_by_one:
+        buffers = np.empty((4, 1 << (n - n // 2)))
+        t, _, _ = counted_step(m * q, 0.0, allowed_subsets(n, level), buffers)
+        method = ENUMERATION
+    else:
+        return math.nan, ENUMERATION
+    over, under = attained_fraction(t, n)
+    return min(rounded_up(y[0], unit, over, under, noise), y[-1]), method
+
+
+@jitable
+def counted_quantile(y: Floats, m: Floats, level: float) -> float:
+    """The quantile of rewards on no lattice, by counting; above it by at most ``2^-44`` of their range."""
+    spread = y[-1] - y[0]
+    unit = round_onto(y, y[0], spread, BITS, m)
+    q = 4.0
+    buffers = np.empty((4, 1 << (y.size - y.size // 2)))
+    t, _, _ = counted_step(m * q, 0.0, allowed_subsets(y.size, level), buffers)
+    return min(rounded_up(y[0], unit, t, q, 2.0**-52 * spread), y[-1])
+
+
+@jitable
+def smoothed_quantile(y: Floats, level: float) -> float:
+    """The quantile of rewards too many to count: :func:`inverted_quantile` of the rewards moved and scaled to [-1, 1]."""
+    n = y.size
+    centre = y[n // 2]
+    scale = max(y[-1] - centre, centre - y[0])
+    values = np.empty(n)
+    counts = np.empty(n)
+    moved = (y - centre) / scale
+    size = group(moved, values, counts)
+    mean = 0.0
+    for i in range(n):
+        mean += moved[i] / n
+    z = normal_quantile(level)
+    if z > 0.1:
+        start = saddlepoint_index(moved, mean, z)
+    else:
+        square = 0.0
         for i in range(n):
-            total += y[i] - x
-        magnitudes_around(y, x, magnitudes)
-        tail = rademacher_tail(magnitudes, -total)
-        gap = math.log(tail) - target if tail > 0.0 else -math.inf
-        if abs(gap) <= 1e-10:
-            return x
-        bracket = narrowed(bracket, x, gap)
-        if bracket[2] - bracket[0] <= 1e-10 * (y[-1] - y[0]):
-            break
-    return bracket[2]
+            square += (moved[i] - mean) * (moved[i] - mean)
+        start = mean + z * math.sqrt(square) / n
+    x = inverted_quantile(values[:size], counts[:size], level, start)
+    # Moving and scaling lost a rounding or two of the largest reward.
+    x = centre + (scale * x + 1e-15 * (scale + abs(centre)))
+    return min(x, y[-1])
+
+
+@jitable
+def safe_quantile(y: Floats, level: float) -> tuple[float, int]:
+    """``inf {x : P(subset mean > x) <= level}`` or a little more, and how it was computed; ``y`` ascends."""
+    n = y.size
+    if 0.5**n > level:  # the empty subset alone is too much
+        return math.inf, ENUMERATION
+    if y[0] == y[-1] or 0.5 ** (n - 1) > level:  # equal rewards, or no other subset may be above
+        return y[-1], ENUMERATION
+    m = np.empty(n)
+    unit = lattice_unit(y)
+    if unit > 0.0:
+        noise = to_lattice(y, y[0], unit, m)
+        if noise <= LATTICE_NOISE * max(abs(y[0]), abs(y[-1])):
+            x, method = lattice_quantile(y, m, unit, noise, level)
+            if not math.isnan(x):
+                return x, method
+    if is_counted(n, level):
+        return counted_quantile(y, m, level), ENUMERATION
+    return smoothed_quantile(y, level), INVERSION
 
 
 @entry
-def subset_mean_batch(rows: Floats, level: float, out: Floats) -> None:
+def subset_mean_batch(rows: Floats, level: float, methods: NDArray[np.int64], out: Floats) -> None:
     """Row by row; each row ascends."""
     for i in range(rows.shape[0]):
-        y = rows[i]
-        if 0.5**y.size > level:  # the empty subset alone is too much
-            out[i] = math.inf
-        elif y[0] == y[-1]:
-            out[i] = y[0]
-        elif is_counted(y.size, level):
-            out[i] = counted_quantile(y, level)
-        else:
-            out[i] = approximate_quantile(y, level)
+        out[i], methods[i] = safe_quantile(rows[i], level)
 
 
-def quantiles(rows: Floats, level: float) -> Floats:
-    """Quantile of the random-subset mean for each row."""
+def quantiles(rows: Floats, level: float) -> tuple[Floats, NDArray[np.int64]]:
+    """Quantile of the random-subset mean for each row, rounded up, and the numbers in ``METHODS`` of how it was found."""
     n = rows.shape[-1]
     out = np.empty(len(rows))
-    steps = 8.0 * 2.0 ** ((n + 1) // 2) if is_counted(n, level) else 130.0 * n
+    methods = np.zeros(len(rows), dtype=np.int64)
+    steps = 8.0 * 2.0 ** ((n + 1) // 2) if is_counted(n, level) else 2000.0 + 40.0 * n
     scaled, exponents = near_one(np.sort(rows, axis=-1))
-    subset_mean_batch(50.0 * len(rows) * steps, scaled, level, out)
-    return np.ldexp(out, exponents)
+    subset_mean_batch(50.0 * len(rows) * steps, scaled, level, methods, out)
+    # The scaling loses bits of what is 2^1000 times smaller than the largest reward, and of the smallest doubles.
+    is_lossy = (np.ldexp(scaled, exponents[:, None]) != np.sort(rows, axis=-1)).any(axis=-1)
+    out[is_lossy] = np.nextafter(out[is_lossy] + 2.0**-1070, np.inf)
+    ends = np.ldexp(out, exponents)
+    is_low = np.ldexp(ends, -exponents) < out
+    ends[is_low] = np.nextafter(ends[is_low], np.inf)
+    return ends, methods
