@@ -161,12 +161,12 @@ def two_threads() -> None:
 
 COMPILE = """
 import time
-from bandstrap.engine.blocks import warm
+from bandstrap.engine.blocks import warm_policy
 from bandstrap.environments import Gaussian
 from bandstrap.policies import POLICIES
 import numba
 start = time.perf_counter()
-warm([POLICIES["{name}"]()], Gaussian())
+warm_policy(POLICIES["{name}"](), Gaussian())
 print(time.perf_counter() - start)
 """
 

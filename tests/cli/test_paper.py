@@ -1,6 +1,7 @@
 """``bandstrap paper``: what it writes and prints, and how it refuses."""
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -78,6 +79,7 @@ def test_defaults_and_quick(run, monkeypatch):
     asked = []
 
     def stop(*arguments, **options):
+        options["executor"] = options["executor"]._max_workers
         asked.append((*arguments, options))
         raise KeyboardInterrupt
 
@@ -88,9 +90,9 @@ def test_defaults_and_quick(run, monkeypatch):
     assert figures == [[], [], ["1", "3"]]
     assert [str(out) for _, out, _ in asked] == ["paper-results"] * 3
     assert [options for *_, options in asked] == [
-        {"seed": 2019, "replications": 200, "jobs": None},
-        {"seed": 2019, "replications": 20, "jobs": None},
-        {"seed": 0, "replications": 7, "jobs": 2},
+        {"seed": 2019, "replications": 200, "executor": os.cpu_count()},
+        {"seed": 2019, "replications": 20, "executor": os.cpu_count()},
+        {"seed": 0, "replications": 7, "executor": 2},
     ]
 
 

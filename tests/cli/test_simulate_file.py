@@ -98,8 +98,8 @@ def test_with_a_folder_numbers_and_pictures_are_kept(run, tmp_path):
 
 def test_a_second_run_computes_nothing_and_a_change_only_what_is_new(run, tmp_path, monkeypatch):
     done = []
-    whole = module.run_block
-    monkeypatch.setattr(module, "run_block", lambda block: (done.append(block), whole(block))[1])
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
     first = run("mine.toml", "--out", "out", "--jobs", 1)
     assert len(done) == 6
     files = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*")}
@@ -108,21 +108,21 @@ def test_a_second_run_computes_nothing_and_a_change_only_what_is_new(run, tmp_pa
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*")} == files
     (tmp_path / "mine.toml").write_text(TEXT.replace("gaussian_ts", "gaussian_ts:sigma=2"))
     assert run("mine.toml", "--out", "out")[0] == 0
-    assert [block.policy for block in done[6:]] == ["gaussian_ts:sigma=2"]
+    assert [block.policy.label for block in done[6:]] == ["gaussian_ts:sigma=2"]
 
 
 def test_ctrl_c_is_one_word_and_keeps_what_is_done(run, tmp_path, monkeypatch):
     done = []
-    whole = module.run_block
+    whole = module.run_blocks
 
-    def stop(block):
-        if len(done) == 3:
+    def stop(blocks):
+        if len(done) >= 3:
             raise KeyboardInterrupt
-        done.append(block)
-        return whole(block)
+        done.extend(blocks)
+        return whole(blocks)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "run_block", stop)
+        patch.setattr(module, "run_blocks", stop)
         assert run("mine.toml", "--out", "out", "--jobs", 1) == (130, "", "stopped\n")
     assert len(list((tmp_path / "out/blocks").iterdir())) >= 3
     assert run("mine.toml", "--out", "out")[:2] == run("mine.toml")[:2]
@@ -182,8 +182,8 @@ def test_mistakes_get_one_sentence_and_exit_code_2(run, tmp_path, arguments, mes
 
 def test_data_of_ones_own_are_played_and_played_again_when_they_change(run, tmp_path, monkeypatch):
     done = []
-    whole = module.run_block
-    monkeypatch.setattr(module, "run_block", lambda block: (done.append(block), whole(block))[1])
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
     data = tmp_path / "my clicks.csv"
     data.write_text("variant,revenue\nold,0\nnew,2.5\nold,1\nnew,-3\n")
     call = "empirical:my clicks.csv,arm=variant,reward=revenue"

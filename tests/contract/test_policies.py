@@ -596,11 +596,11 @@ def run(code: str, **environment: object) -> str:
 
 COUNT_HITS = """
     import bandstrap
-    from bandstrap.engine.blocks import warm
+    from bandstrap.engine.blocks import warm_policy
     from bandstrap.engine.play import compiled, play
     from bandstrap.environments import Beta
     from bandstrap.policies import UCB1
-    warm([UCB1()], Beta())
+    warm_policy(UCB1(), Beta())
     stats = compiled(play, UCB1.kernel).stats
     print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
 """

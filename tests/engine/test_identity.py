@@ -165,7 +165,7 @@ for policy, environment in (
     (EmpiricalKLUCB(), Bernoulli()), (Giro(), Bernoulli()), (IMED(), Bernoulli()), (LinUCB(), LinearBandit(2, n_actions=3))
 ):
     asked.clear()
-    blocks.warm([policy], environment)
+    blocks.warm_policy(policy, environment)
     covered = policy.kernel.identity.functions | identify(play, play_linear, body=kernel.compiled_as).functions
     print(policy.name, len(asked), sorted(f.__name__ for f in asked - covered))
 """

@@ -1,5 +1,7 @@
 """Small leagues of cheap policies."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import polars
 import pytest
@@ -8,7 +10,6 @@ from bandstrap import Giro, simulate
 from bandstrap.engine.blocks import BLOCK_SIZE
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import run as experiments_run
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_league
 from bandstrap.plots.league import contrast, shade, show_multiple
@@ -19,7 +20,7 @@ SMALL = LEAGUE.choose(
     ["Gaussian", "truncated normal", "beta", "Gaussian, sigma x 3"],
     ["UCB1", "UCB-tuned", "uniform", "RB-SDA", "epsilon_greedy:epsilon=0.2"],
 )
-SIZES = {"horizon": 60, "replications": 12, "seed": 3, "jobs": 2, "progress": False}
+SIZES = {"horizon": 60, "replications": 12, "seed": 3, "progress": False}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_a_share_of_the_replications(tmp_path):
 
 
 def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
-    monkeypatch.setattr(experiments_run, "run_block", lambda block: pytest.fail(f"played {block} again"))
+    monkeypatch.setattr("bandstrap.league.run.play_blocks", lambda blocks: pytest.fail(f"played {blocks} again"))
     pages = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert sorted(pages) == ["heatmap.png", "heatmap.svg", "league.html", "league.parquet"]
     again = play_league(SMALL, folder, **SIZES)
@@ -102,7 +103,8 @@ def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
 
 
 def test_same_seed_same_bytes_for_any_number_of_threads(result, folder, tmp_path):
-    play_league(SMALL, tmp_path, **SIZES | {"jobs": 1})
+    with ThreadPoolExecutor(1) as executor:
+        play_league(SMALL, tmp_path, **SIZES, executor=executor)
     for name in ("league.parquet", "heatmap.svg", "heatmap.png"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
@@ -166,8 +168,8 @@ def test_a_league_nobody_can_play_is_refused(tmp_path):
         play_league(LEAGUE.choose(["Gaussian"], ["NPTS"]), tmp_path, **SIZES)
 
 
-@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("replications", 1), ("seed", -1), ("jobs", 0)])
+@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("replications", 1), ("seed", -1), ("executor", 4)])
 def test_bad_sizes_are_refused(tmp_path, name, value):
-    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of bandstrap league must be an integer"):
+    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of bandstrap.* must be an? (integer|concurrent)"):
         play_league(SMALL, tmp_path, **SIZES | {name: value})
     assert not list(tmp_path.iterdir())

@@ -70,10 +70,10 @@ def read_table(path: Path) -> tuple[Table, dict[str, Any]]:
         frame = polars.read_parquet(path)
         names = frame["policy"].unique(maintain_order=True).to_list()
         shape = len(names), frame.height // len(names)
-        replications = frame["replication"].to_numpy().reshape(shape)
+        replications = np.array(frame["replication"].to_list(), dtype=np.int64).reshape(shape)
         table = Table(
             names,
-            replications[0].astype(np.int64),
+            replications[0],
             np.array(frame["regret"].to_list(), dtype=np.float64).reshape(*shape, -1),
             np.array(frame["pulls"].to_list(), dtype=np.int64).reshape(*shape, -1),
         )

@@ -86,7 +86,7 @@ def finish(
     KeyboardInterrupt
         After Ctrl-C. What was finished is in ``done`` and in the store; no worker goes on.
     """
-    check_executor(executor)
+    check_executor(executor, "bandstrap")
     done = {} if done is None else done
     wanted = list(pieces)
     twins: dict[Hashable, list[Piece]] = {}
@@ -114,10 +114,10 @@ def finish(
     return {piece: done[piece] for piece in wanted}
 
 
-def check_executor(executor: Any) -> None:
+def check_executor(executor: Any, owner: str) -> None:
     """Refuse what cannot be handed work."""
     if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
-        raise requirement("executor", "simulate", "a concurrent.futures.Executor", repr(executor))
+        raise requirement("executor", owner, "a concurrent.futures.Executor", repr(executor))
 
 
 def grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:

@@ -84,7 +84,7 @@ def simulate(
     ['ucb1', 'gaussian_ts']
     """
     names, described = named_policies(policies)
-    check_executor(executor)
+    check_executor(executor, "simulate")
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0)
