@@ -17,22 +17,25 @@ from bandstrap.engine.blocks import (
     Block,
     EnvironmentLike,
     Played,
+    PolicyLike,
     play_block,
     warm,
 )
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
-from bandstrap.engine.plain import PlainPolicy, is_plain
+from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.result import Result
 from bandstrap.errors import check_count, requirement
 
 # Replications in a block: enough that handing one out costs nothing beside playing it.
 MOST_BLOCK = 16
 N_CHECKPOINTS = 200
+# Whatever can be raced.
+Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
 
 
 def simulate(
-    policies: Any,
+    policies: Player | Sequence[Player] | Mapping[str, Player],
     environment: EnvironmentLike,
     *,
     horizon: int,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
 from bandstrap.errors import Floats, check_number, requirement
 
 
@@ -38,7 +37,7 @@ class Bernoulli(UnitInterval):
 class Beta(UnitInterval):
     """Rewards from ``Beta(v mean, v (1 - mean))``, of variance ``mean (1 - mean)/(v + 1)``; ``v = 8`` in the paper."""
 
-    def __init__(self, means: Sequence[float] | None = None, *, v: float = 8.0, **options: Any) -> None:
+    def __init__(self, means: Numbers | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:
         self.v = check_number(v, "v", "Beta", above=0)
         super().__init__(means, **options)
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers
 from bandstrap.errors import Floats, check_number
 
 
-class Noisy(Environment):
-    """Rewards are ``mean + scale * noise``."""
+class NoiseOptions(ArmOptions, total=False):
+    """What an environment of symmetric noise takes beside the means and its own parameters; see :class:`Noisy`."""
 
-    def __init__(
-        self,
-        means: Sequence[float] | None = None,
-        *,
-        scale: float = 1.0,
-        n_arms: int | None = None,
-        mean_range: Uniform | None = None,
-    ) -> None:
+    scale: float
+
+
+class Noisy(Environment):
+    """Rewards are ``mean + scale * noise``.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    scale
+        What the noise is multiplied by.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, scale: float = 1.0, **options: Unpack[ArmOptions]) -> None:
         self.scale = self.checked_scale(scale)
-        super().__init__(means, n_arms=n_arms, mean_range=mean_range)
+        super().__init__(means, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Noise of scale 1, symmetric about 0."""
@@ -65,7 +71,7 @@ class TruncatedNormal(Noisy):
 class Logistic(Noisy):
     """Logistic noise with scale parameter ``scale`` (0.5 in the paper); standard deviation ``1.814 scale``."""
 
-    def __init__(self, means: Sequence[float] | None = None, *, scale: float = 0.5, **options: Any) -> None:
+    def __init__(self, means: Numbers | None = None, *, scale: float = 0.5, **options: Unpack[ArmOptions]) -> None:
         super().__init__(means, scale=scale, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -84,7 +90,7 @@ class Laplace(Noisy):
 class StudentT(Noisy):
     """Student t noise with ``df`` degrees of freedom, times ``scale``."""
 
-    def __init__(self, means: Sequence[float] | None = None, *, df: float = 3.0, **options: Any) -> None:
+    def __init__(self, means: Numbers | None = None, *, df: float = 3.0, **options: Unpack[NoiseOptions]) -> None:
         self.df = check_number(df, "df", type(self).__name__, above=0)
         super().__init__(means, **options)
 
@@ -96,7 +102,7 @@ class StudentT(Noisy):
 class SubWeibull(Noisy):
     """Symmetric noise with ``P(|noise| > x) = exp(-x^beta)``, times ``scale``; its psi norm is ``2^(1/beta) scale``."""
 
-    def __init__(self, means: Sequence[float] | None = None, *, beta: float = 0.5, **options: Any) -> None:
+    def __init__(self, means: Numbers | None = None, *, beta: float = 0.5, **options: Unpack[NoiseOptions]) -> None:
         self.beta = check_number(beta, "beta", type(self).__name__, above=0)
         super().__init__(means, **options)
 

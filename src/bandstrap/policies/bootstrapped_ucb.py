@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.bounds.correction import Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.constructors import refuse_misfit
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
-from bandstrap.multipliers.weights import LAWS
+from bandstrap.multipliers.weights import LAWS, Weights
 from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import (
     arm_quantile,
     mean_reward,
@@ -26,14 +27,16 @@ from bandstrap.policies.rewards import (
     refresh_curve,
     remember,
 )
-from bandstrap.policies.schedule import FIXED, Schedule, error_probability
+from bandstrap.policies.schedule import FIXED, Alpha, Schedule, error_probability
 
-RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
-QUANTILES = {"resampled": RESAMPLED, "resampled-literal": LITERAL, "streaming": STREAMING, "exact": EXACT}
-NONE, PRACTICAL, STATED, THEOREM, SHARP = range(5)
-CORRECTIONS = {"practical": PRACTICAL, "theorem": THEOREM, "stated": STATED, "sharp": SHARP, "none": NONE}
-HOEFFDING, SUB_WEIBULL = range(2)
-PHIS = {"hoeffding": HOEFFDING, "sub_weibull": SUB_WEIBULL}
+Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
+QUANTILES: dict[Quantile, int] = {word: code for code, word in enumerate(get_args(Quantile))}
+RESAMPLED, LITERAL, STREAMING, EXACT = QUANTILES.values()
+CORRECTIONS: dict[Correction, int] = {word: code for code, word in enumerate(get_args(Correction))}
+PRACTICAL, THEOREM, STATED, SHARP, NONE = CORRECTIONS.values()
+Phi = Literal["hoeffding", "sub_weibull"]
+PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
+HOEFFDING, SUB_WEIBULL = PHIS.values()
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What it is raised by for levels and numbers of rewards between those it is computed at.
@@ -270,7 +273,7 @@ class BootstrappedUCB(Policy):
     alpha, tau, horizon
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -325,18 +328,18 @@ class BootstrappedUCB(Policy):
         self,
         *,
         sigma: float = 1.0,
-        quantile: str = "resampled",
+        quantile: Quantile = "resampled",
         n_resamples: int = 200,
-        weights: str = "rademacher",
-        correction: str = "practical",
-        phi: str = "hoeffding",
+        weights: Weights = "rademacher",
+        correction: Correction = "practical",
+        phi: Phi = "hoeffding",
         beta: float = 2.0,
         constant: float | None = None,
         delta: float = 0.1,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
         self.sigma = self.positive(sigma, "sigma")
@@ -456,14 +459,14 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
     def __init__(
         self,
         *,
-        quantile: str = "resampled",
+        quantile: Quantile = "resampled",
         n_resamples: int = 200,
-        weights: str = "rademacher",
+        weights: Weights = "rademacher",
         delta: float = 0.1,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         # What belongs to the correction would do nothing here.
         refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)

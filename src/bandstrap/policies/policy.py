@@ -5,18 +5,28 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.errors import requirement
-from bandstrap.policies.described import Described, has_axes
+from bandstrap.policies.described import Described, Direction, Randomness, has_axes
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
 
 POLICIES: dict[str, type[Policy]] = {}
+# The arms' number, or their labels.
+Arms = int | Sequence[Hashable] | NDArray[Any]
+
+
+class Online(TypedDict, total=False):
+    """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
+
+    arms: Arms | None
+    rng: Randomness
+    direction: Direction
 
 
 class Policy(Described):
@@ -50,9 +60,9 @@ class Policy(Described):
     def __init__(
         self,
         *,
-        arms: int | Sequence[Hashable] | None = None,
-        rng: np.random.Generator | int | None = None,
-        direction: str = "max",
+        arms: Arms | None = None,
+        rng: Randomness = None,
+        direction: Direction = "max",
     ) -> None:
         super().__init__(direction)
         self.arms: tuple[Hashable, ...] = ()
@@ -129,7 +139,7 @@ class Policy(Described):
                 self._waiting[index] = max(self._waiting[index] - 1, 0)
                 self._is_ready = min(self._state.pulls) >= self.n_initial
 
-    def copy(self) -> Policy:
+    def copy(self) -> Self:
         """An independent twin that will go on exactly as this one would."""
         return copy.deepcopy(self)
 
@@ -155,7 +165,7 @@ class Policy(Described):
             doubled = {name: np.concatenate([row, np.zeros_like(row)], axis=1) for name, row in full.items()}
             self._state = self._state._replace(**doubled)
 
-    def _labels(self, arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
