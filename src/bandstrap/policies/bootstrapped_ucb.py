@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,17 @@ LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 MARGIN = 1.01
 # Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
 MOST_EXACT_SIGNS = 64
+
+
+class ArmBounds(TypedDict):
+    """What :meth:`BootstrappedUCB.bounds` says of an arm."""
+
+    pulls: int
+    mean: float
+    main: float
+    correction: float
+    index: float
+    quantile: str
 
 
 class Params(NamedTuple):
@@ -394,7 +406,7 @@ class BootstrappedUCB(Policy):
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
-    def bounds(self) -> dict[Any, dict[str, Any]]:
+    def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
 
         ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"grid"`` and
@@ -409,7 +421,7 @@ class BootstrappedUCB(Policy):
         params = self.round_params(self._params)
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
-        table: dict[Any, dict[str, Any]] = {label: {} for label in self.arms}
+        table: dict[Hashable, Any] = {label: {} for label in self.arms}
         for i in self._state.order:  # the order in which the next round draws
             label = self.arms[i]
             n = int(self._state.pulls[i])

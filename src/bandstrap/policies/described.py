@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, ClassVar, Literal, Self, get_args
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
@@ -17,6 +19,20 @@ from bandstrap.policies.schedule import Alpha, Schedule, make_schedule
 # What every constructor of a policy takes: whether rewards are to be large or small, and the policy's randomness.
 Direction = Literal["max", "min"]
 Randomness = np.random.Generator | int | None
+# One reward; 0 and 1 may come as booleans.
+Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
+
+
+class Column(Protocol):
+    """What NumPy can read: an array, a series."""
+
+    def __array__(self) -> NDArray[Any]:
+        """As an array."""
+        ...
+
+
+# What ``update`` is told: a reward, or one for each of several arms or actions.
+Rewards = Reward | Sequence[Reward] | Column
 
 
 def has_axes(values: Any) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.errors import requirement
-from bandstrap.policies.described import Described, Direction, Randomness, has_axes
+from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
 
@@ -111,7 +111,7 @@ class Policy(Described):
 
     # -- online ----------------------------------------------------------------------------------------------------
 
-    def select(self) -> Any:
+    def select(self) -> Any:  # a label of the user's, whose type is not known here
         """The arm to pull next."""
         self._need_arms("select")
         if not self._is_ready:
@@ -123,7 +123,7 @@ class Policy(Described):
             play.select(self.kernel, self.round_params(self._params), self._state, self.n_rewards + 1, self.rng)
         ]
 
-    def update(self, arm: Any, reward: Any) -> None:
+    def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, float | int) and self._is_label(arm):
@@ -196,7 +196,7 @@ class Policy(Described):
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
         return arms, rewards
 
-    def _is_label(self, arm: Any) -> bool:
+    def _is_label(self, arm: Any) -> TypeGuard[Hashable]:
         try:
             return arm in self._index
         except TypeError:  # not hashable

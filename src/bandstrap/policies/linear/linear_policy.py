@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.engine import play
 from bandstrap.errors import Floats, check_count, requirement
-from bandstrap.policies.described import Described, Direction, Randomness, has_axes
+from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import as_lists
 from bandstrap.registry import register
@@ -90,11 +90,12 @@ class LinearPolicy(Described):
             )
         )
 
-    def update(self, action: ArrayLike, reward: Any) -> None:
+    def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one a row; all of them or none."""
         many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
-        rewards = [self._reward(r) for r in (reward if many else [reward])]
+        several: Any = reward if many else [reward]
+        rewards = [self._reward(r) for r in several]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
