@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 # Parameters that a docstring leaves to a base class, which must be named.
 POINTER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n    See :class:`(?:\w+\.)*(?P<base>\w+)`\.$", re.M)
+# A parameter and what is said of it.
+ENTRY = re.compile(r"^(\w+)((?:\n    .*)+)", re.M)
 
 
 class Declared(type):
@@ -65,16 +67,11 @@ def explained(text: str, bases: Mapping[str, type]) -> str:
     """
 
     def entries(pointer: re.Match[str]) -> str:
-        base = bases.get(pointer["base"])
-        return pointer[0] if base is None else "\n".join(entry(base, name) for name in pointer["names"].split(", "))
+        known = dict(ENTRY.findall(inspect.getdoc(bases[pointer["base"]]) or "")) if pointer["base"] in bases else {}
+        names = pointer["names"].split(", ")
+        return "\n".join(name + known[name] for name in names) if known.keys() >= {*names} else pointer[0]
 
     return POINTER.sub(entries, inspect.cleandoc(text))
-
-
-def entry(cls: type, parameter: str) -> str:
-    """A parameter and its description, as in the docstring of the class."""
-    found = re.search(rf"^{parameter}\n(?:    .*\n)+", inspect.getdoc(cls) or "", re.M)
-    return found[0].rstrip("\n") if found else parameter
 
 
 def refuse_misfit(owner: str, signature: inspect.Signature, values: Iterable[Any], options: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ class Environment(metaclass=Declared):
     n_arms
         Number of arms; as many as there are ``means``, or 5, if left out.
     mean_range
-        Interval the means are drawn from.
+        Interval the means are drawn from; by default that of the class.
     """
 
     name: ClassVar[str]

@@ -13,6 +13,8 @@ from bandstrap.errors import Floats
 class UnequalVariances(Environment):
     """Normal rewards; each replication deals the arms' noise scales out at random, so that a mean tells nothing of them.
 
+    Means are uniform in (-1, 1) unless given.
+
     Parameters
     ----------
     means, n_arms, mean_range

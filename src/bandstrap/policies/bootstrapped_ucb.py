@@ -452,8 +452,10 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
 
     Parameters
     ----------
-    quantile, n_resamples, weights, delta, alpha, tau, horizon, arms, rng, direction
+    quantile, n_resamples, weights, delta, alpha, tau, horizon
         As in :class:`bandstrap.BootstrappedUCB`.
+    arms, rng, direction
+        See :class:`bandstrap.Policy`.
 
     Examples
     --------

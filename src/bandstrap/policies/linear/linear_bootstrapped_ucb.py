@@ -94,8 +94,8 @@ def learn_resampled(
 
 Quantile = Literal["resampled", "streaming"]
 KERNELS: dict[Quantile, Kernel] = {
-    "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
     "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
+    "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
 }
 
 
