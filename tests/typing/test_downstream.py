@@ -8,6 +8,8 @@ import sys
 import pytest
 
 START = """\
+from typing import NamedTuple, Unpack
+
 import numpy as np
 from scipy import stats
 
@@ -15,6 +17,7 @@ import bandstrap
 from bandstrap import UCB1, BootstrappedUCB, LinUCB, NaiveBootstrappedUCB, OFUL, Policy, Result, simulate
 from bandstrap import bootstrap_quantile, bounds, environments
 from bandstrap.environments import Bernoulli, Gaussian, StudentT
+from bandstrap.policies import Online
 
 
 class InTurn:
@@ -40,8 +43,19 @@ class AtRandom:
         pass
 
 
-class Mine(UCB1):
-    pass
+class Params(NamedTuple):
+    c: float
+
+
+class Mine(Policy):
+    kernel = UCB1.kernel
+
+    def __init__(self, *, c: float = 2.0, **online: Unpack[Online]) -> None:
+        self.c = self.positive(c, "c")
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        return Params(self.c)
 
 
 policy = BootstrappedUCB(arms=["a", "b"], sigma=0.5, quantile="streaming", weights="mammen", rng=7, direction="min")
@@ -59,7 +73,7 @@ UCB1(arms=3, alpha=0.05)
 UCB1(alpha=lambda t: 1 / (t + 1), arms=np.arange(3), rng=np.random.default_rng(0))
 UCB1(alpha="1/T^2", horizon=100)
 NaiveBootstrappedUCB(arms=range(4), weights="gaussian")
-Mine(sigma=2.0, arms=2)
+Mine(c=2.0, arms=2)
 linear = OFUL(radius="printed", dimension=2, rng=0)
 linear.update([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.9])
 index: int = linear.select([[1.0, 0.0], [0.0, 1.0]])
@@ -96,7 +110,7 @@ WRONG = {
     "bandstrap.bouds": "attr-defined",
     "bandstrap.environments.Gausian()": "attr-defined",
     "BootstrappedUCB(amrs=3)": "call-arg",
-    "Mine(simga=1.0)": "call-arg",
+    "Mine(d=1.0)": "call-arg",
     "NaiveBootstrappedUCB(correction='none')": "call-arg",
     "BootstrappedUCB(sigma='x')": "arg-type",
     "BootstrappedUCB(weights='rademaher')": "arg-type",
@@ -143,9 +157,20 @@ def found(tmp_path_factory):
     (folder / "right.py").write_text(START + RIGHT)
     (folder / "wrong.py").write_text(START + "".join(f"{line}\n" for line in WRONG))
     environment = {name: value for name, value in os.environ.items() if name != "MYPYPATH"}
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=cache", "right.py", "wrong.py"]
+    # Nothing cached: a cache would be written once and never read.
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--no-incremental",
+        f"--cache-dir={os.devnull}",
+        "right.py",
+        "wrong.py",
+    ]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (1, "")  # errors were found, and mypy came to its end
     lines = {"right.py": {}, "wrong.py": {}}
     for file, line, code in re.findall(r"^(\S+):(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.M):
         lines[file].setdefault(int(line), set()).add(code)
