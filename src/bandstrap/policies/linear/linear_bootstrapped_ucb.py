@@ -92,10 +92,10 @@ def learn_resampled(
     observed.size[0] += 1
 
 
-Quantile = Literal["resampled", "streaming"]
+Quantile = Literal["streaming", "resampled"]
 KERNELS: dict[Quantile, Kernel] = {
-    "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
     "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
+    "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
 }
 
 
