@@ -1,64 +1,119 @@
-"""Bandits whose optimism is read off the data: bootstrapped upper confidence bounds."""
+"""Bandits whose optimism is read off the data: bootstrapped upper confidence bounds.
 
-from importlib.metadata import version
-from typing import Any
+A policy of arms picks one (:class:`BootstrappedUCB`, :class:`UCB1`, ...), a linear policy an action known by its features
+(:class:`LinearBootstrappedUCB`, :class:`OFUL`, ...). :func:`simulate` races policies in an environment and gives a
+:class:`Result`; :func:`bootstrap_quantile` is the quantile behind the bootstrapped bounds.
 
-__version__ = version("bandstrap")
+bandstrap.environments
+    Where rewards come from: Gaussian, Bernoulli, any SciPy distributions, data of one's own, linear bandits.
+bandstrap.bounds
+    Confidence bounds on a mean, and a lab that measures how often they miss.
+bandstrap.policies
+    All policies by name, and what a policy of one's own is made of.
+bandstrap.multipliers, bandstrap.theory
+    The bootstrap quantile, and what the theorems promise.
+bandstrap.experiments, bandstrap.league, bandstrap.plots
+    Experiments in TOML, every policy on every environment, pictures.
+bandstrap.engine, bandstrap.errors
+    The simulator, and the refusals and warnings.
+"""
 
-# Where each public name lives; imported when first asked for, so that ``import bandstrap`` stays light.
-_HOMES = {
-    "BernoulliTS": "policies",
-    "BootstrappedTS": "policies",
-    "BootstrappedUCB": "policies",
-    "BootstrappedUCBPlus": "policies",
-    "CHKUCB": "policies",
-    "EmpiricalKLUCB": "policies",
-    "EpsilonGreedy": "policies",
-    "GaussianTS": "policies",
-    "GaussianTSUnknownVariance": "policies",
-    "Giro": "policies",
-    "IMED": "policies",
-    "KLUCB": "policies",
-    "LinUCB": "policies.linear",
-    "LinearBootstrappedUCB": "policies.linear",
-    "LinearPHE": "policies.linear",
-    "LinearReBoot": "policies.linear",
-    "LinearTS": "policies.linear",
-    "MARS": "policies",
-    "MBE": "policies",
-    "MOSS": "policies",
-    "MaillardSampling": "policies",
-    "NPTS": "policies",
-    "NaiveBootstrappedUCB": "policies",
-    "OFUL": "policies.linear",
-    "PHE": "policies",
-    "RDS": "policies",
-    "ReBoot": "policies",
-    "Result": "engine.result",
-    "RobustUCB": "policies",
-    "SignFlipUCB": "policies",
-    "SubsampleDuels": "policies",
-    "UCB1": "policies",
-    "UCBTuned": "policies",
-    "UCBV": "policies",
-    "UniformRandom": "policies",
-    "WeightedBootstrap": "policies",
-    "bootstrap_quantile": "multipliers",
-    "simulate": "engine.simulate",
-}
+TYPE_CHECKING = False  # type checkers take it for true; the name is not imported because that costs milliseconds
 
-__all__ = ["__version__", *_HOMES]
+if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are imported when first asked for
+    from bandstrap import bounds as bounds
+    from bandstrap import engine as engine
+    from bandstrap import environments as environments
+    from bandstrap import errors as errors
+    from bandstrap import experiments as experiments
+    from bandstrap import league as league
+    from bandstrap import multipliers as multipliers
+    from bandstrap import plots as plots
+    from bandstrap import policies as policies
+    from bandstrap import theory as theory
+    from bandstrap.engine.result import Result as Result
+    from bandstrap.engine.simulate import simulate as simulate
+    from bandstrap.errors import AccuracyWarning as AccuracyWarning
+    from bandstrap.errors import InvalidInput as InvalidInput
+    from bandstrap.errors import SlowWarning as SlowWarning
+    from bandstrap.multipliers import bootstrap_quantile as bootstrap_quantile
+    from bandstrap.policies import CHKUCB as CHKUCB
+    from bandstrap.policies import IMED as IMED
+    from bandstrap.policies import KLUCB as KLUCB
+    from bandstrap.policies import MARS as MARS
+    from bandstrap.policies import MBE as MBE
+    from bandstrap.policies import MOSS as MOSS
+    from bandstrap.policies import NPTS as NPTS
+    from bandstrap.policies import PHE as PHE
+    from bandstrap.policies import RDS as RDS
+    from bandstrap.policies import UCB1 as UCB1
+    from bandstrap.policies import UCBV as UCBV
+    from bandstrap.policies import BernoulliTS as BernoulliTS
+    from bandstrap.policies import BootstrappedTS as BootstrappedTS
+    from bandstrap.policies import BootstrappedUCB as BootstrappedUCB
+    from bandstrap.policies import BootstrappedUCBPlus as BootstrappedUCBPlus
+    from bandstrap.policies import EmpiricalKLUCB as EmpiricalKLUCB
+    from bandstrap.policies import EpsilonGreedy as EpsilonGreedy
+    from bandstrap.policies import GaussianTS as GaussianTS
+    from bandstrap.policies import GaussianTSUnknownVariance as GaussianTSUnknownVariance
+    from bandstrap.policies import Giro as Giro
+    from bandstrap.policies import MaillardSampling as MaillardSampling
+    from bandstrap.policies import NaiveBootstrappedUCB as NaiveBootstrappedUCB
+    from bandstrap.policies import Policy as Policy
+    from bandstrap.policies import ReBoot as ReBoot
+    from bandstrap.policies import RobustUCB as RobustUCB
+    from bandstrap.policies import SignFlipUCB as SignFlipUCB
+    from bandstrap.policies import SubsampleDuels as SubsampleDuels
+    from bandstrap.policies import UCBTuned as UCBTuned
+    from bandstrap.policies import UniformRandom as UniformRandom
+    from bandstrap.policies import WeightedBootstrap as WeightedBootstrap
+    from bandstrap.policies.linear import OFUL as OFUL
+    from bandstrap.policies.linear import LinearBootstrappedUCB as LinearBootstrappedUCB
+    from bandstrap.policies.linear import LinearPHE as LinearPHE
+    from bandstrap.policies.linear import LinearPolicy as LinearPolicy
+    from bandstrap.policies.linear import LinearReBoot as LinearReBoot
+    from bandstrap.policies.linear import LinearTS as LinearTS
+    from bandstrap.policies.linear import LinUCB as LinUCB
 
+    __version__: str
+else:
+    # Where the public names live; those at home nowhere are modules.
+    _NAMES = {
+        "": "bounds engine environments errors experiments league multipliers plots policies theory",
+        "engine.result": "Result",
+        "engine.simulate": "simulate",
+        "errors": "AccuracyWarning InvalidInput SlowWarning",
+        "multipliers": "bootstrap_quantile",
+        "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EmpiricalKLUCB EpsilonGreedy "
+        "GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS NaiveBootstrappedUCB "
+        "PHE Policy RDS ReBoot RobustUCB SignFlipUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap",
+        "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
+    }
+    _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bandstrap' has no attribute {name!r}")
-    from importlib import import_module
+    __all__ = ["__version__", *_HOMES]
 
-    return getattr(import_module(f"bandstrap.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use, so that ``import bandstrap`` stays light."""
+        if name == "__version__":
+            from importlib.metadata import version
 
+            found = version("bandstrap")
+        elif name in _HOMES:
+            from importlib import import_module
 
-def __dir__() -> list[str]:
-    """Public names."""
-    return sorted(__all__)
+            home = _HOMES[name]
+            found = getattr(import_module(f"bandstrap.{home}"), name) if home else import_module(f"bandstrap.{name}")
+        else:
+            from difflib import get_close_matches
+
+            by_letters = {known.lower(): known for known in __all__}
+            near = get_close_matches(name.lower(), by_letters, n=1)
+            hint = f"; did you mean {by_letters[near[0]]!r}?" if near else ""
+            raise AttributeError(f"module 'bandstrap' has no attribute {name!r}{hint}")
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        """Public names."""
+        return sorted(__all__)

@@ -1,23 +1,34 @@
-"""Classes whose constructors refuse in one sentence what they do not take.
+"""Classes whose constructors show, explain and, in one sentence, refuse parameters.
 
-Python's own ``TypeError`` names neither the class nor what it takes. The constructors of policies and environments hand
-options on to their base classes, so that only the whole chain knows them.
+The constructors of policies and environments hand options on to their base classes, so that only the whole chain knows
+them. Python's own ``TypeError`` names neither the class nor what it takes.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bandstrap.errors import InvalidInput
 
 T = TypeVar("T")
 
+# Parameters that a docstring leaves to a base class, which must be named.
+POINTER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n    See :class:`(?:\w+\.)*(?P<base>\w+)`\.$", re.M)
+# A parameter and what is said of it.
+ENTRY = re.compile(r"^(\w+)((?:\n    .*)+)", re.M)
+
 
 class Declared(type):
     """A class that knows all its constructor takes, and says so where it is called with something else."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, namespace, **options)
+        if "__doc__" in namespace and cls.__doc__ is not None:  # there is none under -OO
+            cls.__doc__ = explained(cls.__doc__, {base.__name__: base for base in cls.__mro__})
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -36,15 +47,31 @@ class Declared(type):
         """The classes that options are handed on to, this one first: all that have a constructor."""
         return [part for part in cls.__mro__ if "__init__" in vars(part)]
 
-    def __call__(cls: type[T], *values: Any, **options: Any) -> T:
-        """Build an object; a call that the constructor cannot take is refused in a sentence."""
-        try:
-            return super().__call__(*values, **options)  # type: ignore[misc]
-        except TypeError as error:
-            # Asked only now, because a class of the user's may take more than its signature tells.
-            if "__init__() " in str(error):
-                refuse_misfit(cls.__name__, inspect.signature(cls), values, options)
-            raise
+    if not TYPE_CHECKING:  # type checkers read the constructors themselves
+
+        def __call__(cls: type[T], *values: Any, **options: Any) -> T:
+            """Build an object; a call that the constructor cannot take is refused in a sentence."""
+            try:
+                return super().__call__(*values, **options)
+            except TypeError as error:
+                # Asked only now, because a class of the user's may take more than its signature tells.
+                if "__init__() " in str(error):
+                    refuse_misfit(cls.__name__, inspect.signature(cls), values, options)
+                raise
+
+
+def explained(text: str, bases: Mapping[str, type]) -> str:
+    """A docstring with what a base class says of its parameters in the place of the line that points there.
+
+    So that ``help`` explains all parameters, though each is explained in one place.
+    """
+
+    def entries(pointer: re.Match[str]) -> str:
+        known = dict(ENTRY.findall(inspect.getdoc(bases[pointer["base"]]) or "")) if pointer["base"] in bases else {}
+        names = pointer["names"].split(", ")
+        return "\n".join(name + known[name] for name in names) if known.keys() >= {*names} else pointer[0]
+
+    return POINTER.sub(entries, inspect.cleandoc(text))
 
 
 def refuse_misfit(owner: str, signature: inspect.Signature, values: Iterable[Any], options: Mapping[str, Any]) -> None:

@@ -11,12 +11,14 @@ import math
 from collections.abc import Collection
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+# One of a few words, where a parameter takes no others.
+Word = TypeVar("Word", bound=str)
 
 
 # What says yes and what says no; True is 1 and False is 0.
@@ -92,11 +94,11 @@ def check_flag(value: Any, parameter: str, owner: str) -> bool:
     raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", repr(value))
 
 
-def check_choice(value: Any, parameter: str, owner: str, choices: Collection[str]) -> str:
+def check_choice(value: Any, parameter: str, owner: str, choices: Collection[Word]) -> Word:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), repr(value))
-    return value
+    return cast("Word", value)
 
 
 def check_sample(sample: ArrayLike, owner: str) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import (
     Bound,
+    Side,
     Threshold,
     build,
     check_inside,
@@ -80,7 +81,7 @@ def betting(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     support: tuple[float, float] | None = None,
     share: float = 0.5,
 ) -> Bound:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
+from bandstrap.bounds.correction import CORRECTIONS, PROVED, Correction
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
 from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics
-from bandstrap.multipliers.quantile import METHODS, quantiles, scaled_residuals
-from bandstrap.multipliers.weights import LAWS
+from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
+from bandstrap.multipliers.weights import LAWS, Weights
 
-CORRECTIONS = ("practical", "theorem", "stated", "sharp", "none")
-# The forms that theorem 1 proves.
-PROVED = ("theorem", "sharp")
-INTERVALS = ("percentile", "basic")
+Interval = Literal["percentile", "basic"]
+INTERVALS: tuple[Interval, ...] = get_args(Interval)
 
 
 def mean_sign_quantile(n: int, level: float) -> float:
@@ -34,7 +34,7 @@ def tail_rounding(n: int) -> float:
     return 0.0 if n <= 50 else 1e-15 * n * math.log(n)
 
 
-def correction_factor(correction: str, n: int, alpha: float, delta: float) -> float:
+def correction_factor(correction: Correction, n: int, alpha: float, delta: float) -> float:
     """What ``phi`` is multiplied by: see :func:`bootstrap`."""
     if correction == "none":
         return 0.0
@@ -51,16 +51,16 @@ def bootstrap(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
-    weights: str = "rademacher",
+    side: Side = "upper",
+    weights: Weights = "rademacher",
     delta: float = 0.1,
-    correction: str = "practical",
+    correction: Correction = "practical",
     phi: Phi | None = None,
     sigma: float | None = None,
     support: tuple[float, float] | None = None,
     beta: float | None = None,
-    interval: str = "percentile",
-    quantile: str = "auto",
+    interval: Interval = "percentile",
+    quantile: Method = "auto",
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Bound:
@@ -169,7 +169,7 @@ def bootstrap(
             raise_if_drawn_sharp(by_draws, correction)
         if by_draws and correction == "sharp":
             main, factor = drawn_quantile_and_factor(source, alpha, delta, weights, n_resamples, generator)
-            method = quantile
+            method: str = quantile
         else:
             found = quantiles(source, level, weights=weights, method=quantile, n_resamples=n_resamples, rng=generator)
             main, method = found.values, " and ".join(dict.fromkeys(found.methods.ravel()))
@@ -236,7 +236,7 @@ def drawn_quantile_and_factor(
     rewards: Floats,
     alpha: float,
     delta: float,
-    weights: str,
+    weights: Weights,
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> tuple[Floats, Floats]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.errors import (
     Floats,
@@ -21,7 +21,10 @@ from bandstrap.errors import (
     sample_mean,
 )
 
-SIDES = ("upper", "lower", "two-sided")
+Side = Literal["upper", "lower", "two-sided"]
+SIDES: tuple[Side, ...] = get_args(Side)
+# Of one sample, and of each sample of a batch.
+Number = float | Floats
 Support = tuple[float, float]
 # Numbers below 2 to this power have squares that are far from overflow.
 LARGE_EXPONENT = 500
@@ -58,32 +61,32 @@ class Bound:
     """
 
     name: str
-    side: str
+    side: Side
     alpha: float
-    mean: Any
-    lower: Any
-    upper: Any
-    parts: Mapping[str, Any]
+    mean: Number
+    lower: Number
+    upper: Number
+    parts: Mapping[str, Number]
     method: str
     guarantee: float | None
     holds_for: str
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Any:  # which of the two a type checker cannot tell; ``lower`` and ``upper`` it can
         """The bound: a number, or the pair ``(lower, upper)`` if two-sided."""
         if self.side == "two-sided":
             return self.lower, self.upper
         return self.upper if self.side == "upper" else self.lower
 
     @property
-    def width(self) -> Any:
+    def width(self) -> Number:
         """Distance between mean and bound, or between the two ends if two-sided."""
         with np.errstate(over="ignore"):  # a width beyond all floats is infinite
             if self.side == "two-sided":
                 return self.upper - self.lower
             return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
 
-    def misses(self, mean: float) -> Any:
+    def misses(self, mean: float) -> bool | NDArray[np.bool_]:
         """Whether a true ``mean`` lies beyond the bound."""
         return (mean > self.upper) | (mean < self.lower)
 
@@ -113,7 +116,7 @@ def build(
     name: str,
     sample: ArrayLike,
     alpha: float,
-    side: str,
+    side: Side,
     threshold: UpperThreshold,
     *,
     guarantee: float | None,
@@ -125,7 +128,7 @@ def build(
     check_choice(side, "side", name, SIDES)
     mean = sample_mean(rewards)
     lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-    parts: dict[str, Any] = {}
+    parts: dict[str, Number] = {}
     methods = []
     one_sided = side != "two-sided"
     for end in ("lower", "upper"):
@@ -156,7 +159,7 @@ def build(
     )
 
 
-def as_number(value: Any, shape: tuple[int, ...]) -> Any:
+def as_number(value: ArrayLike, shape: tuple[int, ...]) -> Number:
     """A float for one sample, an array of the batch shape otherwise."""
     array = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
     return array.copy() if shape else float(array)
@@ -217,16 +220,17 @@ class Entry:
 
 
 BOUNDS: dict[str, Entry] = {}
+Function = TypeVar("Function", bound=Callable[..., Bound])
 
 
-def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
+def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Function], Function]:
     """Register a bound; listing, coverage lab, command line and benchmarks read the registry.
 
     ``assumes`` is one of ``"bounded"``, ``"symmetric"``, ``"sub-Gaussian"``, ``"sub-Weibull"`` and ``"normal"``.
     ``needs`` names options that must be given; ``"sigma|support"`` means one of the two.
     """
 
-    def add(function: Callable[..., Bound]) -> Callable[..., Bound]:
+    def add(function: Function) -> Function:
         BOUNDS[function.__name__] = Entry(function.__name__, function, assumes, needs)
         return function
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from bandstrap.bounds.bootstrap import PROVED
-from bandstrap.bounds.bound import BOUNDS, SIDES
-from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target, unmet_assumption
+from bandstrap.bounds.bound import BOUNDS, SIDES, Side
+from bandstrap.bounds.correction import PROVED
+from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
 from bandstrap.errors import Floats, InvalidInput, check_choice, check_count, check_number, requirement
 
@@ -56,12 +56,12 @@ class CoverageRow:
 
 
 def coverage(
-    distribution: Any,
+    distribution: str | Law,
     sample_size: int | Sequence[int],
     alpha: float = 0.05,
     *,
     bounds: Iterable[str] | None = None,
-    side: str = "upper",
+    side: Side = "upper",
     replications: int = 2000,
     seed: int = 0,
 ) -> list[CoverageRow]:
@@ -191,7 +191,7 @@ def measure(
     law: Any,
     n: int,
     alpha: float,
-    side: str,
+    side: Side,
     replications: int,
     seed: int,
 ) -> CoverageRow:
@@ -215,7 +215,7 @@ def measure(
         except TypeError as error:
             raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
         misses += int(np.sum(bound.misses(mean)))
-        widths.append(bound.width)
+        widths.append(np.asarray(bound.width))
         guarantee = bound.guarantee
     notes = [] if has_mean(law) else ["the law has no mean: its median is covered"]
     if guarantee is not None:

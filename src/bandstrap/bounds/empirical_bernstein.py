@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register, scale_to_support
+from bandstrap.bounds.bound import (
+    Bound,
+    Side,
+    Threshold,
+    build,
+    check_inside,
+    check_support,
+    register,
+    scale_to_support,
+)
 from bandstrap.errors import Floats, check_choice, check_number
 
-FORMS = ("audibert", "maurer-pontil")
+Form = Literal["audibert", "maurer-pontil"]
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 def empirical_bernstein_terms(
-    variance: Floats, n: int, alpha: float, spread: float, form: str = "audibert"
+    variance: Floats, n: int, alpha: float, spread: float, form: Form = "audibert"
 ) -> tuple[Floats, float]:
     """Variance term and range term; ``variance`` is the sample variance with 1/n, ``spread`` the length of the support."""
     if form == "audibert":
@@ -31,9 +42,9 @@ def empirical_bernstein(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     support: tuple[float, float] | None = None,
-    form: str = "audibert",
+    form: Form = "audibert",
     spread: float | None = None,
 ) -> Bound:
     r"""Empirical Bernstein bound for bounded rewards.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import (
     Bound,
+    Side,
     Threshold,
     build,
     check_inside,
@@ -20,7 +22,8 @@ from bandstrap.bounds.bound import (
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, check_choice, sample_mean
 
-CALIBRATIONS = ("proved", "plain")
+Calibration = Literal["proved", "plain"]
+CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
 
 
 @jitable
@@ -139,7 +142,7 @@ def largest_mean_batch(rows: Floats, top: float, divergence: float, out: Floats)
         out[i] = solve_dual(rows[i], top, divergence, -math.inf)[0]
 
 
-def divergence_budget(n: int, alpha: float, calibration: str) -> float:
+def divergence_budget(n: int, alpha: float, calibration: Calibration) -> float:
     """``log(1/alpha)/n``, with the factor ``e (n + 2)`` that the proof needs."""
     factor = math.e * (n + 2) if calibration == "proved" else 1.0
     return math.log(factor / alpha) / n
@@ -150,9 +153,9 @@ def empirical_kl(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     support: tuple[float, float] | None = None,
-    calibration: str = "proved",
+    calibration: Calibration = "proved",
 ) -> Bound:
     r"""Empirical-likelihood bound for bounded rewards.
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_inside, check_support, register
 from bandstrap.errors import Floats, check_number, requirement
 
 
@@ -21,7 +21,7 @@ def hoeffding(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     sigma: float | None = None,
     support: tuple[float, float] | None = None,
 ) -> Bound:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,22 @@ STRICTLY_SUB_GAUSSIAN = ("norm", "uniform", "beta", "truncnorm", "bernoulli")
 TAILS = np.geomspace(1.234567e-6, 0.4876543, 40)
 # Relative rounding allowed when a law is compared with an assumption.
 ROUNDING = 1e-6
+
+
+class Law(Protocol):
+    """What a frozen ``scipy.stats`` distribution has and the lab always asks for."""
+
+    def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
+        """Draws."""
+        ...
+
+    def mean(self) -> Any:
+        """Mean, which may not exist."""
+        ...
+
+    def support(self) -> Any:
+        """Both ends."""
+        ...
 
 
 def law_name(law: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import Floats, check_flag, check_number, sample_mean
 from bandstrap.multipliers import subset_mean
@@ -16,7 +16,7 @@ def sign_flip(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     phi: Phi | None = None,
     sigma: float | None = None,
     support: tuple[float, float] | None = None,

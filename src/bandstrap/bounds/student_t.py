@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from bandstrap.bounds.bound import Bound, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.errors import Floats, near_one
 
 
 @register(assumes="normal")
-def student_t(sample: ArrayLike, alpha: float, *, side: str = "upper") -> Bound:
+def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound:
     r"""Student's t bound for normal rewards of unknown variance.
 
     .. math:: \bar y + t_{n-1, 1-\alpha}\, s / \sqrt n

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
-from bandstrap.bounds.bound import Bound, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.errors import Floats, check_flag, check_number
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four an octave, to a thousand million.
@@ -98,7 +98,7 @@ def sub_weibull(
     sample: ArrayLike,
     alpha: float,
     *,
-    side: str = "upper",
+    side: Side = "upper",
     sigma: float | None = None,
     beta: float | None = None,
     symmetric: bool = False,

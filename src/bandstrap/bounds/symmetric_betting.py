@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.betting import CAPITAL_ROUNDING
-from bandstrap.bounds.bound import Bound, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, near_one, sample_mean
 
@@ -81,7 +81,7 @@ def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
 
 
 @register(assumes="symmetric")
-def symmetric_betting(sample: ArrayLike, alpha: float, *, side: str = "upper") -> Bound:
+def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound:
     r"""Time-uniform bound for symmetric rewards, with no scale and no range.
 
     .. math:: \sup\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\}

@@ -41,8 +41,10 @@ def coverage(
     check_choice(format, "format", "bandstrap coverage", FORMATS)
 
     from bandstrap.bounds import coverage as measure
+    from bandstrap.bounds.bound import SIDES
 
-    rows = measure(distribution, sample_size, alpha, bounds=bound, side=side, replications=replications, seed=seed)
+    end = check_choice(side, "side", "bandstrap coverage", SIDES)
+    rows = measure(distribution, sample_size, alpha, bounds=bound, side=end, replications=replications, seed=seed)
     title = f"{distribution}, {side}, alpha = {alpha:g}, {replications} samples"
     if format == "table":
         print_table(

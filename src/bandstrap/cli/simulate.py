@@ -7,7 +7,7 @@ import csv
 import io
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,7 +144,7 @@ def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:
     return points[-1:] if panel.panel.plot == "regret" else points
 
 
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a CSV file, whole or not at all."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

@@ -23,10 +23,25 @@ from bandstrap.sources import code_digest
 class PolicyLike(Protocol):
     """What the simulator needs of a policy."""
 
-    kernel: Any
-    plays: Any
-    n_initial: Any
-    support: Any
+    @property
+    def kernel(self) -> Any:
+        """Its compiled functions; a plain object has none."""
+        ...
+
+    @property
+    def plays(self) -> str:
+        """``"arms"`` or ``"actions"``."""
+        ...
+
+    @property
+    def n_initial(self) -> int:
+        """Pulls of each arm before it chooses."""
+        ...
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval rewards must lie in."""
+        ...
 
     @property
     def label(self) -> str:
@@ -37,7 +52,7 @@ class PolicyLike(Protocol):
         """Numbers for the kernel."""
         ...
 
-    def start(self, size: int, capacity: int, rng: np.random.Generator) -> Any:
+    def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> Any:
         """A new state for ``size`` arms, or for actions with ``size`` features."""
         ...
 

@@ -5,13 +5,41 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.calls import Call
 from bandstrap.errors import Floats, InvalidInput, requirement
+
+
+class PlainObject(Protocol):
+    """An object that can be raced: arms are numbers from 0."""
+
+    def select(self) -> int | np.integer[Any]:
+        """The arm to pull next."""
+        ...
+
+    def update(self, arm: int, reward: float, /) -> object:
+        """Be told what the arm earned."""
+        ...
+
+
+class PlainMaker(Protocol):
+    """A class of such objects, told the number of arms."""
+
+    def __call__(self, *, n_arms: int) -> PlainObject:
+        """A new object."""
+        ...
+
+
+class PlainMakerWithRandomness(Protocol):
+    """A class of such objects, told the number of arms and given a generator."""
+
+    def __call__(self, *, n_arms: int, rng: np.random.Generator) -> PlainObject:
+        """A new object."""
+        ...
 
 
 def is_plain(thing: Any) -> bool:

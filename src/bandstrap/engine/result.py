@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,32 @@ from bandstrap.errors import Floats, InvalidInput, check_choice, check_number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLUMNS = ("policy", "mean", "standard_error", "median", "q95", "q99")
 FORMAT = 2
 
 
-class Summary(list[dict[str, Any]]):
+class Row(TypedDict):
+    """Final regret of one policy: mean, standard error, median and 95 % and 99 % quantiles."""
+
+    policy: str
+    mean: float
+    standard_error: float
+    median: float
+    q95: float
+    q99: float
+
+
+COLUMNS = tuple(Row.__annotations__)
+
+
+class Summary(list[Row]):
     """Rows of a summary, one a policy; prints as a table."""
 
     def __str__(self) -> str:
         width = max(len("policy"), *(len(row["policy"]) for row in self))
         lines = [f"{'policy':<{width}}" + "".join(f"{name:>16}" for name in COLUMNS[1:])]
-        lines += [f"{row['policy']:<{width}}" + "".join(f"{row[name]:>16.2f}" for name in COLUMNS[1:]) for row in self]
+        for row in self:
+            policy, *numbers = row.values()
+            lines.append(f"{policy:<{width}}" + "".join(f"{number:>16.2f}" for number in numbers))
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -116,19 +131,15 @@ class Result:
 
     def summary(self) -> Summary:
         """Final regret, a row a policy: mean, standard error, median and 95 % and 99 % quantiles."""
-        quantiles = [self.quantile(p)[:, -1] for p in (0.5, 0.95, 0.99)]
+        median, q95, q99 = (self.quantile(p)[:, -1] for p in (0.5, 0.95, 0.99))
         return Summary(
-            dict(
-                zip(
-                    COLUMNS,
-                    (
-                        name,
-                        float(self.mean[i, -1]),
-                        float(self.standard_error[i, -1]),
-                        *(float(q[i]) for q in quantiles),
-                    ),
-                    strict=True,
-                )
+            Row(
+                policy=name,
+                mean=float(self.mean[i, -1]),
+                standard_error=float(self.standard_error[i, -1]),
+                median=float(median[i]),
+                q95=float(q95[i]),
+                q99=float(q99[i]),
             )
             for i, name in enumerate(self.policies)
         )
@@ -187,6 +198,6 @@ class Result:
         except (ValueError, KeyError, OSError):
             raise InvalidInput(f"{path} is not a result written by bandstrap, or is damaged.") from None
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Row]:
         """Rows of :meth:`summary`."""
         return iter(self.summary())

@@ -16,6 +16,7 @@ from bandstrap.engine.blocks import (
     Block,
     EnvironmentLike,
     Played,
+    PolicyLike,
     checked_checkpoints,
     join,
     play_blocks,
@@ -23,14 +24,17 @@ from bandstrap.engine.blocks import (
 )
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
-from bandstrap.engine.plain import PlainPolicy, is_plain
+from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
 from bandstrap.errors import check_count, requirement
 
+# Whatever can be raced.
+Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
+
 
 def simulate(
-    policies: Any,
+    policies: Player | Sequence[Player] | Mapping[str, Player],
     environment: EnvironmentLike,
     *,
     horizon: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,7 +104,7 @@ class Empirical(Environment):
         return rewards
 
     @classmethod
-    def from_csv(cls, file: str | Path, *, arm: str, reward: str, digest: str | None = None) -> Empirical:
+    def from_csv(cls, file: str | Path, *, arm: str, reward: str, digest: str | None = None) -> Self:
         """Rewards observed, from a CSV file with a header line and a row for each reward.
 
         Parameters
@@ -144,7 +144,7 @@ class Empirical(Environment):
         return made
 
     @classmethod
-    def from_call(cls, **options: Any) -> Empirical:
+    def from_call(cls, **options: Any) -> Self:
         """Build it from the options of a call, which name a file."""
         refuse_misfit("empirical", inspect.signature(cls.from_csv), (), options)
         return cls.from_csv(**options)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
 from bandstrap.errors import Floats, check_number, requirement
 
 
 class UnitInterval(Environment):
-    """Rewards in [0, 1]; means uniform in (0.25, 0.75) unless given."""
+    """Rewards in [0, 1]; means uniform in (0.25, 0.75) unless given.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    """
 
     default_range: ClassVar[Uniform] = (0.25, 0.75)
 
@@ -23,7 +28,13 @@ class UnitInterval(Environment):
 
 
 class Bernoulli(UnitInterval):
-    """Rewards 0 or 1."""
+    """Rewards 0 or 1; means uniform in (0.25, 0.75) unless given.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    """
 
     def check_means(self, means: Floats) -> None:
         """Probabilities."""
@@ -36,9 +47,19 @@ class Bernoulli(UnitInterval):
 
 
 class Beta(UnitInterval):
-    """Rewards from ``Beta(v mean, v (1 - mean))``, of variance ``mean (1 - mean)/(v + 1)``; ``v = 8`` in the paper."""
+    """Rewards from ``Beta(v mean, v (1 - mean))``, of variance ``mean (1 - mean)/(v + 1)``.
 
-    def __init__(self, means: Sequence[float] | None = None, *, v: float = 8.0, **options: Any) -> None:
+    Means are uniform in (0.25, 0.75) unless given.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    v
+        Concentration, more than 0; the default is the paper's.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:
         self.v = check_number(v, "v", "Beta", above=0)
         super().__init__(means, **options)
 

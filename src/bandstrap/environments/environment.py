@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
@@ -18,8 +19,17 @@ from bandstrap.registry import register
 ENVIRONMENTS: dict[str, type[Environment]] = {}
 # Law of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
+# Numbers one after the other: the arms' means, the coordinates of a vector.
+Numbers = Sequence[float] | NDArray[Any]
 # Policies sum rewards and their squares, which must not overflow.
 LARGEST_NUMBER = 1e100
+
+
+class ArmOptions(TypedDict, total=False):
+    """What an environment of arms takes beside the means and its own parameters; see :class:`Environment`."""
+
+    n_arms: int | None
+    mean_range: Uniform | None
 
 
 class Environment(metaclass=Declared):
@@ -33,7 +43,7 @@ class Environment(metaclass=Declared):
     n_arms
         Number of arms; as many as there are ``means``, or 5, if left out.
     mean_range
-        Interval the means are drawn from.
+        Interval the means are drawn from; by default that of the class.
     """
 
     name: ClassVar[str]
@@ -50,7 +60,7 @@ class Environment(metaclass=Declared):
         register(ENVIRONMENTS, cls.name, cls)
 
     def __init__(
-        self, means: Sequence[float] | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
+        self, means: Numbers | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
     ) -> None:
         owner = type(self).__name__
         self.means = None if means is None else self._checked_means(means)
@@ -148,7 +158,7 @@ class Environment(metaclass=Declared):
         return {name: cls.default_range if name == "mean_range" else value for name, value in cls.parameters().items()}
 
     @classmethod
-    def from_call(cls, **options: Any) -> Environment:
+    def from_call(cls, **options: Any) -> Self:
         """Build it from the options of a call in one word."""
         return cls(**options)
 

@@ -15,6 +15,11 @@ class Exponential(Environment):
 
     Means are uniform in (0.5, 1.5) unless given.
 
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+
     Examples
     --------
     >>> import numpy as np

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.calls import fingerprint, parse_call
-from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
 from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.environments.noisy import Noisy
 from bandstrap.errors import Floats, check_choice, check_count, check_flag, requirement
@@ -70,7 +70,7 @@ class LinearBandit(Environment):
         *,
         n_actions: int | None = None,
         contextual: bool = False,
-        theta: Sequence[float] | None = None,
+        theta: Numbers | None = None,
         theta_scale: float | None = None,
         actions: ArrayLike | None = None,
         feature_range: float | None = None,

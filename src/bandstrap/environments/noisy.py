@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers
 from bandstrap.errors import Floats, check_number
 
 
-class Noisy(Environment):
-    """Rewards are ``mean + scale * noise``."""
+class NoiseOptions(ArmOptions, total=False):
+    """What an environment of symmetric noise takes beside the means and its own parameters; see :class:`Noisy`."""
 
-    def __init__(
-        self,
-        means: Sequence[float] | None = None,
-        *,
-        scale: float = 1.0,
-        n_arms: int | None = None,
-        mean_range: Uniform | None = None,
-    ) -> None:
+    scale: float
+
+
+class Noisy(Environment):
+    """Rewards are ``mean + scale * noise``.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    scale
+        What the noise is multiplied by.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, scale: float = 1.0, **options: Unpack[ArmOptions]) -> None:
         self.scale = self.checked_scale(scale)
-        super().__init__(means, n_arms=n_arms, mean_range=mean_range)
+        super().__init__(means, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Noise of scale 1, symmetric about 0."""
@@ -39,7 +45,13 @@ class Noisy(Environment):
 
 
 class Gaussian(Noisy):
-    """Normal noise of standard deviation ``scale``; means uniform in (-1, 1) unless given."""
+    """Normal noise of standard deviation ``scale``; means uniform in (-1, 1) unless given.
+
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Standard normal."""
@@ -47,7 +59,13 @@ class Gaussian(Noisy):
 
 
 class TruncatedNormal(Noisy):
-    """Standard normal noise conditioned on [-1, 1], times ``scale``; its standard deviation is 0.5396 ``scale``."""
+    """Standard normal noise conditioned on [-1, 1], times ``scale``; its standard deviation is 0.5396 ``scale``.
+
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Normal between -1 and 1, by inversion."""
@@ -63,9 +81,15 @@ class TruncatedNormal(Noisy):
 
 
 class Logistic(Noisy):
-    """Logistic noise with scale parameter ``scale`` (0.5 in the paper); standard deviation ``1.814 scale``."""
+    """Logistic noise with scale parameter ``scale`` (0.5 in the paper); standard deviation ``1.814 scale``.
 
-    def __init__(self, means: Sequence[float] | None = None, *, scale: float = 0.5, **options: Any) -> None:
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, scale: float = 0.5, **options: Unpack[ArmOptions]) -> None:
         super().__init__(means, scale=scale, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -74,7 +98,13 @@ class Logistic(Noisy):
 
 
 class Laplace(Noisy):
-    """Laplace noise with scale parameter ``scale``; standard deviation ``1.414 scale``."""
+    """Laplace noise with scale parameter ``scale``; standard deviation ``1.414 scale``.
+
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Standard Laplace."""
@@ -82,9 +112,17 @@ class Laplace(Noisy):
 
 
 class StudentT(Noisy):
-    """Student t noise with ``df`` degrees of freedom, times ``scale``."""
+    """Student t noise with ``df`` degrees of freedom, times ``scale``.
 
-    def __init__(self, means: Sequence[float] | None = None, *, df: float = 3.0, **options: Any) -> None:
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    df
+        Degrees of freedom, more than 0; with the default the variance is 3, with 2 or fewer there is none.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, df: float = 3.0, **options: Unpack[NoiseOptions]) -> None:
         self.df = check_number(df, "df", type(self).__name__, above=0)
         super().__init__(means, **options)
 
@@ -94,9 +132,17 @@ class StudentT(Noisy):
 
 
 class SubWeibull(Noisy):
-    """Symmetric noise with ``P(|noise| > x) = exp(-x^beta)``, times ``scale``; its psi norm is ``2^(1/beta) scale``."""
+    """Symmetric noise with ``P(|noise| > x) = exp(-x^beta)``, times ``scale``; its psi norm is ``2^(1/beta) scale``.
 
-    def __init__(self, means: Sequence[float] | None = None, *, beta: float = 0.5, **options: Any) -> None:
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    beta
+        Tail exponent, more than 0: 2 is as light as normal noise, 1 as Laplace; the default is heavier than both.
+    """
+
+    def __init__(self, means: Numbers | None = None, *, beta: float = 0.5, **options: Unpack[NoiseOptions]) -> None:
         self.beta = check_number(beta, "beta", type(self).__name__, above=0)
         super().__init__(means, **options)
 

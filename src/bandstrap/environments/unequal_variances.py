@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
 from bandstrap.errors import Floats
 
 
 class UnequalVariances(Environment):
     """Normal rewards; each replication deals the arms' noise scales out at random, so that a mean tells nothing of them.
 
+    Means are uniform in (-1, 1) unless given.
+
     Parameters
     ----------
     means, n_arms, mean_range
-        See :class:`bandstrap.environments.environment.Environment`; means are uniform in (-1, 1) unless given.
+        See :class:`bandstrap.environments.Environment`.
     scale_range
         Smallest and largest standard deviation of an arm. Those of the other arms lie between them, each the same
         multiple of the one before.
@@ -30,7 +31,7 @@ class UnequalVariances(Environment):
     """
 
     def __init__(
-        self, means: Sequence[float] | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Any
+        self, means: Numbers | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Unpack[ArmOptions]
     ) -> None:
         super().__init__(means, **options)
         self.scale_range = self.checked_pair(scale_range, "scale_range", above=0)

@@ -365,7 +365,7 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
             raise InvalidInput(f"the bound {EXACT!r} takes no options. Got {str(call)!r} instead.")
         measure_exact(panel.distribution, 1, panel.alpha)
     else:
-        (row,) = coverage(panel.distribution, 2, panel.alpha, bounds=[str(call)], replications=1)
+        (row,) = coverage(panel.distribution or "", 2, panel.alpha, bounds=[str(call)], replications=1)
         if row.skipped:
             raise InvalidInput(f"the bound {str(call)!r} {row.skipped}.")
     return call

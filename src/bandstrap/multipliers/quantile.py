@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +19,15 @@ from bandstrap.errors import (
     requirement,
 )
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, monte_carlo, saddlepoint
-from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT
+from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
 
 OWNER = "bootstrap_quantile"
 WEIGHTS = tuple(LAWS)
 
+Method = Literal["auto", "enumeration", "binomial", "closed-form", "saddlepoint", "expansion", "monte-carlo"]
+METHODS: tuple[Method, ...] = get_args(Method)
 # Which weights a method can serve. "auto" is not listed: it serves all.
-METHOD_LAWS = {
+METHOD_LAWS: dict[Method, tuple[int, ...]] = {
     "enumeration": tuple(enumeration.MOST_BITS),
     "binomial": (*TWO_POINT, EFRON),
     "closed-form": (GAUSSIAN,),
@@ -32,7 +35,6 @@ METHOD_LAWS = {
     "expansion": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
     "monte-carlo": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
 }
-METHODS = ("auto", *METHOD_LAWS)
 
 # Log2 of the most sums that "auto" enumerates, by law: milliseconds, not seconds.
 AUTO_ENUMERATES = {RADEMACHER: 24, MAMMEN: 28, EFRON: 10}
@@ -45,12 +47,32 @@ class Quantiles(NamedTuple):
     methods: np.ndarray
 
 
+@overload
+def bootstrap_quantile(
+    sample: Sequence[float],
+    level: float,
+    *,
+    weights: Weights = ...,
+    method: Method = ...,
+    n_resamples: int = ...,
+    rng: np.random.Generator | int | None = ...,
+) -> float: ...
+@overload
 def bootstrap_quantile(
     sample: ArrayLike,
     level: ArrayLike,
     *,
-    weights: str = "rademacher",
-    method: str = "auto",
+    weights: Weights = ...,
+    method: Method = ...,
+    n_resamples: int = ...,
+    rng: np.random.Generator | int | None = ...,
+) -> Floats | float: ...
+def bootstrap_quantile(
+    sample: ArrayLike,
+    level: ArrayLike,
+    *,
+    weights: Weights = "rademacher",
+    method: Method = "auto",
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Floats | float:
@@ -135,8 +157,8 @@ def quantiles(
     sample: ArrayLike,
     level: ArrayLike,
     *,
-    weights: str = "rademacher",
-    method: str = "auto",
+    weights: Weights = "rademacher",
+    method: Method = "auto",
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Quantiles:

@@ -17,21 +17,17 @@ mammen         (1 - sqrt 5)/2 or (1 + sqrt 5)/2, skewness 1       reproduces the
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 
+Weights = Literal["rademacher", "gaussian", "efron", "exponential", "mammen"]
 # Codes, because compiled code compares integers cheaply.
-RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN = range(5)
-LAWS = {
-    "rademacher": RADEMACHER,
-    "gaussian": GAUSSIAN,
-    "efron": EFRON,
-    "exponential": EXPONENTIAL,
-    "mammen": MAMMEN,
-}
+LAWS: dict[Weights, int] = {word: code for code, word in enumerate(get_args(Weights))}
+RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN = LAWS.values()
 SYMMETRIC_LAWS = (RADEMACHER, GAUSSIAN)
 
 # Mammen (1993): P(w = MAMMEN_LOW) = MAMMEN_LOW_PROBABILITY, else MAMMEN_HIGH.

@@ -1,6 +1,7 @@
 """Policies, one a file: each is described to the simulator without arms, and live with them.
 
-``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of one's own is made of.
+``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of one's own is made of; ``Online`` is the type of the
+keywords that its constructor hands on.
 """
 
 from bandstrap.engine.kernel import Kernel, jitable
@@ -24,7 +25,7 @@ from bandstrap.policies.mbe import MBE
 from bandstrap.policies.moss import MOSS
 from bandstrap.policies.npts import NPTS
 from bandstrap.policies.phe import PHE
-from bandstrap.policies.policy import POLICIES, Policy
+from bandstrap.policies.policy import POLICIES, Online, Policy
 from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.robust_ucb import RobustUCB
@@ -62,6 +63,7 @@ __all__ = [
     "Kernel",
     "MaillardSampling",
     "NaiveBootstrappedUCB",
+    "Online",
     "Policy",
     "ReBoot",
     "RobustUCB",

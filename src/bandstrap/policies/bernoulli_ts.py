@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, no_rewards
 
 
@@ -52,7 +52,7 @@ class BernoulliTS(Policy):
     ones, zeros
         The prior's ``a`` and ``b``; the default is uniform.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -74,7 +74,7 @@ class BernoulliTS(Policy):
     kernel = KERNEL
     support = (0.0, 1.0)
 
-    def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, **online: Unpack[Online]) -> None:
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
         super().__init__(**online)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
-PRIORS = ("fixed", "drawn")
+Prior = Literal["fixed", "drawn"]
+PRIORS: tuple[Prior, ...] = get_args(Prior)
 
 
 class Params(NamedTuple):
@@ -75,7 +76,7 @@ class BootstrappedTS(Policy):
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -109,9 +110,9 @@ class BootstrappedTS(Policy):
         n_replicates: int = 1000,
         ones: float = 1.0,
         zeros: float = 1.0,
-        prior: str = "fixed",
+        prior: Prior = "fixed",
         check_range: bool = True,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.n_replicates = check_count(n_replicates, "n_replicates", type(self).__name__)
         self.ones = self.positive(ones, "ones")

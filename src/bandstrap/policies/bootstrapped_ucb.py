@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.bounds.correction import Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.constructors import refuse_misfit
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
-from bandstrap.multipliers.weights import LAWS
+from bandstrap.multipliers.weights import LAWS, Weights
 from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import (
     arm_quantile,
     mean_reward,
@@ -26,20 +28,33 @@ from bandstrap.policies.rewards import (
     refresh_curve,
     remember,
 )
-from bandstrap.policies.schedule import FIXED, Schedule, error_probability
+from bandstrap.policies.schedule import FIXED, Alpha, Schedule, error_probability
 
-RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
-QUANTILES = {"resampled": RESAMPLED, "resampled-literal": LITERAL, "streaming": STREAMING, "exact": EXACT}
-NONE, PRACTICAL, STATED, THEOREM, SHARP = range(5)
-CORRECTIONS = {"practical": PRACTICAL, "theorem": THEOREM, "stated": STATED, "sharp": SHARP, "none": NONE}
-HOEFFDING, SUB_WEIBULL = range(2)
-PHIS = {"hoeffding": HOEFFDING, "sub_weibull": SUB_WEIBULL}
+Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
+QUANTILES: dict[Quantile, int] = {word: code for code, word in enumerate(get_args(Quantile))}
+RESAMPLED, LITERAL, STREAMING, EXACT = QUANTILES.values()
+CORRECTIONS: dict[Correction, int] = {word: code for code, word in enumerate(get_args(Correction))}
+PRACTICAL, THEOREM, STATED, SHARP, NONE = CORRECTIONS.values()
+Phi = Literal["hoeffding", "sub_weibull"]
+PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
+HOEFFDING, SUB_WEIBULL = PHIS.values()
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What it is raised by for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
 # Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
 MOST_EXACT_SIGNS = 64
+
+
+class ArmBounds(TypedDict):
+    """What :meth:`BootstrappedUCB.bounds` says of an arm."""
+
+    pulls: int
+    mean: float
+    main: float
+    correction: float
+    index: float
+    quantile: str
 
 
 class Params(NamedTuple):
@@ -270,7 +285,7 @@ class BootstrappedUCB(Policy):
     alpha, tau, horizon
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -325,18 +340,18 @@ class BootstrappedUCB(Policy):
         self,
         *,
         sigma: float = 1.0,
-        quantile: str = "resampled",
+        quantile: Quantile = "resampled",
         n_resamples: int = 200,
-        weights: str = "rademacher",
-        correction: str = "practical",
-        phi: str = "hoeffding",
+        weights: Weights = "rademacher",
+        correction: Correction = "practical",
+        phi: Phi = "hoeffding",
         beta: float = 2.0,
         constant: float | None = None,
         delta: float = 0.1,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
         self.sigma = self.positive(sigma, "sigma")
@@ -391,7 +406,7 @@ class BootstrappedUCB(Policy):
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
-    def bounds(self) -> dict[Any, dict[str, Any]]:
+    def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
 
         ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"grid"`` and
@@ -406,7 +421,7 @@ class BootstrappedUCB(Policy):
         params = self.round_params(self._params)
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
-        table: dict[Any, dict[str, Any]] = {label: {} for label in self.arms}
+        table: dict[Hashable, Any] = {label: {} for label in self.arms}
         for i in self._state.order:  # the order in which the next round draws
             label = self.arms[i]
             n = int(self._state.pulls[i])
@@ -437,8 +452,10 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
 
     Parameters
     ----------
-    quantile, n_resamples, weights, delta, alpha, tau, horizon, arms, rng, direction
+    quantile, n_resamples, weights, delta, alpha, tau, horizon
         As in :class:`bandstrap.BootstrappedUCB`.
+    arms, rng, direction
+        See :class:`bandstrap.Policy`.
 
     Examples
     --------
@@ -456,14 +473,14 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
     def __init__(
         self,
         *,
-        quantile: str = "resampled",
+        quantile: Quantile = "resampled",
         n_resamples: int = 200,
-        weights: str = "rademacher",
+        weights: Weights = "rademacher",
         delta: float = 0.1,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         # What belongs to the correction would do nothing here.
         refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)

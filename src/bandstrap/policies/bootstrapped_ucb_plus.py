@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from bandstrap.engine.kernel import Kernel, inlined
 from bandstrap.errors import Floats, check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.multipliers.weights import RADEMACHER
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import arm_quantile, mean_reward, new_memory, refresh_curve, remember
 
 
@@ -128,7 +128,7 @@ class BootstrappedUCBPlus(Policy):
     delta
         As in :class:`bandstrap.BootstrappedUCB`.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -161,7 +161,7 @@ class BootstrappedUCBPlus(Policy):
     n_initial = 2
 
     def __init__(
-        self, *, sigma: float | None = None, exploration: float = 0.5, delta: float = 0.1, **online: Any
+        self, *, sigma: float | None = None, exploration: float = 0.5, delta: float = 0.1, **online: Unpack[Online]
     ) -> None:
         self.sigma = None if sigma is None else self.positive(sigma, "sigma")
         self.exploration = self.not_negative(exploration, "exploration")

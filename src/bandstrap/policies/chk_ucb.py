@@ -39,7 +39,7 @@ class CHKUCB(Policy):
     Parameters
     ----------
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_flag, check_number, requirement
-from bandstrap.policies.schedule import Schedule, make_schedule
+from bandstrap.policies.schedule import Alpha, Schedule, make_schedule
+
+# What every constructor of a policy takes: whether rewards are to be large or small, and the policy's randomness.
+Direction = Literal["max", "min"]
+Randomness = np.random.Generator | int | None
+# One reward; 0 and 1 may come as booleans.
+Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
+
+
+class Column(Protocol):
+    """What NumPy can read: an array, a series."""
+
+    def __array__(self) -> NDArray[Any]:
+        """As an array."""
+        ...
+
+
+# What ``update`` is told: a reward, or one for each of several arms or actions.
+Rewards = Reward | Sequence[Reward] | Column
 
 
 def has_axes(values: Any) -> bool:
@@ -43,8 +63,8 @@ class Described(metaclass=Declared):
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
-    def __init__(self, direction: str) -> None:
-        self.direction = check_choice(direction, "direction", type(self).__name__, ("max", "min"))
+    def __init__(self, direction: Direction) -> None:
+        self.direction = check_choice(direction, "direction", type(self).__name__, get_args(Direction))
 
     def make_params(self, horizon: int | None) -> Any:
         """Numbers for the kernel, as a NamedTuple."""
@@ -71,7 +91,7 @@ class Described(metaclass=Declared):
         return {parameter.name: parameter.default for parameter in known if parameter.name not in cls.online_only}
 
     @classmethod
-    def from_call(cls, **options: Any) -> Described:
+    def from_call(cls, **options: Any) -> Self:
         """Build it from the options of a call in one word; what makes a policy live, or turns it round, has no place there.
 
         A simulation hands out arms and randomness by itself, and maximises rewards.
@@ -129,7 +149,7 @@ class Described(metaclass=Declared):
             raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
         return value
 
-    def set_schedule(self, alpha: Any, tau: float, horizon: int | None) -> None:
+    def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:
         """Keep the parameters of the schedule, checked."""
         self.alpha, self.tau, self.horizon = alpha, tau, horizon
         # A function is asked round by round, and a horizon may come with the simulation; what is given is checked now.

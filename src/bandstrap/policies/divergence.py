@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bandstrap.engine.kernel import jitable
 
-BERNOULLI, GAUSSIAN = range(2)
-DIVERGENCES = {"bernoulli": BERNOULLI, "gaussian": GAUSSIAN}
+Divergence = Literal["bernoulli", "gaussian"]
+DIVERGENCES: dict[Divergence, int] = {word: code for code, word in enumerate(get_args(Divergence))}
+BERNOULLI, GAUSSIAN = DIVERGENCES.values()
 
 
 @jitable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_number
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
 
 # Columns of State.solved.
@@ -109,7 +109,7 @@ class EmpiricalKLUCB(Policy):
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class EmpiricalKLUCB(Policy):
     kernel = KERNEL
     name = "empirical_kl_ucb"
 
-    def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Any) -> None:
+    def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Unpack[Online]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
         self.c = check_number(c, "c", type(self).__name__, at_least=0)
         super().__init__(**online)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import random_index
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
@@ -58,7 +58,7 @@ class EpsilonGreedy(Policy):
         the rule of Auer, Cesa-Bianchi and Fischer, whose regret is logarithmic if ``d`` is at most the smallest gap and
         ``c`` large enough (more than 5); 1/3 needs no gap and pays with regret of order ``T^(2/3)``.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -80,7 +80,7 @@ class EpsilonGreedy(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Any) -> None:
+    def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Unpack[Online]) -> None:
         self.epsilon = check_number(epsilon, "epsilon", type(self).__name__, at_least=0)
         self.decay = check_number(decay, "decay", type(self).__name__, at_least=0)
         super().__init__(**online)

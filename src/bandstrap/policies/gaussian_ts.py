@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
@@ -39,7 +39,7 @@ class GaussianTS(Policy):
     sigma
         Assumed noise scale.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -64,7 +64,7 @@ class GaussianTS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, sigma: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, sigma: float = 1.0, **online: Unpack[Online]) -> None:
         self.sigma = self.positive(sigma, "sigma")
         super().__init__(**online)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.moments import State, learn, no_rewards
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -57,7 +57,7 @@ class GaussianTSUnknownVariance(Policy):
         the reference prior (0), too sure of a mean whose first rewards happen to lie close together. The default -1/2 is
         the prior uniform in mean and standard deviation; -1, uniform in mean and variance, explores more.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -81,7 +81,7 @@ class GaussianTSUnknownVariance(Policy):
     kernel = KERNEL
     name = "gaussian_ts_unknown_variance"
 
-    def __init__(self, *, a: float = -0.5, **online: Any) -> None:
+    def __init__(self, *, a: float = -0.5, **online: Unpack[Online]) -> None:
         self.a = check_number(a, "a", type(self).__name__)
         self.n_initial = max(2, 3 - math.floor(2 * self.a))
         super().__init__(**online)

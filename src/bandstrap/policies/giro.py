@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -80,7 +80,7 @@ class Giro(Policy):
         Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
         on unbounded rewards, where it fails: ``False`` lets it.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -106,7 +106,7 @@ class Giro(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, a: float = 1.0, check_range: bool = True, **online: Any) -> None:
+    def __init__(self, *, a: float = 1.0, check_range: bool = True, **online: Unpack[Online]) -> None:
         self.a = self.positive(a, "a")
         self.limit_range(check_range)
         super().__init__(**online)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from bandstrap.bounds.empirical_kl import least_divergence
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_choice, check_number
-from bandstrap.policies.divergence import DIVERGENCES, divergence_between, highest_mean
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
+from bandstrap.policies.policy import Online, Policy
 
-BOUNDED = len(DIVERGENCES)
-KINDS = DIVERGENCES | {"bounded": BOUNDED}
+Kind = Literal[Divergence, "bounded"]
+KINDS: dict[Kind, int] = {word: code for code, word in enumerate(get_args(Kind))}  # the divergences' codes are the same
+BOUNDED = KINDS["bounded"]
 
 
 class Params(NamedTuple):
@@ -83,7 +84,7 @@ class IMED(Policy):
     upper
         The largest possible reward, used by ``"bounded"`` only. There is no lower end.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -111,7 +112,9 @@ class IMED(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, divergence: str = "bernoulli", sigma: float = 1.0, upper: float = 1.0, **online: Any) -> None:
+    def __init__(
+        self, *, divergence: Kind = "bernoulli", sigma: float = 1.0, upper: float = 1.0, **online: Unpack[Online]
+    ) -> None:
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, KINDS)
         self.sigma = self.positive(sigma, "sigma")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_flag, check_number
-from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, bernoulli_upper_mean
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
@@ -63,7 +63,7 @@ class KLUCB(Policy):
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -91,11 +91,11 @@ class KLUCB(Policy):
     def __init__(
         self,
         *,
-        divergence: str = "bernoulli",
+        divergence: Divergence = "bernoulli",
         sigma: float = 1.0,
         plus: bool = False,
         c: float = 0.0,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, DIVERGENCES)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined
 from bandstrap.errors import check_choice
-from bandstrap.policies.divergence import DIVERGENCES, divergence_between, highest_mean
+from bandstrap.policies.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
 from bandstrap.policies.draws import gumbel
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
@@ -58,7 +58,7 @@ class MaillardSampling(Policy):
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -86,7 +86,7 @@ class MaillardSampling(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, divergence: str = "gaussian", sigma: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, divergence: Divergence = "gaussian", sigma: float = 1.0, **online: Unpack[Online]) -> None:
         self.divergence = check_choice(divergence, "divergence", type(self).__name__, DIVERGENCES)
         self.sigma = self.positive(sigma, "sigma")
         if self.divergence == "bernoulli":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -89,7 +89,7 @@ class MARS(Policy):
     alpha
         Error probability of the bound. The default is the authors', for 2,000 rounds.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -116,8 +116,9 @@ class MARS(Policy):
     """
 
     kernel = KERNEL
+    alpha: float
 
-    def __init__(self, *, alpha: float = 0.001, **online: Any) -> None:
+    def __init__(self, *, alpha: float = 0.001, **online: Unpack[Online]) -> None:
         self.alpha = check_number(alpha, "alpha", type(self).__name__, above=0, below=1)
         super().__init__(**online)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from bandstrap.errors import Floats, check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.moments import add_reward
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
-LAWS = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
+Weights = Literal["gaussian", "exponential"]
+LAWS: dict[Weights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
 
 
 class Params(NamedTuple):
@@ -96,7 +97,7 @@ class MBE(Policy):
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -125,10 +126,10 @@ class MBE(Policy):
         self,
         *,
         strength: float = 0.5,
-        weights: str = "gaussian",
+        weights: Weights = "gaussian",
         variance: float = 0.5,
         check_range: bool = True,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.strength = self.positive(strength, "strength")
         self.weights = check_choice(weights, "weights", type(self).__name__, LAWS)

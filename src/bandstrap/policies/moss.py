@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_count
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
@@ -54,7 +54,7 @@ class MOSS(Policy):
     horizon
         ``T``, to stand for ``t``; by default it is not known. The simulator does not fill it in.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -77,7 +77,9 @@ class MOSS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, sigma: float = 1.0, c: float = 2.0, horizon: int | None = None, **online: Any) -> None:
+    def __init__(
+        self, *, sigma: float = 1.0, c: float = 2.0, horizon: int | None = None, **online: Unpack[Online]
+    ) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.c = self.positive(c, "c")
         self.horizon = None if horizon is None else check_count(horizon, "horizon", type(self).__name__)

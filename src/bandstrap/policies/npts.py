@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_number
 from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -58,7 +58,7 @@ class NPTS(Policy):
     upper
         ``u``, the largest possible reward. The lower end does not matter.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -85,7 +85,7 @@ class NPTS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, upper: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
         self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import draw_heads
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.ucb1 import State, learn, no_rewards
 
 
@@ -42,7 +42,7 @@ class PHE(Policy):
     check_range
         Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -64,7 +64,7 @@ class PHE(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Any) -> None:
+    def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Unpack[Online]) -> None:
         self.a = self.positive(a, "a")
         self.limit_range(check_range)
         super().__init__(**online)

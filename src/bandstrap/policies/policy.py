@@ -5,18 +5,28 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Collection, Hashable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.errors import requirement
-from bandstrap.policies.described import Described, has_axes
+from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
 
 POLICIES: dict[str, type[Policy]] = {}
+# The arms' number, or their labels.
+Arms = int | Sequence[Hashable] | NDArray[Any]
+
+
+class Online(TypedDict, total=False):
+    """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
+
+    arms: Arms | None
+    rng: Randomness
+    direction: Direction
 
 
 class Policy(Described):
@@ -50,9 +60,9 @@ class Policy(Described):
     def __init__(
         self,
         *,
-        arms: int | Sequence[Hashable] | None = None,
-        rng: np.random.Generator | int | None = None,
-        direction: str = "max",
+        arms: Arms | None = None,
+        rng: Randomness = None,
+        direction: Direction = "max",
     ) -> None:
         super().__init__(direction)
         self.arms: tuple[Hashable, ...] = ()
@@ -101,7 +111,7 @@ class Policy(Described):
 
     # -- online ----------------------------------------------------------------------------------------------------
 
-    def select(self) -> Any:
+    def select(self) -> Any:  # a label of the user's, whose type is not known here
         """The arm to pull next."""
         self._need_arms("select")
         if not self._is_ready:
@@ -113,7 +123,7 @@ class Policy(Described):
             play.select(self.kernel, self.round_params(self._params), self._state, self.n_rewards + 1, self.rng)
         ]
 
-    def update(self, arm: Any, reward: Any) -> None:
+    def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, float | int) and self._is_label(arm):
@@ -129,7 +139,7 @@ class Policy(Described):
                 self._waiting[index] = max(self._waiting[index] - 1, 0)
                 self._is_ready = min(self._state.pulls) >= self.n_initial
 
-    def copy(self) -> Policy:
+    def copy(self) -> Self:
         """An independent twin that will go on exactly as this one would."""
         return copy.deepcopy(self)
 
@@ -155,7 +165,7 @@ class Policy(Described):
             doubled = {name: np.concatenate([row, np.zeros_like(row)], axis=1) for name, row in full.items()}
             self._state = self._state._replace(**doubled)
 
-    def _labels(self, arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
@@ -186,7 +196,7 @@ class Policy(Described):
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
         return arms, rewards
 
-    def _is_label(self, arm: Any) -> bool:
+    def _is_label(self, arm: Any) -> TypeGuard[Hashable]:
         try:
             return arm in self._index
         except TypeError:  # not hashable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import WAITING, close_round, enter, leave, new_contest, open_round
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -99,7 +99,7 @@ class RDS(Policy):
         The largest possible reward, which then takes the place of ``b`` (BDS). Without it (default, RDS) nothing is
         assumed of the rewards' range or scale.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -128,7 +128,7 @@ class RDS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, upper: float | None = None, **online: Any) -> None:
+    def __init__(self, *, upper: float | None = None, **online: Unpack[Online]) -> None:
         self.upper = None if upper is None else check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
         if self.upper is not None:

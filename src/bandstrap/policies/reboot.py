@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn, no_rewards
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -43,7 +43,7 @@ class ReBoot(Policy):
         Size of the pseudo-residuals in noise scales. The authors advise 1.5 (default) or more; it explores far more than
         Thompson sampling, whose spread it exceeds ``sqrt(1 + 2 r^2)`` times.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -65,7 +65,7 @@ class ReBoot(Policy):
     kernel = KERNEL
     name = "reboot"
 
-    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Any) -> None:
+    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Unpack[Online]) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.r = self.positive(r, "r")
         super().__init__(**online)

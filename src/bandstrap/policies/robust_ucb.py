@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, requirement
 from bandstrap.policies.draws import largest
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
-TRUNCATED_MEAN, MEDIAN_OF_MEANS, CATONI = range(3)
-ESTIMATORS = {"truncated-mean": TRUNCATED_MEAN, "median-of-means": MEDIAN_OF_MEANS, "catoni": CATONI}
+Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
+ESTIMATORS: dict[Estimator, int] = {word: code for code, word in enumerate(get_args(Estimator))}
+TRUNCATED_MEAN, MEDIAN_OF_MEANS, CATONI = ESTIMATORS.values()
 # Columns of State.cached: the estimate (of the truncated mean, its sum), and until when it holds: the largest
 # ``log(1/delta)`` of the truncated mean, the number of blocks of the median of means.
 VALUE, UNTIL = range(2)
@@ -198,7 +199,7 @@ class RobustUCB(Policy):
         :math:`E|y - \mu|^{1+\varepsilon}` for the others. The default suits rewards in units of their noise, with means
         near 0 for the truncated mean.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -226,7 +227,12 @@ class RobustUCB(Policy):
     kernel = KERNEL
 
     def __init__(
-        self, *, estimator: str = "truncated-mean", epsilon: float = 1.0, moment: float = 1.0, **online: Any
+        self,
+        *,
+        estimator: Estimator = "truncated-mean",
+        epsilon: float = 1.0,
+        moment: float = 1.0,
+        **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
         self.estimator = check_choice(estimator, "estimator", owner, ESTIMATORS)

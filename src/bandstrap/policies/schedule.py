@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
 
 from bandstrap.engine.kernel import inlined
 from bandstrap.errors import check_count, check_number, requirement
 
-ANYTIME, FIXED, LOGARITHMIC = range(3)
-RULES = {"1/(t+1)": ANYTIME, "1/T^2": FIXED, "1/(t log^tau t)": LOGARITHMIC}
+Rule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
+RULES: dict[Rule, int] = {word: code for code, word in enumerate(get_args(Rule))}
+ANYTIME, FIXED, LOGARITHMIC = RULES.values()
+# What a policy may be told: a rule, a number, or what gives the number of a round.
+Alpha = Rule | float | Callable[[int], float]
 
 
 class Schedule(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from bandstrap.errors import Floats
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import common_unit
 from bandstrap.multipliers.subset_index import counted_index, distance, lump_gap, moment_quantile, saddlepoint_index
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import N_POWERS, central_moments, mean_reward, remember
-from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
 # Up to so many rewards subsets are counted, up to so many the rewards are kept for a saddlepoint; beyond, moments serve.
 MOST_COUNTED = 16
@@ -202,7 +202,7 @@ class SignFlipUCB(Policy):
     alpha, tau, horizon
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -248,10 +248,10 @@ class SignFlipUCB(Policy):
         self,
         *,
         sigma: float | None = None,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.sigma = None if sigma is None else self.positive(sigma, "sigma")
         self.set_schedule(alpha, tau, horizon)

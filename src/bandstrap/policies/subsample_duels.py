@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_flag
 from bandstrap.policies.duels import ROUND, WAITING, close_round, enter, leave, new_contest, open_round
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
-RANDOM_BLOCK, LAST_BLOCK, WITHOUT_REPLACEMENT = range(3)
-SAMPLERS = {"random-block": RANDOM_BLOCK, "last-block": LAST_BLOCK, "without-replacement": WITHOUT_REPLACEMENT}
+Sampler = Literal["random-block", "last-block", "without-replacement"]
+SAMPLERS: dict[Sampler, int] = {word: code for code, word in enumerate(get_args(Sampler))}
+RANDOM_BLOCK, LAST_BLOCK, WITHOUT_REPLACEMENT = SAMPLERS.values()
 
 
 class Params(NamedTuple):
@@ -126,7 +127,7 @@ class SubsampleDuels(Policy):
         Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory asks for it beyond Bernoulli, normal and
         Poisson rewards, for example with exponential ones. Off by default, as in the published experiments.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -157,7 +158,9 @@ class SubsampleDuels(Policy):
     kernel = KERNEL
     name = "sda"
 
-    def __init__(self, *, sampler: str = "random-block", forced_exploration: bool = False, **online: Any) -> None:
+    def __init__(
+        self, *, sampler: Sampler = "random-block", forced_exploration: bool = False, **online: Unpack[Online]
+    ) -> None:
         self.sampler = check_choice(sampler, "sampler", type(self).__name__, SAMPLERS)
         self.forced_exploration = check_flag(forced_exploration, "forced_exploration", type(self).__name__)
         super().__init__(**online)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats
-from bandstrap.policies.policy import Policy
-from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
 
 class Params(NamedTuple):
@@ -72,7 +72,7 @@ class UCB1(Policy):
     horizon
         ``T`` of the second schedule; the simulator fills it in.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -99,10 +99,10 @@ class UCB1(Policy):
         self,
         *,
         sigma: float = 1.0,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.set_schedule(alpha, tau, horizon)

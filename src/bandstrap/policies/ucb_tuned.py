@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn, no_rewards
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -41,7 +41,7 @@ class UCBTuned(Policy):
     upper
         ``u``; rewards lie in [0, u].
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -68,7 +68,7 @@ class UCBTuned(Policy):
     kernel = KERNEL
     name = "ucb_tuned"
 
-    def __init__(self, *, upper: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:
         self.upper = self.positive(upper, "upper")
         self.support = (0.0, self.upper)
         super().__init__(**online)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn, no_rewards
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -53,7 +53,7 @@ class UCBV(Policy):
         Factor of the term with the range: 1 (default) in theory. A smaller one explores less, and at short horizons does
         better.
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------
@@ -76,7 +76,7 @@ class UCBV(Policy):
     kernel = KERNEL
     name = "ucb_v"
 
-    def __init__(self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Any) -> None:
+    def __init__(self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[Online]) -> None:
         self.upper = self.positive(upper, "upper")
         self.zeta = self.positive(zeta, "zeta")
         self.c = self.positive(c, "c")

@@ -25,7 +25,7 @@ class UniformRandom(Policy):
     Parameters
     ----------
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     See Also
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats
 from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
@@ -75,7 +75,7 @@ class WeightedBootstrap(Policy):
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
     arms, rng, direction
-        See :class:`bandstrap.policies.policy.Policy`.
+        See :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -103,7 +103,9 @@ class WeightedBootstrap(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, check_range: bool = True, **online: Any) -> None:
+    def __init__(
+        self, *, ones: float = 1.0, zeros: float = 1.0, check_range: bool = True, **online: Unpack[Online]
+    ) -> None:
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
         self.limit_range(check_range)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
-from bandstrap.bounds.bound import as_number
+from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import Floats, check_choice, check_numbers, requirement
 
-FAMILIES = ("gaussian", "gaussian-unknown-variance", "bernoulli", "exponential", "poisson")
+Family = Literal["gaussian", "gaussian-unknown-variance", "bernoulli", "exponential", "poisson"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
 NEEDS_SIGMA = ("gaussian", "gaussian-unknown-variance")
 
 
@@ -22,7 +23,7 @@ def _excess(mean: Floats, change: Floats) -> Floats:
     return change - xlog1py(mean, ratio)
 
 
-def divergence(mean: ArrayLike, best_mean: ArrayLike, *, family: str, sigma: ArrayLike | None = None) -> Any:
+def divergence(mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None) -> Number:
     r"""How hard an arm is to tell from one that would be best: ``KL_inf``.
 
     .. math:: \mathrm{KL}_{\inf} = \inf\{\mathrm{KL}(\nu, \nu') : \nu' \in \text{family}, E_{\nu'} y > \mu^*\}
@@ -73,7 +74,7 @@ def divergence(mean: ArrayLike, best_mean: ArrayLike, *, family: str, sigma: Arr
     return _divergence(mean, best_mean, family, sigma, "divergence")
 
 
-def _divergence(mean: ArrayLike, best_mean: ArrayLike, family: str, sigma: ArrayLike | None, owner: str) -> Any:
+def _divergence(mean: ArrayLike, best_mean: ArrayLike, family: Family, sigma: ArrayLike | None, owner: str) -> Number:
     check_choice(family, "family", owner, FAMILIES)
     lowest = -np.inf if family in NEEDS_SIGMA else 0.0
     arm, best = (
@@ -110,7 +111,9 @@ def _divergence(mean: ArrayLike, best_mean: ArrayLike, family: str, sigma: Array
     return as_number(value, gap.shape)
 
 
-def lai_robbins_bound(means: ArrayLike, horizon: ArrayLike, *, family: str, sigma: ArrayLike | None = None) -> Any:
+def lai_robbins_bound(
+    means: ArrayLike, horizon: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
+) -> Number:
     r"""Asymptotic lower bound on the regret of any consistent policy.
 
     .. math:: \liminf_{T \to \infty} \frac{R(T)}{\log T} \ge \sum_{k : \Delta_k > 0} \frac{\Delta_k}{\mathrm{KL}_{\inf}(k)}
@@ -151,7 +154,7 @@ def lai_robbins_bound(means: ArrayLike, horizon: ArrayLike, *, family: str, sigm
     if arms.ndim != 1 or arms.size == 0:
         raise requirement("means", owner, "of shape (n_arms,)", f"shape {arms.shape}")
     rounds = check_numbers(horizon, "horizon", owner, at_least=1)
-    distances = _divergence(arms, arms.max(), family, sigma, owner)
+    distances = np.asarray(_divergence(arms, arms.max(), family, sigma, owner))
     if distances.shape != arms.shape:
         raise requirement("sigma", owner, "one number, or one an arm", f"divergences of shape {distances.shape}")
     gaps = arms.max() - arms

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import as_number
+from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import Floats, check_choice, check_number, check_numbers, requirement
 from bandstrap.theory.tails import sub_weibull_constant
 
-FORMS = ("corrected", "printed")
+Form = Literal["corrected", "printed"]
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 def _check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
@@ -56,8 +57,8 @@ def problem_dependent_bound(
     sigma: float,
     beta: float,
     constant: float | None = None,
-    form: str = "corrected",
-) -> Any:
+    form: Form = "corrected",
+) -> Number:
     r"""Theorem 3: upper bound on the regret of bootstrapped UCB that knows the gaps.
 
     Printed:
@@ -145,8 +146,8 @@ def gap_free_bound(
     beta: float,
     constant: float | None = None,
     best_mean: float | None = None,
-    form: str = "corrected",
-) -> Any:
+    form: Form = "corrected",
+) -> Number:
     r"""Theorem 3: upper bound on the regret of bootstrapped UCB in which no gap is divided by.
 
     Printed, if ``T >= 2^{2/beta-3} K (log T)^{2/beta-1}``:
@@ -211,7 +212,7 @@ def gap_free_bound(
     return as_number(value, rounds.shape)
 
 
-def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> Any:
+def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> Number:
     r"""Theorem 4: lower bound on the regret of bootstrapped UCB without correction, linear in ``T``.
 
     .. math:: R(T) \ge \Delta \left((1 - \mu_1) \mu_2 (T - 2) + 1\right)

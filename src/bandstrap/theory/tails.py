@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import as_number
+from bandstrap.bounds.bound import Number, as_number
 from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_constant, theorem_terms
 from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
@@ -16,7 +15,7 @@ from bandstrap.errors import check_count, check_flag, check_number, check_number
 LARGEST_ALPHA = math.exp(-2)
 
 
-def tail_bound(t: ArrayLike, *, sigma: float, beta: float) -> Any:
+def tail_bound(t: ArrayLike, *, sigma: float, beta: float) -> Number:
     r"""Bound on the tail of one sub-Weibull reward.
 
     .. math:: P(|y| \ge t) \le \min\{1, 2 \exp(-(t/\sigma)^\beta)\}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_number
-from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
 
 
@@ -53,7 +53,7 @@ class LinUCB(LinearPolicy):
     ridge
         :math:`\lambda`, the penalty of the estimate; 1 in the original.
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     Notes
     -----
@@ -78,7 +78,9 @@ class LinUCB(LinearPolicy):
 
     kernel = KERNEL
 
-    def __init__(self, *, delta: float = 0.1, width: float | None = None, ridge: float = 1.0, **online: Any) -> None:
+    def __init__(
+        self, *, delta: float = 0.1, width: float | None = None, ridge: float = 1.0, **online: Unpack[Online]
+    ) -> None:
         self.delta = check_number(delta, "delta", "LinUCB", above=0, below=1)
         self.width = None if width is None else self.positive(width, "width")
         self.ridge = self.positive(ridge, "ridge")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice, check_count
 from bandstrap.policies.draws import draw_rank, largest
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
+from bandstrap.policies.linear.linear_policy import Online
 from bandstrap.policies.linear.oful import OFUL, Params
-from bandstrap.policies.linear.radius import radius
+from bandstrap.policies.linear.radius import Radius, radius
 from bandstrap.policies.linear.replicates import (
     Generators,
     Observed,
@@ -24,7 +25,7 @@ from bandstrap.policies.linear.replicates import (
     start_generators,
 )
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
-from bandstrap.policies.schedule import error_probability
+from bandstrap.policies.schedule import Alpha, error_probability
 
 
 class StreamingState(NamedTuple):
@@ -91,7 +92,8 @@ def learn_resampled(
     observed.size[0] += 1
 
 
-KERNELS = {
+Quantile = Literal["streaming", "resampled"]
+KERNELS: dict[Quantile, Kernel] = {
     "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
     "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
 }
@@ -120,7 +122,7 @@ class LinearBootstrappedUCB(OFUL):
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     Notes
     -----
@@ -147,16 +149,16 @@ class LinearBootstrappedUCB(OFUL):
     def __init__(
         self,
         *,
-        quantile: str = "resampled",
+        quantile: Quantile = "resampled",
         n_resamples: int = 200,
-        radius: str = "closed-form",
+        radius: Radius = "closed-form",
         sigma: float = 1.0,
         ridge: float = 1.0,
         theta_bound: float = 0.0,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
         self.quantile = check_choice(quantile, "quantile", owner, KERNELS)

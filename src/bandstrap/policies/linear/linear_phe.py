@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_count, check_number, requirement
 from bandstrap.policies.draws import draw_heads
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
-from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,
     add_observation,
@@ -87,7 +87,7 @@ class LinearPHE(LinearPolicy):
     check_range
         Refuse rewards outside the range (default).
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     Notes
     -----
@@ -118,7 +118,7 @@ class LinearPHE(LinearPolicy):
         lower: float = 0.0,
         upper: float = 1.0,
         check_range: bool = True,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.a = check_count(a, "a", "LinearPHE")
         self.ridge = self.positive(ridge, "ridge")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.engine import play
 from bandstrap.errors import Floats, check_count, requirement
-from bandstrap.policies.described import Described, has_axes
+from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import as_lists
 from bandstrap.registry import register
@@ -20,6 +20,14 @@ LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
 # Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
 LARGEST_NUMBER = 1e50
+
+
+class Online(TypedDict, total=False):
+    """What the constructor of every linear policy takes beside the policy's own parameters; see :class:`LinearPolicy`."""
+
+    dimension: int | None
+    rng: Randomness
+    direction: Direction
 
 
 class LinearPolicy(Described):
@@ -52,8 +60,8 @@ class LinearPolicy(Described):
         self,
         *,
         dimension: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        direction: str = "max",
+        rng: Randomness = None,
+        direction: Direction = "max",
     ) -> None:
         super().__init__(direction)
         self.dimension = None if dimension is None else check_count(dimension, "dimension", type(self).__name__)
@@ -82,11 +90,12 @@ class LinearPolicy(Described):
             )
         )
 
-    def update(self, action: ArrayLike, reward: Any) -> None:
+    def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one a row; all of them or none."""
         many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
-        rewards = [self._reward(r) for r in (reward if many else [reward])]
+        several: Any = reward if many else [reward]
+        rewards = [self._reward(r) for r in several]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
@@ -101,7 +110,7 @@ class LinearPolicy(Described):
                 self.kernel, self._params, self._state, features, self.transform(value), self.n_rewards, self.rng
             )
 
-    def copy(self) -> LinearPolicy:
+    def copy(self) -> Self:
         """An independent twin that will go on exactly as this one would."""
         return copy.deepcopy(self)
 

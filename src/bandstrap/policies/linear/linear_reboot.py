@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats
 from bandstrap.policies.linear.known_actions import KnownActions, find_action, record, start_known
-from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, predictions, start_regression
 
 
@@ -65,7 +65,7 @@ class LinearReBoot(LinearPolicy):
     ridge
         :math:`\lambda`, the penalty of the estimate; the authors' value.
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     Notes
     -----
@@ -88,7 +88,7 @@ class LinearReBoot(LinearPolicy):
     kernel = KERNEL
     name = "linear_reboot"
 
-    def __init__(self, *, omega: float = 1.0, ridge: float = 0.1, **online: Any) -> None:
+    def __init__(self, *, omega: float = 1.0, ridge: float = 0.1, **online: Unpack[Online]) -> None:
         self.omega = self.positive(omega, "omega")
         self.ridge = self.positive(ridge, "ridge")
         super().__init__(**online)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice, check_number, requirement
-from bandstrap.policies.linear.linear_policy import LinearPolicy
+from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,
     add_observation,
@@ -17,10 +17,11 @@ from bandstrap.policies.linear.ridge import (
     predictions,
     start_regression,
 )
-from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
-NONE, PAPER, AGRAWAL_GOYAL = range(3)
-INFLATIONS = {"none": NONE, "paper": PAPER, "agrawal-goyal": AGRAWAL_GOYAL}
+Inflation = Literal["none", "paper", "agrawal-goyal"]
+INFLATIONS: dict[Inflation, int] = {word: code for code, word in enumerate(get_args(Inflation))}
+NONE, PAPER, AGRAWAL_GOYAL = INFLATIONS.values()
 
 
 class Params(NamedTuple):
@@ -92,7 +93,7 @@ class LinearTS(LinearPolicy):
     alpha, tau, horizon
         Error probability of ``"paper"`` in round ``t``, as in :class:`bandstrap.UCB1`.
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     Examples
     --------
@@ -112,15 +113,15 @@ class LinearTS(LinearPolicy):
     def __init__(
         self,
         *,
-        inflation: str = "none",
+        inflation: Inflation = "none",
         sigma: float = 1.0,
         ridge: float = 1.0,
         prior_scale: float | None = None,
         delta: float = 0.1,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.inflation = check_choice(inflation, "inflation", "LinearTS", INFLATIONS)
         self.sigma = self.positive(sigma, "sigma")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats, check_choice
-from bandstrap.policies.linear.linear_policy import LinearPolicy
-from bandstrap.policies.linear.radius import RADII, Ellipsoid, radius
+from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
+from bandstrap.policies.schedule import Alpha
 
 
 class Params(NamedTuple):
@@ -62,7 +63,7 @@ class OFUL(LinearPolicy):
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     dimension, rng, direction
-        See :class:`bandstrap.policies.linear.LinearPolicy`.
+        See :class:`bandstrap.LinearPolicy`.
 
     See Also
     --------
@@ -86,14 +87,14 @@ class OFUL(LinearPolicy):
     def __init__(
         self,
         *,
-        radius: str = "theorem",
+        radius: Radius = "theorem",
         sigma: float = 1.0,
         ridge: float = 1.0,
         theta_bound: float = 0.0,
-        alpha: Any = "1/(t+1)",
+        alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Any,
+        **online: Unpack[Online],
     ) -> None:
         self.radius = check_choice(radius, "radius", type(self).__name__, RADII)
         self.sigma = self.positive(sigma, "sigma")

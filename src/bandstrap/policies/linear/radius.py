@@ -3,15 +3,16 @@ r"""The radius of OFUL's confidence ellipsoid, in the three readings of the pape
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats
 from bandstrap.policies.linear.ridge import log_determinant
 from bandstrap.policies.schedule import Schedule, error_probability
 
-THEOREM, CLOSED_FORM, PRINTED = range(3)
-RADII = {"theorem": THEOREM, "closed-form": CLOSED_FORM, "printed": PRINTED}
+Radius = Literal["theorem", "closed-form", "printed"]
+RADII: dict[Radius, int] = {word: code for code, word in enumerate(get_args(Radius))}
+THEOREM, CLOSED_FORM, PRINTED = RADII.values()
 
 
 class Ellipsoid(NamedTuple):
