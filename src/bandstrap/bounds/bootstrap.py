@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
+from bandstrap.bounds.corrections import CORRECTIONS, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
-from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
-from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics
+from bandstrap.multipliers.monte_carlo import draws
+from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS
 
-CORRECTIONS = ("practical", "theorem", "stated", "sharp", "none")
 # The forms that theorem 1 proves.
 PROVED = ("theorem", "sharp")
 INTERVALS = ("percentile", "basic")
-
-
-def mean_sign_quantile(n: int, level: float) -> float:
-    """``c = inf {x : P(wbar > x) <= level}`` for the mean ``wbar`` of ``n`` random signs: exact, at most 1."""
-    beyond = tail_sums(binomial_probabilities(n, 0.5))[1:]  # P(Bin(n, 1/2) > k)
-    k = int(np.argmax(beyond <= level))
-    return (2 * k - n) / n
-
-
-def correction_factor(correction: str, n: int, alpha: float, delta: float) -> float:
-    """What ``phi`` is multiplied by: see :func:`bootstrap`."""
-    if correction == "none":
-        return 0.0
-    if correction == "practical":
-        return 1 / math.sqrt(n)
-    if correction == "sharp":
-        return mean_sign_quantile(n, alpha * delta)
-    log = math.log(2 / (alpha * delta))
-    return math.sqrt((2 if correction == "theorem" else 1) * log / n)
 
 
 @register(assumes="symmetric", needs=("sigma|support|phi",))
@@ -166,7 +145,7 @@ def bootstrap(
         else:
             found = quantiles(source, level, weights=weights, method=quantile, n_resamples=n_resamples, rng=generator)
             main, method = found.values, " and ".join(dict.fromkeys(found.methods.ravel()))
-            factor = np.asarray(correction_factor(correction, n, alpha, delta))
+            factor = None
         if correction == "none":
             return Threshold(main, {"main": main, "correction": np.zeros(())}, method)
         width = preliminary_width(
@@ -178,12 +157,12 @@ def bootstrap(
             mirrored=mirrored,
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            # A phi that knows nothing is infinite, and may meet a factor of 0.
-            extra = np.where(factor == 0, 0.0, factor * width)
-            total = main + extra
-            if correction == "sharp":
-                total = np.minimum(total, width)
-            added = np.where(np.isfinite(main), total - main, extra)
+            if factor is None:
+                term = correction_term(CORRECTIONS[correction], n, width, alpha, delta, n)
+            else:  # a phi that knows nothing is infinite, and may meet a factor of 0
+                term = np.where(factor == 0, 0.0, factor * width)
+            total = corrected_widths(correction, main, term, width)
+            added = np.where(np.isfinite(main), total - main, term)
         return Threshold(total, {"main": main, "correction": added, "phi": width}, method)
 
     return build(
@@ -195,6 +174,14 @@ def bootstrap(
         guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
         holds_for=assumption(weights, correction, proved),
     )
+
+
+def corrected_widths(correction: str, main: Floats, term: Floats, phi: Floats) -> Floats:
+    """:func:`corrected_width` of each sample of a batch."""
+    parts = np.broadcast_arrays(main, term, phi)
+    numbers = (part.ravel().tolist() for part in parts)
+    totals = [corrected_width(CORRECTIONS[correction], *each) for each in zip(*numbers, strict=True)]
+    return np.array(totals).reshape(parts[0].shape)
 
 
 def guarantee(alpha: float, side: str, n_resamples: int | None) -> float:

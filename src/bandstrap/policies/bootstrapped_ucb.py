@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.bounds.sub_weibull import theorem_constant
+from bandstrap.bounds.corrections import CORRECTIONS, NONE, corrected_width, correction_term
+from bandstrap.bounds.hoeffding import hoeffding_width, root_log
+from bandstrap.bounds.sub_weibull import theorem_constant, theorem_width
 from bandstrap.constructors import refuse_misfit
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
+from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level
 from bandstrap.multipliers.weights import LAWS
-from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
+from bandstrap.policies.draws import add_weights, resampled_sums
 from bandstrap.policies.policy import Policy
 from bandstrap.policies.rewards import (
     arm_quantile,
@@ -30,16 +33,14 @@ from bandstrap.policies.schedule import FIXED, Schedule, error_probability
 
 RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
 QUANTILES = {"resampled": RESAMPLED, "resampled-literal": LITERAL, "streaming": STREAMING, "exact": EXACT}
-NONE, PRACTICAL, STATED, THEOREM, SHARP = range(5)
-CORRECTIONS = {"practical": PRACTICAL, "theorem": THEOREM, "stated": STATED, "sharp": SHARP, "none": NONE}
 HOEFFDING, SUB_WEIBULL = range(2)
 PHIS = {"hoeffding": HOEFFDING, "sub_weibull": SUB_WEIBULL}
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What it is raised by for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
-# Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
-MOST_EXACT_SIGNS = 64
+# Up to so many rewards the sharp correction is exact; beyond, Chernoff's bound takes constant time and is proved too.
+MOST_COUNTED_SIGNS = 64
 
 
 class Params(NamedTuple):
@@ -93,8 +94,8 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
         alpha,
         level,
         normal_quantile(level),
-        draw_rank(params.n_resamples, level),
-        math.sqrt(2.0 * math.log(1.0 / alpha)),
+        order_rank(params.n_resamples, level),
+        root_log(alpha),
     )
 
 
@@ -146,55 +147,22 @@ def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.ra
     return arm_quantile(params.law, state.pulls, state.residuals, state.tails, state.curves, arm, level, z)
 
 
-@jitable
-def sign_mean_quantile(n: int, level: float) -> float:
-    """Upper ``level`` quantile of the mean of ``n`` random signs, or a proved upper bound of it for large ``n``."""
-    if n <= MOST_EXACT_SIGNS:
-        mass = 0.5**n  # P(Bin = n), then downwards
-        tail = 0.0
-        k = n
-        while k > 0 and tail + mass <= level:
-            tail += mass
-            mass *= k / (n - k + 1.0)
-            k -= 1
-        return (2.0 * k - n) / n
-    # Chernoff: n KL((1 + c)/2, 1/2) = log(1/level), by Newton from Hoeffding's bound
-    budget = math.log(1.0 / level) / n
-    if budget >= math.log(2.0):  # a tail lighter than that of n equal signs
-        return 1.0
-    c = min(math.sqrt(2.0 * budget), 0.999)
-    for _ in range(6):
-        value = 0.5 * ((1.0 + c) * math.log1p(c) + (1.0 - c) * math.log1p(-c)) - budget
-        c -= value / (0.5 * (math.log1p(c) - math.log1p(-c)))
-    return c
-
-
 @inlined
 def preliminary_width(params: Params, n: int, shared: Shared) -> float:
     """``phi``: Hoeffding's width, or theorem 2's."""
     if params.phi == HOEFFDING:
-        return params.sigma * shared.root_log / math.sqrt(n)
-    log = 0.5 * shared.root_log * shared.root_log
-    rest = 0.0
-    if params.beta <= 1.0:
-        rest = log ** (1.0 / params.beta) / n
-    elif params.beta < 2.0:
-        rest = (log / n) ** (1.0 / params.beta)
-    return params.constant * params.sigma * (math.sqrt(log / n) + rest)
+        return hoeffding_width(n, params.sigma, shared.root_log)
+    return theorem_width(n, shared.alpha, params.sigma, params.beta, params.constant)
 
 
 @inlined
 def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
-    """Main term plus second-order correction, see ``bounds/bootstrap.py``."""
+    """Main term plus second-order correction, see ``bounds/corrections.py``."""
     if params.correction == NONE:
         return main
     phi = preliminary_width(params, n, shared)
-    if params.correction == PRACTICAL:
-        return main + phi / math.sqrt(n)
-    if params.correction == SHARP:
-        return min(phi, main + sign_mean_quantile(n, shared.alpha * params.delta) * phi)
-    log = math.log(2.0 / (shared.alpha * params.delta))
-    return main + math.sqrt((2.0 if params.correction == THEOREM else 1.0) * log / n) * phi
+    term = correction_term(params.correction, n, phi, shared.alpha, params.delta, MOST_COUNTED_SIGNS)
+    return corrected_width(params.correction, main, term, phi)
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:

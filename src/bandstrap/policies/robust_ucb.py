@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, requirement
-from bandstrap.policies.draws import largest
+from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.policy import Policy
 
 TRUNCATED_MEAN, MEDIAN_OF_MEANS, CATONI = range(3)

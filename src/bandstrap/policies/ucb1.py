@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import Floats
 from bandstrap.policies.policy import Policy
@@ -35,14 +35,14 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
 
 
 def prepare(params: Params, state: State, round_: int) -> float:
-    """``sigma sqrt(2 log(1/alpha_t))``."""
-    return params.sigma * math.sqrt(2.0 * math.log(1.0 / error_probability(params.schedule, round_)))
+    """``sqrt(2 log(1/alpha_t))``."""
+    return root_log(error_probability(params.schedule, round_))
 
 
 def score(params: Params, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
     """``ybar + sigma sqrt(2 log(1/alpha_t)/n)``."""
     n = state.pulls[arm]
-    return state.sums[arm] / n + shared / math.sqrt(n)
+    return state.sums[arm] / n + hoeffding_width(n, params.sigma, shared)
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
