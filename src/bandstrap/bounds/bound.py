@@ -195,7 +195,7 @@ def mirror(support: Support, mirrored: bool) -> Support:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegisteredBound:
     """One registered bound: what it assumes of the rewards and which options it cannot do without."""
 
     name: str
@@ -209,7 +209,7 @@ class Entry:
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
 
-BOUNDS: dict[str, Entry] = {}
+BOUNDS: dict[str, RegisteredBound] = {}
 
 
 def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
@@ -220,7 +220,7 @@ def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Callable
     """
 
     def add(function: Callable[..., Bound]) -> Callable[..., Bound]:
-        BOUNDS[function.__name__] = Entry(function.__name__, function, assumes, needs)
+        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs)
         return function
 
     return add
