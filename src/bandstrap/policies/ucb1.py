@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats
 from bandstrap.policies.policy import Policy
 from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
@@ -19,19 +19,6 @@ class Params(NamedTuple):
 
     sigma: float
     schedule: Schedule
-
-
-class State(NamedTuple):
-    """Pulls and sum of rewards of each arm, and the order that breaks ties."""
-
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-
-
-def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
-    """The state before the first reward."""
-    return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
 
 
 def prepare(params: Params, state: State, round_: int) -> float:
@@ -43,12 +30,6 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
     """``ybar + sigma sqrt(2 log(1/alpha_t)/n)``."""
     n = state.pulls[arm]
     return state.sums[arm] / n + hoeffding_width(n, params.sigma, shared)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Count the pull and add the reward."""
-    state.pulls[arm] += 1
-    state.sums[arm] += reward
 
 
 KERNEL = Kernel("ucb1", learn=learn, score=score, prepare=prepare)
