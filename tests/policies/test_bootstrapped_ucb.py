@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import bounds
+from bandstrap.bounds.corrections import CORRECTIONS
 from bandstrap.bounds.sub_weibull import sub_weibull_width
 from bandstrap.engine.play import play
 from bandstrap.engine.simulate import simulate
@@ -19,8 +20,7 @@ from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.order_statistic import order_rank
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
-from bandstrap.policies.bootstrapped_ucb import (
-    CORRECTIONS,
+from bandstrap.policies.bootstrap_index import (
     QUANTILES,
     Shared,
     learn,
@@ -446,8 +446,13 @@ def test_with_correction_regret_is_far_below_that_line():
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+def fields(state) -> list:
+    """The arrays of a state, those of its memory included."""
+    return [*(part for part in state if part is not state.memory), *state.memory]
+
+
 def size_of(policy, horizon):
-    return sum(value.nbytes for value in policy.start(5, horizon, np.random.default_rng(0)))
+    return sum(array.nbytes for array in fields(policy.start(5, horizon, np.random.default_rng(0))))
 
 
 @pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
@@ -468,9 +473,9 @@ def test_memory_online_does_not_grow_with_rewards():
     for quantile in ("resampled", "exact", "streaming"):
         policy = BootstrappedUCB(arms=2, rng=0, quantile=quantile)
         policy.update([0, 1], [0.0, 1.0])
-        before = [np.size(field) for field in policy._state]
+        before = [np.size(field) for field in fields(policy._state)]
         policy.update([0] * 60, np.random.default_rng(0).normal(size=60))
-        assert [np.size(field) for field in policy._state] == before
+        assert [np.size(field) for field in fields(policy._state)] == before
 
 
 # --- bounds() ---------------------------------------------------------------------------------------------------------

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.kernel import inlined
 from bandstrap.errors import Floats, check_number, requirement
 
 
-@jitable
+@inlined
 def root_log(alpha: float) -> float:
     """``sqrt(2 log(1/alpha))``: what the widths of all sample sizes share."""
     return math.sqrt(2.0 * math.log(1.0 / alpha))
 
 
-@jitable
+@inlined
 def hoeffding_width(n: int, sigma: float, root: float) -> float:
     """``sigma sqrt(2 log(1/alpha) / n)``, with ``root`` the :func:`root_log` of ``alpha``."""
     return sigma * root / math.sqrt(n)
