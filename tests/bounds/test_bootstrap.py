@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.bounds import bootstrap, hoeffding, sign_flip
-from bandstrap.bounds.bootstrap import correction_factor, drawn_quantile_and_factor, mean_sign_quantile
+from bandstrap.bounds.bootstrap import drawn_quantile_and_factor
+from bandstrap.bounds.corrections import CORRECTIONS, correction_term
 from bandstrap.errors import AccuracyWarning, InvalidInput
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.monte_carlo import draws
@@ -19,31 +20,6 @@ SAMPLE = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.05]
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=14)
 
 # --- the correction ---------------------------------------------------------------------------------------------------
-
-
-@settings(derandomize=True, deadline=None, max_examples=60)
-@given(
-    st.integers(1, 50),
-    st.floats(1e-9, 0.99) | st.integers(1, 12).flatmap(lambda m: st.integers(1, 2**m - 1).map(lambda k: k / 2.0**m)),
-)
-def test_mean_sign_quantile_equals_the_binomial_in_fractions(n, level):
-    assert mean_sign_quantile(n, level) == naive.mean_sign_quantile(n, level)
-
-
-@pytest.mark.parametrize("n", [51, 200, 401])
-@pytest.mark.parametrize("level", [0.4, 0.05, 5e-3, 1e-6])
-def test_mean_sign_quantile_of_large_samples(n, level):
-    assert mean_sign_quantile(n, level) == naive.mean_sign_quantile(n, level)
-
-
-@settings(derandomize=True, deadline=None, max_examples=60)
-@given(st.integers(1, 400), st.floats(1e-12, 0.49))
-def test_mean_sign_quantile_is_between_zero_and_its_hoeffding_bound(n, level):
-    assert 0 <= mean_sign_quantile(n, level) <= min(1, math.sqrt(2 * math.log(1 / level) / n))
-
-
-def test_mean_of_few_signs_is_one_at_small_levels():
-    assert [mean_sign_quantile(n, 0.005) for n in range(1, 9)] == [1.0] * 7 + [0.75]
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50])
@@ -59,7 +35,8 @@ def test_corrections_are_the_documented_factors_times_phi(n, alpha, delta):
         "sharp": naive.mean_sign_quantile(n, alpha * delta),
     }
     for correction, factor in factors.items():
-        assert correction_factor(correction, n, alpha, delta) == pytest.approx(factor, rel=1e-14)
+        term = correction_term(CORRECTIONS[correction], n, 0.3, alpha, delta, n)
+        assert term == pytest.approx(factor * 0.3, rel=1e-14)
         bound = bootstrap(sample, alpha, delta=delta, correction=correction, phi=0.3)
         main = bootstrap_quantile(sample, alpha * (1 - delta))
         assert bound.parts["main"] == pytest.approx(main, rel=1e-14)

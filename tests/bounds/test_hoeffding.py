@@ -20,6 +20,13 @@ def test_width_is_sigma_root_two_log_over_n(n, alpha, sigma):
     assert bound.lower == -math.inf
 
 
+@pytest.mark.parametrize("sigma", [1e308, 5e-324])
+def test_no_scale_is_too_large_or_too_small(sigma):
+    width = hoeffding(np.zeros(100), 0.05, sigma=sigma).width
+    assert width == pytest.approx(sigma * math.sqrt(2 * math.log(20) / 100), rel=1e-14)
+    assert hoeffding(np.zeros(100), 0.05, support=(-1e308, 1e308)).width == pytest.approx(0.2447746830680816e308)
+
+
 def test_figure_one_of_the_paper_is_two_point_four_five_over_root_n():
     for n in (1, 20, 1000):
         assert hoeffding(np.zeros(n), 0.05, sigma=1.0).width == pytest.approx(2.448 / math.sqrt(n), rel=3e-4)

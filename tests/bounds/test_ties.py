@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandstrap.bounds import BOUNDS, betting, bootstrap, empirical_kl
-from bandstrap.bounds.bootstrap import mean_sign_quantile
+from bandstrap.multipliers.mean_sign import mean_sign_quantile
 from naive import bounds as naive
 
 # Sums of these, or their products with a sum, are rounded: the mean of seven is below 0.1, that of ten below 0.7.

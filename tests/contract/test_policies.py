@@ -144,8 +144,11 @@ def play_online(
 
 
 def arrays(state) -> dict[str, np.ndarray]:
-    """The fields of a state, lists of the online object included."""
-    return {key: np.array(value, dtype=float) for key, value in state._asdict().items()}
+    """The arrays of a state by name, those of tuples inside it and lists of the online object included."""
+    found = {}
+    for key, value in state._asdict().items():
+        found |= arrays(value) if isinstance(value, tuple) else {key: np.array(value, dtype=float)}
+    return found
 
 
 def same_states(one, other) -> bool:

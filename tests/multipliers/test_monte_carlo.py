@@ -6,9 +6,10 @@ import pytest
 
 from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import WEIGHTS, bootstrap_quantile
-from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics, sign_words, signed_sums
+from bandstrap.multipliers.monte_carlo import draws, sign_words, signed_sums
+from bandstrap.multipliers.order_statistic import order_rank
 from bandstrap.multipliers.weights import LAWS, draw_weights
-from naive.multipliers import all_sums, definition_d1, explicit_sums, signs_of_words
+from naive.multipliers import all_sums, explicit_sums, signs_of_words
 
 SAMPLE = np.random.default_rng(0).exponential(size=12)
 
@@ -57,32 +58,6 @@ def test_drawing_in_pieces_changes_no_draw(monkeypatch):
     whole = draws(LAWS["gaussian"], terms, 50, np.random.default_rng(4))
     monkeypatch.setattr("bandstrap.multipliers.monte_carlo.MOST_WEIGHTS", 7 * SAMPLE.size)
     np.testing.assert_allclose(draws(LAWS["gaussian"], terms, 50, np.random.default_rng(4)), whole, rtol=1e-13)
-
-
-@pytest.mark.parametrize("n_resamples", [1, 2, 10, 49, 200, 333])
-def test_order_statistics_follow_the_definition(n_resamples):
-    rng = np.random.default_rng(n_resamples)
-    levels = ["0.001", "0.005", "0.01", "0.05", "0.07", "0.1", "0.29", "0.5", "0.57", "0.9", "0.99", "0.999"]
-    for values in (rng.normal(size=n_resamples), rng.integers(0, 5, size=n_resamples).astype(float)):
-        got = order_statistics(values, np.array(levels, dtype=float))
-        assert got.tolist() == [definition_d1(values.tolist(), level) for level in levels]
-
-
-def test_order_statistics_take_levels_in_any_order_and_leave_the_draws_alone():
-    values = np.random.default_rng(5).permutation(100.0 * np.arange(10))
-    before = values.copy()
-    assert order_statistics(values, np.array([0.5, 0.1, 0.9, 0.1])).tolist() == [400.0, 800.0, 0.0, 800.0]
-    assert (values == before).all()
-
-
-def test_the_rank_forgives_rounding_of_the_product():
-    assert 200 * 0.29 < 58  # what a plain floor would make of it
-    assert [order_rank(200, level) for level in (0.07, 0.29, 0.57, 0.005)] == [14, 58, 114, 1]
-    assert order_rank(100, 0.29) == 29
-    assert order_rank(200, 0.0049) == 0
-    assert order_rank(5, 1 - 1e-12) == 4  # never below the smallest draw
-    for n_resamples in range(1, 400):
-        assert order_rank(n_resamples, 1 / n_resamples) == min(1, n_resamples - 1)
 
 
 @pytest.mark.parametrize("weights", ["rademacher", "mammen"])

@@ -5,7 +5,7 @@ module depends on how pytest was started.
 """
 
 from bandstrap.engine.kernel import Entry
-from bandstrap.policies.bootstrapped_ucb import learn, main_term
+from bandstrap.policies.bootstrap_index import learn, main_term
 
 
 def learn_all(params, state, arm, rewards, rng):

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import bounds
-from bandstrap.bounds.bootstrap import mean_sign_quantile
+from bandstrap.bounds.corrections import CORRECTIONS
 from bandstrap.bounds.sub_weibull import sub_weibull_width
 from bandstrap.engine.play import play
 from bandstrap.engine.simulate import simulate
@@ -18,9 +18,9 @@ from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.multipliers.order_statistic import order_rank
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
-from bandstrap.policies.bootstrapped_ucb import (
-    CORRECTIONS,
+from bandstrap.policies.bootstrap_index import (
     QUANTILES,
     Shared,
     learn,
@@ -28,10 +28,9 @@ from bandstrap.policies.bootstrapped_ucb import (
     preliminary_width,
     prepare,
     score,
-    sign_mean_quantile,
     threshold,
 )
-from bandstrap.policies.draws import draw_rank
+from bandstrap.theory import mean_deviation_bound
 from naive import policies as naive
 from policies.compiled import compiled_learn, compiled_main_terms
 
@@ -56,7 +55,7 @@ def learned(policy, *samples, seed=0):
 
 def at_level(level: float, n_resamples: int = 200) -> Shared:
     alpha = level / 0.9
-    rank = draw_rank(n_resamples, level)
+    rank = order_rank(n_resamples, level)
     return Shared(alpha, level, normal_quantile(level), rank, math.sqrt(2 * math.log(1 / alpha)))
 
 
@@ -311,6 +310,27 @@ def test_correction_is_the_formula_for_any_sample_size(correction, n):
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_policy_and_bound_have_the_same_bits(correction):
+    for sigma in (0.3, 0.7, 1.0):
+        params = BootstrappedUCB(correction=correction, sigma=sigma).make_params(None)
+        for t in (2, 6, 99, 1234):
+            shared = prepare(params, None, t)
+            for n in range(1, 65):
+                bound = bounds.bootstrap(np.zeros(n), shared.alpha, correction=correction, sigma=sigma)
+                assert threshold(params, n, 0.0, shared) == bound.width
+
+
+def test_theorem_two_has_the_same_bits_in_policy_and_theory():
+    for beta in (0.5, 1.0, 1.5, 2.0):
+        params = BootstrappedUCB(phi="sub_weibull", beta=beta, constant=1.7, sigma=0.6).make_params(None)
+        for t in range(1, 60):
+            shared = prepare(params, None, t)
+            for n in (1, 2, 7, 30):
+                expected = mean_deviation_bound(n, shared.alpha, sigma=0.6, beta=beta, constant=1.7)
+                assert preliminary_width(params, n, shared) == expected
+
+
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0, 4.0])
 @pytest.mark.parametrize("correction", ["practical", "theorem"])
 @pytest.mark.parametrize("n", [1, 30])
@@ -342,28 +362,6 @@ def test_the_default_constant_is_tight_at_a_fixed_level_and_what_is_given_is_tak
     assert BootstrappedUCB().constant is None
     with pytest.raises(InvalidInput, match="'constant' parameter of BootstrappedUCB must be a finite number greater"):
         BootstrappedUCB(constant=0.0)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 31, 64])
-def test_quantile_of_the_mean_of_signs_is_exact_up_to_64(n):
-    for level in (0.49, 0.3, 0.051, 0.0123, 1e-4, 1e-9, 1e-30):
-        assert sign_mean_quantile(n, level) == pytest.approx(mean_sign_quantile(n, level), abs=1e-15)
-
-
-@pytest.mark.parametrize("n", [65, 100, 1000, 20_000])
-def test_quantile_of_the_mean_of_more_signs_is_a_proved_upper_bound(n):
-    for level in (0.3, 0.05, 1e-3, 1e-6, 1e-12):
-        found = sign_mean_quantile(n, level)
-        assert mean_sign_quantile(n, level) <= found + 1e-12
-        assert found <= min(1.0, math.sqrt(2 * math.log(1 / level) / n)) + 1e-12
-
-
-def test_quantile_of_the_mean_of_signs_is_at_most_one_at_any_level():
-    for n in (65, 66, 80, 200):
-        for level in (2.0**-60, 2.0**-64, 2.0**-65, 2.0**-66, 1e-25, 1e-60, 1e-300):
-            found = sign_mean_quantile(n, level)
-            assert mean_sign_quantile(n, level) <= found + 1e-12
-            assert found <= 1.0
 
 
 @pytest.mark.parametrize("mode", QUANTILES)
@@ -448,8 +446,13 @@ def test_with_correction_regret_is_far_below_that_line():
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+def fields(state) -> list:
+    """The arrays of a state, those of its memory included."""
+    return [*(part for part in state if part is not state.memory), *state.memory]
+
+
 def size_of(policy, horizon):
-    return sum(value.nbytes for value in policy.start(5, horizon, np.random.default_rng(0)))
+    return sum(array.nbytes for array in fields(policy.start(5, horizon, np.random.default_rng(0))))
 
 
 @pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
@@ -470,9 +473,9 @@ def test_memory_online_does_not_grow_with_rewards():
     for quantile in ("resampled", "exact", "streaming"):
         policy = BootstrappedUCB(arms=2, rng=0, quantile=quantile)
         policy.update([0, 1], [0.0, 1.0])
-        before = [np.size(field) for field in policy._state]
+        before = [np.size(field) for field in fields(policy._state)]
         policy.update([0] * 60, np.random.default_rng(0).normal(size=60))
-        assert [np.size(field) for field in policy._state] == before
+        assert [np.size(field) for field in fields(policy._state)] == before
 
 
 # --- bounds() ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,11 +16,8 @@ from bandstrap.policies.draws import (
     count_ones,
     doubled_mean,
     draw_heads,
-    draw_rank,
     draw_weight,
     exponential_sums,
-    largest,
-    order_statistic_level,
     random_bits,
     resampled_sums,
     shuffle_first,
@@ -28,46 +25,6 @@ from bandstrap.policies.draws import (
 from naive import policies as naive
 
 SIGNIFICANCE = 1e-6
-tied = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]) | st.floats(-5, 5), min_size=1, max_size=60)
-
-
-@pytest.mark.parametrize(("m", "n_draws"), [(0, 1), (0, 200), (1, 2), (9, 200), (4, 10), (9, 10), (90, 200)])
-def test_level_of_an_order_statistic_is_a_beta(m, n_draws):
-    rng = np.random.default_rng(m)
-    levels = [order_statistic_level(m, n_draws, rng) for _ in range(4000)]
-    assert stats.kstest(levels, stats.beta(m + 1, n_draws - m).cdf).pvalue > SIGNIFICANCE
-
-
-@settings(derandomize=True, deadline=None, max_examples=300)
-@given(tied, st.data())
-def test_largest_is_what_sorting_gives(values, data):
-    rank = data.draw(st.integers(0, len(values) - 1))
-    expected = np.sort(values)[::-1][rank]
-    as_array, as_list = np.array(values), list(values)
-    assert largest(as_array, rank) == expected
-    assert largest(as_list, rank) == expected
-    assert sorted(as_array) == sorted(as_list) == sorted(values)  # reordered, nothing lost
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 200])
-@pytest.mark.parametrize("kind", ["equal", "rising", "falling", "two"])
-def test_largest_of_arranged_values(size, kind):
-    values = {
-        "equal": np.ones(size),
-        "rising": np.arange(size, dtype=float),
-        "falling": -np.arange(size, dtype=float),
-        "two": np.arange(size) % 2.0,
-    }[kind]
-    for rank in range(size):
-        assert largest(values.copy(), rank) == np.sort(values)[::-1][rank]
-
-
-@pytest.mark.parametrize(
-    ("n_draws", "level", "rank"),
-    [(200, 0.05, 10), (200, 0.1 * 0.9, 18), (200, 0.0049, 0), (10, 0.3, 3), (10, 0.1 * 3, 3), (1, 0.9, 0), (5, 1.0, 4)],
-)
-def test_rank_survives_the_rounding_of_the_level(n_draws, level, rank):
-    assert draw_rank(n_draws, level) == rank
 
 
 def test_random_bits_are_fair_and_independent():

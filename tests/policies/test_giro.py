@@ -10,7 +10,8 @@ from scipy import stats
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.giro import Giro, learn, prepare, score
+from bandstrap.policies.giro import Giro, prepare, score
+from bandstrap.policies.history import learn
 from naive import policies as naive
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.npts import NPTS, learn, prepare, score
+from bandstrap.policies.history import learn
+from bandstrap.policies.npts import NPTS, prepare, score
 from naive import resampling_policies as naive
 
 SIGNIFICANCE = 1e-6

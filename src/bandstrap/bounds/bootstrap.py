@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
-from bandstrap.bounds.correction import CORRECTIONS, PROVED, Correction
+from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
-from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
-from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics
+from bandstrap.multipliers.mean_sign import tail_rounding
+from bandstrap.multipliers.monte_carlo import draws
+from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
 
 Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
-
-
-def mean_sign_quantile(n: int, level: float) -> float:
-    """``c = inf {x : P(wbar > x) <= level}`` for the mean ``wbar`` of ``n`` random signs: exact, at most 1."""
-    beyond = tail_sums(binomial_probabilities(n, 0.5))[1:]  # P(Bin(n, 1/2) > k)
-    k = int(np.argmax(beyond <= level * (1 - tail_rounding(n))))
-    return (2 * k - n) / n
-
-
-def tail_rounding(n: int) -> float:
-    """Relative error of a binomial tail, at most: none while its terms are whole numbers over ``2^n``."""
-    return 0.0 if n <= 50 else 1e-15 * n * math.log(n)
-
-
-def correction_factor(correction: Correction, n: int, alpha: float, delta: float) -> float:
-    """What ``phi`` is multiplied by: see :func:`bootstrap`."""
-    if correction == "none":
-        return 0.0
-    if correction == "practical":
-        return 1 / math.sqrt(n)
-    if correction == "sharp":
-        return mean_sign_quantile(n, alpha * delta)
-    log = math.log(2 / (alpha * delta))
-    return math.sqrt((2 if correction == "theorem" else 1) * log / n)
 
 
 @register(assumes="symmetric", needs=("sigma|support|phi",))
@@ -173,7 +149,7 @@ def bootstrap(
         else:
             found = quantiles(source, level, weights=weights, method=quantile, n_resamples=n_resamples, rng=generator)
             main, method = found.values, " and ".join(dict.fromkeys(found.methods.ravel()))
-            factor = np.asarray(correction_factor(correction, n, alpha, delta))
+            factor = None
         if correction == "none":
             return Threshold(main, {"main": main, "correction": np.zeros(())}, method)
         width = preliminary_width(
@@ -185,16 +161,14 @@ def bootstrap(
             mirrored=mirrored,
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            # A phi that knows nothing is infinite, and may meet a factor of 0.
-            extra = np.where(factor == 0, 0.0, factor * width)
-            total = main + extra
-            if correction == "sharp":
-                total = np.minimum(total, width)
-            if (
-                proved
-            ):  # what sums of n rewards may lose to rounding, so that a mean that ties with the bound is not missed
+            if factor is None:
+                term = correction_term(CORRECTIONS[correction], n, width, alpha, delta, n)
+            else:  # a phi that knows nothing is infinite, and may meet a factor of 0
+                term = np.where(factor == 0, 0.0, factor * width)
+            total = corrected_widths(correction, main, term, width)
+            if proved:  # what a sum of n rewards may lose to rounding: a mean that ties with the bound is not missed
                 total = total + (n + 8) * 2.0**-52 * np.abs(rewards).max(axis=-1)
-            added = np.where(np.isfinite(main), total - main, extra)
+            added = np.where(np.isfinite(main), total - main, term)
         return Threshold(total, {"main": main, "correction": added, "phi": width}, method)
 
     return build(
@@ -206,6 +180,14 @@ def bootstrap(
         guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
         holds_for=assumption(weights, correction, proved),
     )
+
+
+def corrected_widths(correction: Correction, main: Floats, term: Floats, phi: Floats) -> Floats:
+    """:func:`corrected_width` of each sample of a batch."""
+    parts = np.broadcast_arrays(main, term, phi)
+    numbers = (part.ravel().tolist() for part in parts)
+    totals = [corrected_width(CORRECTIONS[correction], *each) for each in zip(*numbers, strict=True)]
+    return np.array(totals).reshape(parts[0].shape)
 
 
 def guarantee(alpha: float, side: str, n_resamples: int | None) -> float:

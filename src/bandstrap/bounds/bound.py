@@ -205,7 +205,7 @@ def mirror(support: Support, mirrored: bool) -> Support:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegisteredBound:
     """One registered bound: what it assumes of the rewards and which options it cannot do without."""
 
     name: str
@@ -219,7 +219,7 @@ class Entry:
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
 
-BOUNDS: dict[str, Entry] = {}
+BOUNDS: dict[str, RegisteredBound] = {}
 Function = TypeVar("Function", bound=Callable[..., Bound])
 
 
@@ -231,7 +231,7 @@ def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Function
     """
 
     def add(function: Function) -> Function:
-        BOUNDS[function.__name__] = Entry(function.__name__, function, assumes, needs)
+        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs)
         return function
 
     return add

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side
-from bandstrap.bounds.correction import PROVED
+from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
 from bandstrap.errors import Floats, InvalidInput, check_choice, check_count, check_number, requirement

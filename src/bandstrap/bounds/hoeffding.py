@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_inside, check_support, register
+from bandstrap.engine.kernel import inlined
 from bandstrap.errors import Floats, check_number, requirement
 
 
-def hoeffding_width(n: int, alpha: float, sigma: float) -> float:
-    """``sigma sqrt(2 log(1/alpha) / n)``."""
-    return sigma * math.sqrt(2 * math.log(1 / alpha) / n)
+@inlined
+def root_log(alpha: float) -> float:
+    """``sqrt(2 log(1/alpha))``: what the widths of all sample sizes share."""
+    return math.sqrt(2.0 * math.log(1.0 / alpha))
+
+
+@inlined
+def hoeffding_width(n: int, sigma: float, root: float) -> float:
+    """``sigma sqrt(2 log(1/alpha) / n)``, with ``root`` the :func:`root_log` of ``alpha``."""
+    return sigma * root / math.sqrt(n)
 
 
 @register(assumes="sub-Gaussian", needs=("sigma|support",))
@@ -77,7 +85,10 @@ def hoeffding(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "hoeffding", mirrored)
-        width = np.asarray(hoeffding_width(rewards.shape[-1], alpha, scale))
+        # By the power of two of the scale, so that no product on the way is beyond all floats.
+        size, exponent = math.frexp(scale)
+        with np.errstate(over="ignore"):
+            width = np.asarray(np.ldexp(hoeffding_width(rewards.shape[-1], size, root_log(alpha)), exponent))
         return Threshold(width, {"main": width})
 
     return build("hoeffding", sample, alpha, side, threshold, guarantee=alpha, holds_for=holds_for)

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.engine.kernel import jitable
 from bandstrap.errors import Floats, check_flag, check_number
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four an octave, to a thousand million.
@@ -72,13 +73,23 @@ def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> flo
     return math.exp(np.min((log_moments - math.log(alpha)) / orders)) / n
 
 
+@jitable
 def theorem_terms(n: int, alpha: float, beta: float) -> tuple[float, float]:
     """The two terms of theorem 2 for a mean, without the constant; the second corrected for ``1 < beta < 2``."""
-    log = math.log(1 / alpha)
-    main = math.sqrt(log / n)
-    if beta >= 2:
-        return main, 0.0
-    return main, (log / n) ** (1 / beta) if beta > 1 else log ** (1 / beta) / n
+    log = math.log(1.0 / alpha)
+    rest = 0.0
+    if beta <= 1.0:
+        rest = log ** (1.0 / beta) / n
+    elif beta < 2.0:
+        rest = (log / n) ** (1.0 / beta)
+    return math.sqrt(log / n), rest
+
+
+@jitable
+def theorem_width(n: int, alpha: float, sigma: float, beta: float, constant: float) -> float:
+    """Theorem 2: ``C sigma`` times the sum of its two terms."""
+    main, rest = theorem_terms(n, alpha, beta)
+    return constant * sigma * (main + rest)
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,21 +1,17 @@
 """The paper's Monte Carlo quantile (definition D.1): an order statistic of ``B`` draws of ``X``.
 
-``inf {x : (1/B) #{b : X_b >= x} <= level}`` is the draw number ``floor(B level) + 1`` from the top. Once ``B level < 1``
-that is the largest draw whatever the level: the quantile *saturates*.
-
 Rademacher draws do not multiply: 8 rewards have 256 signed partial sums, tabulated once and then looked up with 8 random
 bits at a time, 64 signs to one random word.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats
+from bandstrap.multipliers.order_statistic import order_statistics
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 
 # Weights held in memory at once when they are drawn as numbers.
@@ -29,18 +25,25 @@ def sign_words(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np
 
 
 @jitable
+def tabulate_signs(terms: Floats, start: int, table: Floats) -> int:
+    """Write the signed sums of up to 8 terms from ``start`` on into ``table``, minus where a bit is set; how many."""
+    table[0] = 0.0
+    size = 1
+    for i in range(start, min(start + 8, terms.size)):
+        for j in range(size):
+            table[size + j] = table[j] - terms[i]
+            table[j] += terms[i]
+        size *= 2
+    return size
+
+
+@jitable
 def signed_sums(terms: Floats, words: NDArray[np.uint64], out: Floats) -> None:
     """``out[b] = sum_i +-a_i`` with the signs of ``a_i`` in bit ``i % 64`` of ``words[i // 64, b]``."""
     out[:] = 0.0
     table = np.empty(256)
     for start in range(0, terms.size, 8):
-        table[0] = 0.0
-        size = 1
-        for i in range(start, min(start + 8, terms.size)):
-            for j in range(size):
-                table[size + j] = table[j] - terms[i]
-                table[j] += terms[i]
-            size *= 2
+        size = tabulate_signs(terms, start, table)
         word = words[start // 64]
         shift = np.uint64(start % 64)
         mask = np.uint64(size - 1)
@@ -65,20 +68,6 @@ def draws(law: int, terms: Floats, n_resamples: int, rng: np.random.Generator) -
         stop = min(start + step, n_resamples)
         out[start:stop] = draw_weights(law, stop - start, terms.size, rng) @ terms
     return out
-
-
-def order_rank(n_resamples: int, level: float) -> int:
-    """``m = floor(B level)``: the quantile is the draw number ``m + 1`` from the top.
-
-    The small addend keeps a product like ``200 * 0.07`` from falling below its integer value.
-    """
-    return min(math.floor(n_resamples * level + 1e-9), n_resamples - 1)
-
-
-def order_statistics(values: Floats, levels: Floats) -> Floats:
-    """Definition (D.1) at each of ``levels``."""
-    from_below = [values.size - 1 - order_rank(values.size, float(level)) for level in levels]
-    return np.partition(values, sorted(set(from_below)))[from_below]
 
 
 def quantiles(law: int, terms: Floats, levels: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:

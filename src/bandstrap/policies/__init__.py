@@ -8,7 +8,7 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.policies import moments
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ts import BootstrappedTS
-from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
@@ -23,6 +23,7 @@ from bandstrap.policies.maillard_sampling import MaillardSampling
 from bandstrap.policies.mars import MARS
 from bandstrap.policies.mbe import MBE
 from bandstrap.policies.moss import MOSS
+from bandstrap.policies.naive_bootstrapped_ucb import NaiveBootstrappedUCB
 from bandstrap.policies.npts import NPTS
 from bandstrap.policies.phe import PHE
 from bandstrap.policies.policy import POLICIES, Online, Policy

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.ucb1 import State, no_rewards
+from bandstrap.policies.sums import State, no_rewards
 
 
 class Params(NamedTuple):

@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Hashable
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.bounds.correction import Correction
+from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
-from bandstrap.constructors import refuse_misfit
-from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats, check_choice, check_count, check_number
+from bandstrap.errors import check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
-from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.weights import LAWS, Weights
-from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
-from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.rewards import (
-    arm_quantile,
-    mean_reward,
-    new_memory,
-    quantile_source,
-    refresh_curve,
-    remember,
+from bandstrap.policies.bootstrap_index import (
+    EXACT,
+    KERNEL,
+    LITERAL,
+    PHIS,
+    QUANTILES,
+    RESAMPLED,
+    STREAMING,
+    Params,
+    Phi,
+    Quantile,
+    State,
+    main_term,
+    prepare,
+    threshold,
 )
-from bandstrap.policies.schedule import FIXED, Alpha, Schedule, error_probability
+from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.quantile_memory import arm_mean, new_memory, quantile_source
+from bandstrap.policies.schedule import FIXED, Alpha, Schedule
 
-Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
-QUANTILES: dict[Quantile, int] = {word: code for code, word in enumerate(get_args(Quantile))}
-RESAMPLED, LITERAL, STREAMING, EXACT = QUANTILES.values()
-CORRECTIONS: dict[Correction, int] = {word: code for code, word in enumerate(get_args(Correction))}
-PRACTICAL, THEOREM, STATED, SHARP, NONE = CORRECTIONS.values()
-Phi = Literal["hoeffding", "sub_weibull"]
-PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
-HOEFFDING, SUB_WEIBULL = PHIS.values()
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What it is raised by for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
-# Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
-MOST_EXACT_SIGNS = 64
 
 
 class ArmBounds(TypedDict):
@@ -55,192 +49,6 @@ class ArmBounds(TypedDict):
     correction: float
     index: float
     quantile: str
-
-
-class Params(NamedTuple):
-    """Settings as numbers."""
-
-    schedule: Schedule
-    law: int
-    mode: int
-    n_resamples: int
-    correction: int
-    phi: int
-    sigma: float
-    beta: float
-    constant: float
-    delta: float
-
-
-class State(NamedTuple):
-    """What is known of each arm; ``draws`` and ``history`` are empty unless the mode needs them."""
-
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    powers: Floats
-    shifts: Floats
-    kept: Floats
-    residuals: Floats
-    tails: Floats
-    curves: Floats
-    sums: Floats  # (arm, resample): sum of w y, streaming
-    totals: Floats  # (arm, resample): sum of w, streaming
-    cached: Floats  # (arm, 2): rank and quantile, streaming
-    history: Floats  # (arm, reward), literal
-    scratch: Floats
-
-
-class Shared(NamedTuple):
-    """What all arms share in a round."""
-
-    alpha: float
-    level: float
-    z: float
-    rank: int
-    root_log: float
-
-
-def prepare(params: Params, state: State, round_: int) -> Shared:
-    """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
-    alpha = error_probability(params.schedule, round_)
-    level = alpha * (1.0 - params.delta)
-    return Shared(
-        alpha,
-        level,
-        normal_quantile(level),
-        draw_rank(params.n_resamples, level),
-        math.sqrt(2.0 * math.log(1.0 / alpha)),
-    )
-
-
-@inlined
-def streamed_quantile(state: State, arm: int, rank: int) -> float:
-    """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
-    cached = state.cached[arm]
-    if cached[0] != rank:
-        n = state.pulls[arm]
-        mean = state.powers[arm][0] / n
-        sums = state.sums[arm]
-        totals = state.totals[arm]
-        scratch = state.scratch
-        top = -math.inf
-        for b in range(len(scratch)):
-            scratch[b] = sums[b] - mean * totals[b]
-            top = max(top, scratch[b])
-        cached[0] = rank
-        cached[1] = (top if rank == 0 else largest(scratch, rank)) / n
-    return cached[1]
-
-
-@jitable
-def literal_quantile(params: Params, state: State, arm: int, rank: int, rng: np.random.Generator) -> float:
-    """Definition (D.1) with fresh draws."""
-    n = state.pulls[arm]
-    mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
-    a = np.empty(n)
-    for i in range(n):
-        a[i] = (state.history[arm][i] - mean) / n
-    resampled_sums(params.law, a, state.scratch, rng)
-    return largest(state.scratch, rank)
-
-
-@inlined
-def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The bootstrapped quantile of an arm, by the mode asked for."""
-    if params.mode == STREAMING:
-        return streamed_quantile(state, arm, shared.rank)
-    if params.mode == LITERAL:
-        return literal_quantile(params, state, arm, shared.rank, rng)
-    level = shared.level
-    z = shared.z
-    if params.mode == RESAMPLED:  # an order statistic of B draws, drawn in law
-        level = order_statistic_level(shared.rank, params.n_resamples, rng)
-        if state.pulls[arm] == 1:
-            return 0.0
-        z = rough_normal_quantile(level)  # its error is far below that of the curve
-    return arm_quantile(params.law, state.pulls, state.residuals, state.tails, state.curves, arm, level, z)
-
-
-@jitable
-def sign_mean_quantile(n: int, level: float) -> float:
-    """Upper ``level`` quantile of the mean of ``n`` random signs, or a proved upper bound of it for large ``n``."""
-    if n <= MOST_EXACT_SIGNS:
-        mass = 0.5**n  # P(Bin = n), then downwards
-        tail = 0.0
-        k = n
-        while k > 0 and tail + mass <= level:
-            tail += mass
-            mass *= k / (n - k + 1.0)
-            k -= 1
-        return (2.0 * k - n) / n
-    # Chernoff: n KL((1 + c)/2, 1/2) = log(1/level), by Newton from Hoeffding's bound
-    budget = math.log(1.0 / level) / n
-    if budget >= math.log(2.0):  # a tail lighter than that of n equal signs
-        return 1.0
-    c = min(math.sqrt(2.0 * budget), 0.999)
-    for _ in range(6):
-        value = 0.5 * ((1.0 + c) * math.log1p(c) + (1.0 - c) * math.log1p(-c)) - budget
-        c -= value / (0.5 * (math.log1p(c) - math.log1p(-c)))
-    return c
-
-
-@inlined
-def preliminary_width(params: Params, n: int, shared: Shared) -> float:
-    """``phi``: Hoeffding's width, or theorem 2's."""
-    if params.phi == HOEFFDING:
-        return params.sigma * shared.root_log / math.sqrt(n)
-    log = 0.5 * shared.root_log * shared.root_log
-    rest = 0.0
-    if params.beta <= 1.0:
-        rest = log ** (1.0 / params.beta) / n
-    elif params.beta < 2.0:
-        rest = (log / n) ** (1.0 / params.beta)
-    return params.constant * params.sigma * (math.sqrt(log / n) + rest)
-
-
-@inlined
-def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
-    """Main term plus second-order correction, see ``bounds/bootstrap.py``."""
-    if params.correction == NONE:
-        return main
-    phi = preliminary_width(params, n, shared)
-    if params.correction == PRACTICAL:
-        return main + phi / math.sqrt(n)
-    if params.correction == SHARP:
-        return min(phi, main + sign_mean_quantile(n, shared.alpha * params.delta) * phi)
-    log = math.log(2.0 / (shared.alpha * params.delta))
-    return main + math.sqrt((2.0 if params.correction == THEOREM else 1.0) * log / n) * phi
-
-
-def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """``ybar + q + correction``: equation (2.8)."""
-    main = main_term(params, state, arm, shared, rng)
-    return mean_reward(state.pulls, state.powers, state.shifts, arm) + threshold(params, state.pulls[arm], main, shared)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Take the reward into sums, memory and draws, and refit the arm's quantile function."""
-    if params.mode == LITERAL:
-        state.history[arm][state.pulls[arm]] = reward
-    remember(state.pulls, state.powers, state.shifts, state.kept, arm, reward)
-    if params.mode == STREAMING:
-        add_weights(params.law, reward - state.shifts[arm], state.sums[arm], state.totals[arm], rng)
-        state.cached[arm][0] = -1.0
-    elif params.mode != LITERAL:
-        refresh_curve(
-            params.law,
-            state.pulls,
-            state.powers,
-            state.shifts,
-            state.kept,
-            state.residuals,
-            state.tails,
-            state.curves,
-            arm,
-        )
-
-
-KERNEL = Kernel("bootstrapped_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class BootstrappedUCB(Policy):
@@ -398,7 +206,8 @@ class BootstrappedUCB(Policy):
         draws = self.n_resamples if mode == STREAMING else 0
         return State(
             order=order,
-            **new_memory(n_arms, with_grid=mode in (RESAMPLED, EXACT) and self.weights == "rademacher"),
+            pulls=np.zeros(n_arms, dtype=np.int64),
+            memory=new_memory(n_arms, with_grid=mode in (RESAMPLED, EXACT) and self.weights == "rademacher"),
             sums=np.zeros((n_arms, draws)),
             totals=np.zeros((n_arms, draws)),
             cached=np.full((n_arms, 2), -1.0),
@@ -429,7 +238,7 @@ class BootstrappedUCB(Policy):
                 nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
                 table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
                 continue
-            mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
+            mean = float(arm_mean(self._state.pulls, self._state.memory, i))
             main = float(main_term(params, self._state, i, shared, rng))
             total = float(threshold(params, n, main, shared))
             table[label] = {
@@ -441,57 +250,3 @@ class BootstrappedUCB(Policy):
                 "quantile": "drawn" if params.mode in (STREAMING, LITERAL) else quantile_source(params.law, n),
             }
         return table
-
-
-class NaiveBootstrappedUCB(BootstrappedUCB):
-    r"""Bootstrapped UCB without correction: the bound that theorem 4 shows to have linear regret.
-
-    .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y)
-
-    An arm whose first rewards are equal has ``q = 0`` and may never be pulled again.
-
-    Parameters
-    ----------
-    quantile, n_resamples, weights, delta, alpha, tau, horizon
-        As in :class:`bandstrap.BootstrappedUCB`.
-    arms, rng, direction
-        See :class:`bandstrap.Policy`.
-
-    Examples
-    --------
-    >>> from bandstrap import NaiveBootstrappedUCB
-    >>> policy = NaiveBootstrappedUCB(arms=2, rng=0)
-    >>> policy.update([0, 1], [0.0, 1.0])
-    >>> {policy.select() for _ in range(50)}  # arm 0 had one bad reward
-    {1}
-
-    References
-    ----------
-    .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, supplement A.
-    """
-
-    def __init__(
-        self,
-        *,
-        quantile: Quantile = "resampled",
-        n_resamples: int = 200,
-        weights: Weights = "rademacher",
-        delta: float = 0.1,
-        alpha: Alpha = "1/(t+1)",
-        tau: float = 1.0,
-        horizon: int | None = None,
-        **online: Unpack[Online],
-    ) -> None:
-        # What belongs to the correction would do nothing here.
-        refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)
-        super().__init__(
-            quantile=quantile,
-            n_resamples=n_resamples,
-            weights=weights,
-            correction="none",
-            delta=delta,
-            alpha=alpha,
-            tau=tau,
-            horizon=horizon,
-            **online,
-        )

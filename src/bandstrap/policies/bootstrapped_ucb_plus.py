@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.rewards import arm_quantile, mean_reward, new_memory, refresh_curve, remember
+from bandstrap.policies.quantile_memory import Memory, add_reward, arm_mean, arm_quantile, new_memory, refresh_curve
 
 
 class Params(NamedTuple):
@@ -29,12 +29,7 @@ class State(NamedTuple):
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
-    powers: Floats
-    shifts: Floats
-    kept: Floats
-    residuals: Floats
-    tails: Floats
-    curves: Floats
+    memory: Memory
 
 
 class Shared(NamedTuple):
@@ -46,28 +41,29 @@ class Shared(NamedTuple):
 
 
 @inlined
-def within(state: State, arm: int) -> float:
+def within(pulls: Any, memory: Memory, arm: int) -> float:
     """Sum of squares of an arm's rewards about their mean."""
-    row = state.powers[arm]
-    return max(row[1] - row[0] * row[0] / state.pulls[arm], 0.0)
+    row = memory.powers[arm]
+    return max(row[1] - row[0] * row[0] / pulls[arm], 0.0)
 
 
 def prepare(params: Params, state: State, round_: int) -> Shared:
     """The standard deviation within arms, pooled; the range of their means while no arm has had two different rewards."""
-    n_arms = len(state.pulls)
+    pulls, memory = state.pulls, state.memory
+    n_arms = len(pulls)
     scale = params.sigma
     if scale == 0.0:
         total = 0
         inside = 0.0
         for k in range(n_arms):
-            total += state.pulls[k]
-            inside += within(state, k)
+            total += pulls[k]
+            inside += within(pulls, memory, k)
         scale = math.sqrt(inside / max(total - n_arms, 1))
     if scale == 0.0:
         low = math.inf
         high = -math.inf
         for k in range(n_arms):
-            mean = mean_reward(state.pulls, state.powers, state.shifts, k)
+            mean = arm_mean(pulls, memory, k)
             low = min(low, mean)
             high = max(high, mean)
         scale = high - low
@@ -76,35 +72,24 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """``ybar + q_{(1 - delta) e} + s sqrt(2 log(1/e))/n`` with ``e = min(1/2, n/(t + 1))``."""
-    n = state.pulls[arm]
+    pulls, memory = state.pulls, state.memory
+    n = pulls[arm]
     if n < shared.least:
         return math.inf
     share = min(0.5, n / (shared.round_ + 1.0))
     level = (1.0 - params.delta) * share
     scale = shared.scale
     if params.sigma == 0.0:
-        scale = max(scale, math.sqrt(within(state, arm) / max(n - 1, 1)))
-    main = arm_quantile(
-        RADEMACHER, state.pulls, state.residuals, state.tails, state.curves, arm, level, rough_normal_quantile(level)
-    )
-    mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
+        scale = max(scale, math.sqrt(within(pulls, memory, arm) / max(n - 1, 1)))
+    main = arm_quantile(RADEMACHER, pulls, memory, arm, level, rough_normal_quantile(level))
+    mean = arm_mean(pulls, memory, arm)
     return mean + main + scale * math.sqrt(-2.0 * math.log(share)) / n
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums and memory, and refit the arm's quantile function."""
-    remember(state.pulls, state.powers, state.shifts, state.kept, arm, reward)
-    refresh_curve(
-        RADEMACHER,
-        state.pulls,
-        state.powers,
-        state.shifts,
-        state.kept,
-        state.residuals,
-        state.tails,
-        state.curves,
-        arm,
-    )
+    add_reward(state.pulls, state.memory, arm, reward)
+    refresh_curve(RADEMACHER, state.pulls, state.memory, arm)
 
 
 KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, score=score, prepare=prepare)
@@ -174,4 +159,4 @@ class BootstrappedUCBPlus(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        return State(order=order, **new_memory(n_arms, with_grid=True))
+        return State(order, np.zeros(n_arms, dtype=np.int64), new_memory(n_arms, with_grid=True))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.moments import State, learn, no_rewards
+from bandstrap.policies.moments import State, learn
 from bandstrap.policies.policy import Policy
 
 
@@ -71,7 +70,3 @@ class CHKUCB(Policy):
     def make_params(self, horizon: int | None) -> int:
         """There are no parameters."""
         return 0
-
-    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
-        return no_rewards(n_arms, order)

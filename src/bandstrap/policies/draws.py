@@ -9,6 +9,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.errors import Floats
+from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
     EFRON,
     EXPONENTIAL,
@@ -26,18 +27,6 @@ MOST_TOSSED = 2 * BITS
 # The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric laws: Stadlober 1990.
 HAT_SLOPE = math.sqrt(8.0 / math.e)
 HAT_OFFSET = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
-
-
-@inlined
-def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
-    """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
-
-    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))``, ``j = 0..m``, with uniform ``V``: one factor an order statistic.
-    """
-    total = 0.0
-    for j in range(m + 1):
-        total += rng.standard_exponential() / (n_draws - j)
-    return -math.expm1(-total)
 
 
 @inlined
@@ -159,13 +148,7 @@ def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -
         words = np.empty(n_draws, dtype=np.int64)
         left = 0
         for start in range(0, n, 8):
-            table[0] = 0.0
-            size = 1
-            for i in range(start, min(start + 8, n)):
-                for j in range(size):
-                    table[size + j] = table[j] - a[i]
-                    table[j] += a[i]
-                size *= 2
+            size = tabulate_signs(a, start, table)
             if left < 8:
                 for b in range(n_draws):
                     words[b] = random_bits(rng)
@@ -187,40 +170,6 @@ def resampled_sums(law: int, a: Floats, out: Floats, rng: np.random.Generator) -
             for i in range(n):
                 total += draw_weight(law, rng) * a[i]
             out[b] = total
-
-
-@jitable
-def largest(values: Floats, rank: int) -> float:
-    """The value number ``rank + 1`` from the top, by quickselect; reorders ``values``."""
-    low = 0
-    high = len(values) - 1
-    target = rank
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i = low
-        j = high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if target <= j:
-            high = j
-        elif target >= i:
-            low = i
-        else:
-            break
-    return values[target]
-
-
-@jitable
-def draw_rank(n_draws: int, level: float) -> int:
-    """``floor(B level)`` as in the Monte Carlo quantile, see ``monte_carlo.order_rank``."""
-    return min(math.floor(n_draws * level + 1e-9), n_draws - 1)
 
 
 @inlined

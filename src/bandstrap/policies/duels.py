@@ -6,6 +6,7 @@ has ``order``, ``pulls``, ``sums`` (of rewards, all around the same origin), and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,24 @@ def leave(state: Any) -> int:
     contest = state.contest
     contest[WAITING] -= 1
     return state.queue[contest[WAITING]]
+
+
+def by_duels(beats: Callable[..., bool]) -> Callable[..., int]:
+    """The ``choose`` of a policy of duels; ``beats(params, state, arm, leader, rng)`` says whether a challenger wins."""
+
+    def choose(params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+        """The next winner of the round; a new round once all have been handed out."""
+        if state.contest[WAITING] == 0:
+            leader = open_round(state)
+            order, pulls = state.order, state.pulls
+            for i in range(len(order)):
+                arm = order[i]
+                if pulls[arm] < pulls[leader] and beats(params, state, arm, leader, rng):
+                    enter(state, arm)
+            close_round(state, rng)
+        return leave(state)
+
+    return choose
 
 
 def new_contest(n_arms: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 def prepare(params: float, state: State, round_: int) -> float:

@@ -6,11 +6,10 @@ import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
-from bandstrap.policies.moments import State, learn, no_rewards
+from bandstrap.policies.moments import State, learn
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -89,7 +88,3 @@ class GaussianTSUnknownVariance(Policy):
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
         return Params(self.a, self.n_initial)
-
-    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
-        return no_rewards(n_arms, order)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats
+from bandstrap.policies.history import State, learn, no_rewards
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -17,14 +17,6 @@ class Params(NamedTuple):
     """Pseudo-rewards of each kind per reward."""
 
     a: float
-
-
-class State(NamedTuple):
-    """Pulls and rewards of each arm, and the order that breaks ties."""
-
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    history: Floats
 
 
 def prepare(params: Params, state: State, round_: int) -> int:
@@ -53,13 +45,6 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
         elif place < n + pseudo:
             total += 1.0
     return total / size
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Keep the reward."""
-    n = state.pulls[arm]
-    state.history[arm][n] = reward
-    state.pulls[arm] = n + 1
 
 
 KERNEL = Kernel("giro", learn=learn, score=score, prepare=prepare)
@@ -117,4 +102,4 @@ class Giro(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))
+        return no_rewards(n_arms, capacity, order)

@@ -13,7 +13,7 @@ from bandstrap.errors import check_choice, check_flag, check_number
 from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

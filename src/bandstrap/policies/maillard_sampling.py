@@ -14,7 +14,7 @@ from bandstrap.errors import check_choice
 from bandstrap.policies.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
 from bandstrap.policies.draws import gumbel
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_count
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

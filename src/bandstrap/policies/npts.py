@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.history import State, learn, no_rewards
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -17,14 +18,6 @@ class Params(NamedTuple):
     """The largest possible reward."""
 
     upper: float
-
-
-class State(NamedTuple):
-    """Rewards of each arm."""
-
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    history: Floats
 
 
 def prepare(params: Params, state: State, round_: int) -> int:
@@ -37,12 +30,6 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
     weighted, total = exponential_sums(state.history[arm], state.pulls[arm], rng)
     weight = rng.standard_exponential()
     return (weighted + weight * params.upper) / (total + weight)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Keep the reward."""
-    state.history[arm][state.pulls[arm]] = reward
-    state.pulls[arm] += 1
 
 
 KERNEL = Kernel("npts", learn=learn, score=score, prepare=prepare)
@@ -96,4 +83,4 @@ class NPTS(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))
+        return no_rewards(n_arms, capacity, order)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_number
 from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.duels import WAITING, close_round, enter, leave, new_contest, open_round
+from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -59,19 +59,6 @@ def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Ge
     return wins
 
 
-def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
-    """The next winner of the round; a new round once all have been handed out."""
-    if state.contest[WAITING] == 0:
-        leader = open_round(state)
-        order, pulls = state.order, state.pulls
-        for i in range(len(order)):
-            arm = order[i]
-            if pulls[arm] < pulls[leader] and beats(params, state, arm, leader, rng):
-                enter(state, arm)
-        close_round(state, rng)
-    return leave(state)
-
-
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Keep the reward."""
     state.history[arm][state.pulls[arm]] = reward
@@ -79,7 +66,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     state.pulls[arm] += 1
 
 
-KERNEL = Kernel("rds", learn=learn, choose=choose)
+KERNEL = Kernel("rds", learn=learn, choose=by_duels(beats))
 
 
 class RDS(Policy):
@@ -132,7 +119,7 @@ class RDS(Policy):
         self.upper = None if upper is None else check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
         if self.upper is not None:
-            self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)
+            self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, requirement
-from bandstrap.policies.draws import largest
+from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.policy import Online, Policy
 
 Estimator = Literal["truncated-mean", "median-of-means", "catoni"]

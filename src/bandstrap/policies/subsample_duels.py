@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_flag
-from bandstrap.policies.duels import ROUND, WAITING, close_round, enter, leave, new_contest, open_round
+from bandstrap.policies.duels import ROUND, by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
 
 Sampler = Literal["random-block", "last-block", "without-replacement"]
@@ -72,19 +72,6 @@ def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Ge
     return due or state.sums[arm] >= sampled_sum(params, state, leader, n, rng)
 
 
-def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
-    """The next winner of the round; a new round once all have been handed out."""
-    if state.contest[WAITING] == 0:
-        leader = open_round(state)
-        order, pulls = state.order, state.pulls
-        for i in range(len(order)):
-            arm = order[i]
-            if pulls[arm] < pulls[leader] and beats(params, state, arm, leader, rng):
-                enter(state, arm)
-        close_round(state, rng)
-    return leave(state)
-
-
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Keep the reward, or the sum up to it."""
     if round_ == 1:
@@ -99,7 +86,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     state.pulls[arm] = n + 1
 
 
-KERNEL = Kernel("sda", learn=learn, choose=choose)
+KERNEL = Kernel("sda", learn=learn, choose=by_duels(beats))
 
 
 class SubsampleDuels(Policy):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
@@ -21,34 +21,15 @@ class Params(NamedTuple):
     schedule: Schedule
 
 
-class State(NamedTuple):
-    """Pulls and sum of rewards of each arm, and the order that breaks ties."""
-
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-
-
-def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
-    """The state before the first reward."""
-    return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
-
-
 def prepare(params: Params, state: State, round_: int) -> float:
-    """``sigma sqrt(2 log(1/alpha_t))``."""
-    return params.sigma * math.sqrt(2.0 * math.log(1.0 / error_probability(params.schedule, round_)))
+    """``sqrt(2 log(1/alpha_t))``."""
+    return root_log(error_probability(params.schedule, round_))
 
 
 def score(params: Params, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
     """``ybar + sigma sqrt(2 log(1/alpha_t)/n)``."""
     n = state.pulls[arm]
-    return state.sums[arm] / n + shared / math.sqrt(n)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Count the pull and add the reward."""
-    state.pulls[arm] += 1
-    state.sums[arm] += reward
+    return state.sums[arm] / n + hoeffding_width(n, params.sigma, shared)
 
 
 KERNEL = Kernel("ucb1", learn=learn, score=score, prepare=prepare)

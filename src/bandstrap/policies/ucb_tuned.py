@@ -6,10 +6,9 @@ import math
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.moments import State, learn, no_rewards
+from bandstrap.policies.moments import State, learn
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -76,7 +75,3 @@ class UCBTuned(Policy):
     def make_params(self, horizon: int | None) -> float:
         """The largest possible reward."""
         return self.upper
-
-    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
-        return no_rewards(n_arms, order)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.policy import Policy
-from bandstrap.policies.ucb1 import State, learn, no_rewards
+from bandstrap.policies.sums import State, learn, no_rewards
 
 
 def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> int:

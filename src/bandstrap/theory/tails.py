@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_constant, theorem_terms
+from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_constant, theorem_width
 from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
 # Theorem 2 is stated for alpha below exp(-2).
@@ -103,7 +103,7 @@ def mean_deviation_bound(
     is_symmetric = check_flag(symmetric, "symmetric", owner)
     if constant is None:
         return scale * sub_weibull_width(size, level, exponent, is_symmetric)
-    return check_number(constant, "constant", owner, above=0) * scale * sum(theorem_terms(size, level, exponent))
+    return theorem_width(size, level, scale, exponent, check_number(constant, "constant", owner, above=0))
 
 
 def sub_weibull_constant(beta: float) -> float:

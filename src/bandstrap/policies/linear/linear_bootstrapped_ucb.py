@@ -9,7 +9,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import Floats, check_choice, check_count
-from bandstrap.policies.draws import draw_rank, largest
+from bandstrap.multipliers.order_statistic import largest, order_rank
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
 from bandstrap.policies.linear.oful import OFUL, Params
@@ -48,7 +48,7 @@ class ResampledState(NamedTuple):
 def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid
-    rank = draw_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
+    rank = order_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
     beta = radius(ellipsoid, regression.factor, round_)
     width = largest(lengths, rank) + beta / math.sqrt(max(round_ - 1, 1))
     return int(np.argmax(predictions(regression.theta, actions) + width * norms(regression.factor, actions)))

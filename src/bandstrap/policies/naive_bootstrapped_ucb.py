@@ -1,0 +1,67 @@
+"""Bootstrapped UCB without its correction, as in theorem 4 of the paper."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Unpack
+
+from bandstrap.constructors import refuse_misfit
+from bandstrap.multipliers.weights import Weights
+from bandstrap.policies.bootstrap_index import Quantile
+from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
+from bandstrap.policies.policy import Online
+from bandstrap.policies.schedule import Alpha
+
+
+class NaiveBootstrappedUCB(BootstrappedUCB):
+    r"""Bootstrapped UCB without correction: the bound that theorem 4 shows to have linear regret.
+
+    .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y)
+
+    An arm whose first rewards are equal has ``q = 0`` and may never be pulled again.
+
+    Parameters
+    ----------
+    quantile, n_resamples, weights, delta, alpha, tau, horizon
+        As in :class:`bandstrap.BootstrappedUCB`.
+    arms, rng, direction
+        See :class:`bandstrap.Policy`.
+
+    Examples
+    --------
+    >>> from bandstrap import NaiveBootstrappedUCB
+    >>> policy = NaiveBootstrappedUCB(arms=2, rng=0)
+    >>> policy.update([0, 1], [0.0, 1.0])
+    >>> {policy.select() for _ in range(50)}  # arm 0 had one bad reward
+    {1}
+
+    References
+    ----------
+    .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, supplement A.
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: Quantile = "resampled",
+        n_resamples: int = 200,
+        weights: Weights = "rademacher",
+        delta: float = 0.1,
+        alpha: Alpha = "1/(t+1)",
+        tau: float = 1.0,
+        horizon: int | None = None,
+        **online: Unpack[Online],
+    ) -> None:
+        # What belongs to the correction would do nothing here.
+        refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)
+        super().__init__(
+            quantile=quantile,
+            n_resamples=n_resamples,
+            weights=weights,
+            correction="none",
+            delta=delta,
+            alpha=alpha,
+            tau=tau,
+            horizon=horizon,
+            **online,
+        )
