@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -55,8 +57,9 @@ def check_number(
         rule = f"a finite number greater than {above:g}"
     elif at_least > -math.inf:
         rule = f"a finite number of at least {at_least:g}"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise requirement(parameter, owner, rule, repr(value))
+    # NumPy counts a length of time among the integers.
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
+        raise requirement(parameter, owner, rule, brief(value))
     try:
         number = float(value)
     except OverflowError:  # a whole number beyond all floats
@@ -97,17 +100,10 @@ def check_choice(value: Any, parameter: str, owner: str, choices: Collection[str
 
 
 def check_sample(sample: ArrayLike, owner: str) -> Floats:
-    """Return ``sample`` as finite floats of shape ``(..., n)`` with ``n >= 1``."""
-    rule = "numbers of shape (..., n)"
-    try:
-        if np.asarray(sample).dtype.kind in "cSU":  # NumPy would drop imaginary parts, and read digits
-            raise TypeError
-        # In one memory order, because sums depend on it in the last bit.
-        array = np.array(sample, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise requirement("sample", owner, rule, _brief(sample)) from None
+    """Return ``sample`` as finite floats of shape ``(..., n)`` with ``n >= 1``; see :func:`read_numbers`."""
+    array = read_numbers(sample, "sample", owner, "numbers of shape (..., n)", kinds="biuf")
     if array.ndim == 0:
-        raise requirement("sample", owner, "an array with at least one axis", f"the single value {_brief(sample)}")
+        raise requirement("sample", owner, "an array with at least one axis", f"the single value {brief(sample)}")
     if array.shape[-1] == 0:
         raise requirement("sample", owner, "non-empty along its last axis", f"shape {array.shape}")
     finite = np.isfinite(array)
@@ -121,16 +117,73 @@ def check_sample(sample: ArrayLike, owner: str) -> Floats:
 def check_numbers(values: ArrayLike, parameter: str, owner: str, *, at_least: float = -math.inf) -> Floats:
     """Return ``values`` as finite floats, each at least ``at_least``; a number gives an array of no axes."""
     rule = "finite numbers" if at_least == -math.inf else f"finite numbers of at least {at_least:g}"
-    try:
-        if np.asarray(values).dtype.kind not in "iuf":
-            raise TypeError
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise requirement(parameter, owner, rule, _brief(values)) from None
+    array = read_numbers(values, parameter, owner, rule, kinds="iuf")
     outside = ~(np.isfinite(array) & (array >= at_least))
     if outside.any():
         raise requirement(parameter, owner, rule, float(array[outside].flat[0]))
     return array
+
+
+def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
+    """Return ``level`` as floats, each strictly between 0 and 1."""
+    rule = "strictly between 0 and 1"
+    levels = read_numbers(level, parameter, owner, rule, kinds="iuf")
+    outside = ~((levels > 0) & (levels < 1))
+    if outside.any():
+        raise requirement(parameter, owner, rule, float(levels[outside].flat[0]))
+    return levels
+
+
+def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: str) -> Floats:
+    """Return as floats what holds real numbers of these NumPy ``kinds`` (``"b"`` are booleans), and nothing else.
+
+    NumPy would also read dates as days, bytes as whole numbers, digits as what they spell, the first part of a complex
+    number or of a record, and what a mask hides; a data frame it would read row by row. A series or a frame of one column
+    is taken as that column. Python's exact numbers (any ``int``, ``Fraction``, ``Decimal``) are rounded.
+    """
+    if isinstance(values, bytes | bytearray | memoryview):
+        raise requirement(parameter, owner, rule, brief(values))
+    if has_masked(values):
+        advice = "without masked values (compressed() leaves them out)"
+        raise requirement(parameter, owner, advice, brief(values))
+    if not isinstance(values, np.ndarray) and hasattr(values, "__array__") and hasattr(values, "columns"):
+        names = getattr(values, "column_names", values.columns)  # Arrow's, whose columns are no names
+        if len(names) != 1:
+            shown = ", ".join(str(name) for name in names)
+            raise requirement(parameter, owner, "one column of a data frame", f"{len(names)} ({shown})")
+        values = np.asarray(values).reshape(-1)
+    try:
+        array = np.asarray(values)
+        is_wanted = array.dtype.kind in kinds
+        if array.dtype.kind == "O":
+            is_wanted = all(is_real(value, kinds) for value in array.flat)
+        if not is_wanted:
+            raise TypeError
+        with np.errstate(over="ignore"):  # of a longer float: found not to be finite
+            # In one memory order, because sums depend on it in the last bit.
+            return np.array(array, dtype=np.float64, order="C")
+    except OverflowError:  # a whole number beyond all floats
+        raise requirement(parameter, owner, "finite", brief(values)) from None
+    except (TypeError, ValueError):  # also of lists of different lengths
+        raise requirement(parameter, owner, rule, brief(values)) from None
+
+
+def is_real(value: Any, kinds: str) -> bool:
+    """Whether one Python object is a real number; booleans are where ``kinds`` has them."""
+    if isinstance(value, bool | np.bool_):
+        return "b" in kinds
+    return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
+
+
+def has_masked(values: Any) -> bool:
+    """Whether a masked array hides something, be it alone or in lists."""
+    if isinstance(values, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(values).any())
+    if not isinstance(values, list | tuple):
+        return False
+    # By their types first: long lists of plain numbers need no second look.
+    suspects = tuple(kind for kind in set(map(type, values)) if issubclass(kind, list | tuple | np.ma.MaskedArray))
+    return bool(suspects) and any(has_masked(value) for value in values if isinstance(value, suspects))
 
 
 def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -142,21 +195,18 @@ def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return np.ldexp(rewards, -exponents[..., None]), exponents.astype(np.int64)
 
 
-def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
-    """Return ``level`` as floats, each strictly between 0 and 1."""
-    rule = "strictly between 0 and 1"
-    try:
-        if np.asarray(level).dtype.kind in "cSU":
-            raise TypeError
-        levels = np.asarray(level, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise requirement(parameter, owner, rule, _brief(level)) from None
-    outside = ~((levels > 0) & (levels < 1))
-    if outside.any():
-        raise requirement(parameter, owner, rule, float(levels[outside].flat[0]))
-    return levels
+def sample_mean(rewards: Floats) -> Floats:
+    """Mean along the last axis, also where the sum of the rewards is beyond all floats, though their mean never is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.asarray(rewards.mean(axis=-1))
+    if np.isfinite(mean).all():
+        return mean
+    scaled, exponents = near_one(rewards)
+    safe = np.clip(scaled.mean(axis=-1), scaled.min(axis=-1), scaled.max(axis=-1))  # not beyond, by rounding
+    return np.where(np.isfinite(mean), mean, np.ldexp(safe, exponents))
 
 
-def _brief(value: object) -> str:
-    text = repr(value)
+def brief(value: object) -> str:
+    """What a refusal shows of ``value``: one line of at most 60 characters."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

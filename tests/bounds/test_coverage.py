@@ -6,7 +6,8 @@ from scipy import stats
 
 from bandstrap.bounds import BOUNDS, bootstrap, coverage, sign_flip
 from bandstrap.bounds.assumptions import doubts, symmetry_p_value
-from bandstrap.bounds.coverage import binomial_interval, mean_quantile, measure_exact
+from bandstrap.bounds.coverage import binomial_interval, mean_quantile, measure_exact, resolve_distribution
+from bandstrap.bounds.laws import sub_gaussian_scale
 from bandstrap.errors import InvalidInput
 
 
@@ -32,6 +33,143 @@ def test_tells_the_truth_where_nothing_is_told():
     assert row.median_width == np.median(bootstrap(rewards, 0.05, sigma=math.sqrt(16 / 12)).width)
 
 
+TABLE = [
+    # law, and the sub-Gaussian scale its support gives, or else its standard deviation where that is known to be one
+    ("normal:loc=2,scale=3", 3.0),
+    ("uniform:loc=-2,scale=4", 2.0),
+    ("truncnorm:a=-1,b=1", 1.0),
+    ("truncnorm:a=-1,b=2", 1.5),
+    ("beta:a=2,b=2", 0.5),
+    ("beta:a=2,b=5", 0.5),
+    ("bernoulli:p=0.5", 0.5),
+    ("bernoulli:p=0.01", 0.5),
+    ("binom:n=4,p=0.5", 2.0),
+    ("triang:c=0.5", 0.5),
+    *((law, None) for law in ("t:df=3", "exponential", "laplace", "logistic", "cauchy", "lognorm:s=1", "gamma:a=2")),
+    *((law, None) for law in ("poisson:mu=3", "skewnorm:a=4", "halfnorm", "maxwell", "rayleigh", "gennorm:beta=4")),
+]
+
+
+@pytest.mark.parametrize(("law", "scale"), TABLE, ids=lambda value: str(value))
+def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
+    (row,) = coverage(law, 4, 0.05, bounds=["hoeffding"], replications=5)
+    if scale is None:
+        assert row.skipped == "needs sigma or support, and none is known that holds for this law"
+    else:
+        assert row.median_width == pytest.approx(scale * math.sqrt(math.log(20) / 2), rel=1e-12)
+        assert row.guarantee == 0.05
+        assert row.note == ""
+
+
+@pytest.mark.parametrize("law", [law for law, scale in TABLE if scale is not None and not law.startswith("normal")])
+def test_a_scale_that_is_told_is_sub_gaussian(law):
+    # The definition: log E exp(x (y - mu)) <= x^2 scale^2 / 2 for every x.
+    frozen = resolve_distribution(law)
+    scale, mean = sub_gaussian_scale(frozen), float(frozen.mean())
+    for x in (-5, -2, -1, -0.1, 0.1, 1, 2, 5):
+        step = x / scale
+        log_mean = math.log(frozen.expect(lambda y, step=step: np.exp(step * (y - mean) - (step * scale) ** 2 / 2)))
+        assert log_mean <= 1e-9
+
+
+def test_a_rare_success_is_no_longer_missed_by_the_bound_that_promises_not_to():
+    # Told the standard deviation, Hoeffding's bound missed whenever there was one success in five: 0.049, not 0.001.
+    for name in ("hoeffding", "bootstrap:correction=sharp"):
+        (row,) = coverage("bernoulli:p=0.01", 5, 0.001, bounds=[name], side="lower", replications=4000)
+        # 4000 samples at a rate of at most 0.002 give more than 30 misses less than once in 10^8.
+        assert row.misses <= 30
+
+
+@pytest.mark.parametrize("form", ["practical", "stated"])
+def test_the_unproved_forms_are_told_the_standard_deviation_of_any_law(form):
+    (row,) = coverage("gamma:a=4", 6, bounds=[f"bootstrap:correction={form}"], replications=30)
+    rewards = stats.gamma(4).rvs(size=(30, 6), random_state=np.random.default_rng([0, 6]))
+    assert row.median_width == np.median(bootstrap(rewards, 0.05, sigma=2.0, correction=form).width)
+    assert row.guarantee is None
+
+
+def test_a_standard_deviation_is_not_told_as_a_psi_norm():
+    (row,) = coverage("normal", 5, bounds=["sub_weibull:beta=2"], replications=5)
+    assert "needs sigma" in row.skipped
+
+
+@pytest.mark.parametrize(
+    ("law", "call", "note"),
+    [
+        ("gamma:a=2", "sign_flip", "the law is not symmetric"),
+        ("gamma:a=2", "symmetric_betting", "the law is not symmetric"),
+        ("bernoulli:p=0.3", "sign_flip", "the law is not symmetric"),
+        ("beta:a=2,b=3", "bootstrap:correction=sharp", "the law is not symmetric"),
+        ("laplace", "student_t", "the law is not normal"),
+        ("laplace", "hoeffding:sigma=5", "the law is not known to be sub-Gaussian"),
+        ("normal", "hoeffding:sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
+        ("normal", "bootstrap:correction=sharp,sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
+        ("normal", "bootstrap:correction=sharp,phi=1.5", "nothing is known of phi"),
+        ("normal", "sign_flip:sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
+        ("uniform", "bootstrap:correction=sharp,phi=student_t", "the law is not normal"),
+        ("laplace", "sub_weibull:sigma=1.9,beta=1", "the psi_1 norm of the law is not known to be at most 1.9"),
+        ("laplace", "sub_weibull:sigma=9,beta=2", "the psi_2 norm of the law is not known to be at most 9"),
+        ("poisson:mu=1", "sub_weibull:sigma=9,beta=1", "the psi_1 norm of the law is not known to be at most 9"),
+        ("exponential", "sub_weibull:sigma=4,beta=1,symmetric=True", "the law is not symmetric"),
+        ("normal:scale=0.01", "betting:support=(-1,1)", "the law reaches beyond [-1, 1]"),
+        ("normal:scale=0.01", "hoeffding:support=(-1,1)", "the law reaches beyond [-1, 1]"),
+    ],
+)
+def test_a_guarantee_is_not_printed_for_a_law_it_does_not_speak_of(law, call, note):
+    (row,) = coverage(law, 6, 0.1, bounds=[call], replications=20)
+    assert row.skipped == ""
+    assert row.guarantee is None
+    assert row.note == f"not proved here: {note}"
+
+
+@pytest.mark.parametrize(
+    ("law", "call", "guarantee"),
+    [
+        ("normal", "student_t", 0.1),
+        ("normal:loc=5,scale=0.1", "sign_flip", 0.1),
+        ("uniform", "bootstrap:correction=theorem", 0.2),
+        ("uniform:loc=-1,scale=2", "bootstrap:correction=sharp,sigma=0.5773502691896258", 0.2),
+        ("binom:n=5,p=0.5", "sign_flip", 0.1),
+        ("t:df=3", "symmetric_betting", 0.1),
+        ("truncnorm:a=-1,b=1", "hoeffding:sigma=1", 0.1),
+        ("truncnorm:a=-1,b=3", "hoeffding:sigma=2", 0.1),
+        ("beta:a=2,b=5", "betting", 0.1),
+        ("beta:a=2,b=5", "empirical_kl:support=(-1,2)", 0.1),
+        ("beta:a=2,b=5", "empirical_bernstein", 0.1),
+        # Norms that are met with equality.
+        ("normal", "sub_weibull:sigma=1.632993161855452,beta=2", 0.1),
+        ("laplace", "sub_weibull:sigma=2,beta=1", 0.1),
+        ("laplace", "bootstrap:correction=theorem,phi=sub_weibull,sigma=2,beta=1", 0.2),
+        ("dweibull:c=0.5", "bootstrap:correction=sharp,phi=sub_weibull,sigma=4,beta=0.5", 0.2),
+        ("dweibull:c=0.5", "sub_weibull:sigma=4,beta=0.5,symmetric=True", 0.1),
+        ("bernoulli:p=0.5", "sub_weibull:sigma=0.61,beta=2", 0.1),
+    ],
+)
+def test_a_guarantee_is_printed_where_the_law_is_what_it_assumes(law, call, guarantee):
+    (row,) = coverage(law, 6, 0.1, bounds=[call], replications=20)
+    assert row.guarantee == pytest.approx(guarantee)
+    assert row.note == ""
+
+
+def test_a_law_that_tells_only_its_draws_is_taken_for_nothing():
+    class Draws:
+        def rvs(self, size, random_state):
+            return random_state.normal(size=size)
+
+        def mean(self):
+            return 0.0
+
+        def std(self):
+            return 1.0
+
+        def support(self):
+            return -math.inf, math.inf
+
+    flip, hoeffding = coverage(Draws(), 6, 0.1, bounds=["sign_flip", "hoeffding"], replications=20)
+    assert flip.guarantee is None
+    assert hoeffding.skipped
+
+
 def test_every_bound_is_run_or_skipped_with_a_reason():
     rows = coverage("truncated_normal", [3, 6], replications=20)
     assert {row.bound.split(":")[0] for row in rows} == set(BOUNDS)
@@ -43,6 +181,8 @@ def test_without_a_mean_the_median_is_covered():
     rows = coverage("cauchy:loc=3", 12, bounds=["sign_flip", "hoeffding"], replications=400)
     # 12 rewards: exact level floor(0.05 * 4096)/4096; 400 samples stay below 0.1 but for one seed in 10^5
     assert rows[0].miss_rate < 0.1
+    assert rows[0].note == "the law has no mean: its median is covered"
+    assert rows[0].guarantee == 0.05
     assert "needs sigma or support" in rows[1].skipped
 
 

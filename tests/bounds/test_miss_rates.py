@@ -5,6 +5,7 @@ cells of a test. A test of right bounds thus fails with probability below 1e-4 o
 """
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -43,19 +44,19 @@ def seeded(*key: str | int) -> np.random.Generator:
 
 @functools.cache
 def true_phi(law: str, n: int, alpha: float) -> float:
-    """The ``1 - alpha`` quantile of ``|ybar - mu|``: closed for the normal, else simulated from seeds of its own.
+    """The ``1 - alpha`` quantile of ``mu - ybar``: closed for the normal, else simulated from seeds of its own.
 
-    The order statistic is taken a little high, so that P(|ybar - mu| > phi) <= alpha but with probability 1e-6.
+    The order statistic is taken a little high, so that P(mu - ybar > phi) <= alpha but with probability 1e-6.
     """
     if law == "normal":
-        return stats.norm.isf(alpha / 2) / math.sqrt(n)
+        return stats.norm.isf(alpha) / math.sqrt(n)
     return deviations(law, n)[-1 - int(stats.binom.ppf(1e-6, 200_000, alpha))]
 
 
 @functools.cache
 def deviations(law: str, n: int) -> np.ndarray:
     rng = seeded("phi", law, n)
-    return np.sort(np.abs(np.concatenate([SYMMETRIC[law](rng, (20_000, n)).mean(axis=-1) for _ in range(10)])))
+    return np.sort(np.concatenate([-SYMMETRIC[law](rng, (20_000, n)).mean(axis=-1) for _ in range(10)]))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -69,6 +70,26 @@ def test_proved_bootstrap_misses_at_most_two_alpha(law, n):
         for correction in ("theorem", "sharp"):
             bound = bootstrap(rewards, alpha, correction=correction, phi=true_phi(law, n, alpha))
             assert bound.misses(MEAN).sum() <= allowed, f"{correction} at alpha {alpha}"
+
+
+# Values of laws symmetric about 0, equally likely.
+LATTICES = {"signs": (-1, 1), "three": (-1, 0, 1), "rare": (-8, 0, 0, 0, 0, 8), "uneven": (-5, -1, 1, 5)}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("law", LATTICES)
+def test_proved_bootstrap_misses_at_most_two_alpha_of_all_samples_of_a_discrete_law(law, n):
+    # No chance: every sample, with the smallest phi that misses alpha on its side only.
+    rewards = MEAN + np.array(list(itertools.product(LATTICES[law], repeat=n)), dtype=float)
+    below = np.sort(MEAN - rewards.mean(axis=-1))[::-1]
+    for alpha in (0.4, 0.2, 0.05, 0.01):
+        phi = below[math.floor(alpha * len(below))]
+        assert ((below > phi + 1e-9).mean()) <= alpha
+        for correction in ("theorem", "sharp"):
+            for side, level in (("upper", alpha), ("lower", alpha), ("two-sided", 2 * alpha)):
+                bound = bootstrap(rewards, level, correction=correction, phi=max(phi, 0.0), side=side)
+                missed = (bound.upper < MEAN - 1e-9) | (bound.lower > MEAN + 1e-9)
+                assert missed.mean() <= bound.guarantee + 1e-12, f"{correction} at alpha {alpha}, {side}"
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -7,6 +7,7 @@ import pytest
 
 from bandstrap import __version__
 from bandstrap.bounds import hoeffding, sign_flip
+from bandstrap.cli.bound import bound
 
 
 @pytest.fixture
@@ -79,16 +80,55 @@ def test_infinite_bound_is_null_in_json_and_inf_elsewhere(run):
     assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
 
 
+RESERVED = ("n", "mean", "bound", "lower", "upper", "width", "assumption", "warning")
+
+
+@pytest.mark.parametrize("by", RESERVED)
+@pytest.mark.parametrize("side", ["upper", "two-sided"])
+def test_groups_keep_their_names_where_their_column_is_called_like_a_result(by, side, tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text(f"{by},y\n" + "".join(f"{group},{y}\n" for group in ("7", "x") for y in (1, 2, 4)))
+    bound(path, column="y", by=by, method="student_t", side=side, format="json")
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["group"] for row in rows] == ["7", "x"]
+    assert [row["n"] for row in rows] == [3, 3]
+    assert rows[0]["mean"] == rows[1]["mean"] == pytest.approx(7 / 3)
+    bound(path, column="y", by=by, method="student_t", side=side, format="csv")
+    header = capsys.readouterr().out.splitlines()[0].split(",")
+    assert header[0] == "group"
+    assert len(set(header)) == len(header)
+    bound(path, column="y", by=by, method="student_t", side=side, format="table")
+    assert "group" in capsys.readouterr().out
+
+
+def test_a_warning_names_the_group_whatever_its_column_is_called(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("n,y\n" + "".join(f"odd,{y}\n" for y in (1, 1, 1, 2, 2, 3, 9, 30, 80, 250)))
+    bound(path, column="y", by="n")
+    assert "warning: odd: the rewards look skewed" in capsys.readouterr().err
+
+
+def test_the_mean_of_huge_rewards_is_a_number(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("y,x,x\n1.7e308,1,2\n1.7e308,3,4\n")  # columns that are not asked for may share a name
+    bound(path, column="y", format="json")
+    assert json.loads(capsys.readouterr().out)[0]["mean"] == 1.7e308
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
         (["--column", "z"], "y\n1\n", "has no column 'z'; it has y"),
         (["--column", "y", "--by", "z"], "y\n1\n", "has no column 'z'"),
-        (["--column", "y"], "y\n1\nabc\n", "Line 3 of standard input has in column 'y' 'abc', which is not a number"),
-        (["--column", "y"], "y\nnan\n", "which is not a number"),
-        (["--column", "y"], "y\ninf\n", "which is not a number"),
+        (["--column", "y"], "y\n1\nabc\n", "Line 3 of standard input has in column 'y' 'abc', which is not a"),
+        (["--column", "y"], "y\nnan\n", "which is not a finite number"),
+        (["--column", "y"], "y\ninf\n", "which is not a finite number"),
+        (["--column", "y"], "y\n1_000\n", "'1_000', which is not a finite number"),
+        (["--column", "y"], "y\n1e400\n", "'1e400', which is not a finite number"),
+        (["--column", "y"], "y,x,y\n1,2,3\n", "has 2 columns named 'y'"),
+        (["--column", "y", "--by", "x"], "y,x,x\n1,2,3\n", "has 2 columns named 'x'"),
         (["--column", "y"], "y,x\n1,2\n,3\n", "use --drop-missing"),
-        (["--column", "y"], "y\n", "has no rows with a reward"),
+        (["--column", "y"], "y\n", "has no rows with a number"),
         (["--column", "y"], "", "is empty"),
         (
             ["--column", "y", "--alpha", "0"],

@@ -94,14 +94,14 @@ def exact_quantile(y: Rewards, level: float) -> float:
     return values[math.floor(level * 2**n + 1e-9)]
 
 
-def hoeffding_width(n: int, alpha: float, sigma: float, *, two_sided: bool) -> float:
+def hoeffding_width(n: int, alpha: float, sigma: float) -> float:
     """Width of the mean of ``n`` sub-Gaussian rewards."""
-    return sigma * math.sqrt(2 * math.log((2 if two_sided else 1) / alpha) / n)
+    return sigma * math.sqrt(2 * math.log(1 / alpha) / n)
 
 
-def sub_weibull_width(n: int, alpha: float, sigma: float, beta: float, constant: float, *, two_sided: bool) -> float:
+def sub_weibull_width(n: int, alpha: float, sigma: float, beta: float, constant: float) -> float:
     """Theorem 2, as corrected in spec T2."""
-    log = math.log((2 if two_sided else 1) / alpha)
+    log = math.log(1 / alpha)
     if beta <= 1:
         rest = log ** (1 / beta) / n
     elif beta < 2:
@@ -137,7 +137,7 @@ def bootstrapped_index(
 ) -> float:
     """``ybar + q_{alpha(1-delta)} + correction`` with Hoeffding's ``phi``."""
     n = len(y)
-    phi = hoeffding_width(n, alpha, sigma, two_sided=form in ("theorem", "sharp"))
+    phi = hoeffding_width(n, alpha, sigma)
     return np.mean(y) + bootstrapped_threshold(form, n, alpha, delta, quantile(y, alpha * (1 - delta)), phi)
 
 

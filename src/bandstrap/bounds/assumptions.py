@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtr
 
 from bandstrap.bounds.bound import BOUNDS
-from bandstrap.errors import check_sample
+from bandstrap.errors import check_sample, near_one
 
 # A doubt is raised when data at least as odd would come up this rarely under the assumption.
 SIGNIFICANCE = 0.01
@@ -35,7 +35,7 @@ def symmetry_p_value(sample: ArrayLike) -> float:
     .. [1] Miao, Gel, Gastwirth. A new test of symmetry about an unknown median. Random Walk, Sequential Analysis and
        Related Topics, 2006.
     """
-    rewards = check_sample(sample, "symmetry_p_value").ravel()
+    rewards, _ = near_one(check_sample(sample, "symmetry_p_value").ravel())
     median = float(np.median(rewards))
     spread = math.sqrt(math.pi / 2) * float(np.abs(rewards - median).mean())
     if spread == 0:
@@ -47,6 +47,7 @@ def symmetry_p_value(sample: ArrayLike) -> float:
 def doubts(name: str, sample: ArrayLike, options: dict[str, Any]) -> list[str]:
     """Sentences that say how ``sample`` contradicts what the bound ``name`` assumes; usually none."""
     rewards = check_sample(sample, name).ravel()
+    scaled, exponent = near_one(rewards)  # so that squares neither overflow nor vanish
     n = rewards.size
     found = []
     support = options.get("support")
@@ -59,11 +60,15 @@ def doubts(name: str, sample: ArrayLike, options: dict[str, Any]) -> list[str]:
     if assumes in ("symmetric", "normal") and n >= FEWEST:
         p_value = symmetry_p_value(rewards)
         if p_value < SIGNIFICANCE:
-            direction = "right" if rewards.mean() > np.median(rewards) else "left"
+            direction = "right" if scaled.mean() > np.median(scaled) else "left"
             found.append(f"the rewards look skewed to the {direction} (symmetry test, p = {p_value:.2g})")
     sigma = options.get("sigma")
     if sigma is not None and assumes != "sub-Weibull" and n >= FEWEST:
-        p_value = float(chdtrc(n - 1, n * rewards.var() / sigma**2))
+        digits, power = math.frexp(sigma)
+        with np.errstate(over="ignore"):
+            ratio = np.ldexp(scaled.std() / digits, exponent - power)
+            p_value = float(chdtrc(n - 1, n * ratio**2))
         if p_value < SIGNIFICANCE:
-            found.append(f"their standard deviation, {rewards.std(ddof=1):.3g}, is above sigma = {sigma:g}")
+            deviation = float(np.ldexp(scaled.std(ddof=1), exponent))
+            found.append(f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}")
     return found

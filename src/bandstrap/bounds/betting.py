@@ -7,7 +7,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.bounds.bound import (
+    Bound,
+    Threshold,
+    build,
+    check_inside,
+    check_support,
+    mirror,
+    register,
+    scale_to_support,
+)
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, check_number
 
@@ -119,12 +128,13 @@ def betting(
     check_number(share, "share", "betting", above=0, below=1)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        low, high = mirror(ends, mirrored)
         check_inside(rewards, ends, "betting", mirrored)
-        rows = (rewards.reshape(-1, rewards.shape[-1]) - low) / (high - low)
+        scaled, (low, high), exponent = scale_to_support(rewards, mirror(ends, mirrored))
+        rows = (scaled.reshape(-1, rewards.shape[-1]) - low) / (high - low)
         out = np.empty(len(rows))
         betting_batch(60.0 * rows.size, rows, alpha, share, out)
-        main = low + (high - low) * out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        with np.errstate(over="ignore"):
+            main = np.ldexp(low + (high - low) * out.reshape(rewards.shape[:-1]) - scaled.mean(axis=-1), exponent)
         return Threshold(main, {"main": main}, "martingale")
 
     return build(

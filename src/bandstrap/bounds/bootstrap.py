@@ -13,11 +13,11 @@ from bandstrap.errors import Floats, check_choice, check_count, check_number, re
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.binomial import binomial_probabilities, tail_sums
 from bandstrap.multipliers.monte_carlo import draws, order_rank, order_statistics
-from bandstrap.multipliers.quantile import METHODS, quantiles
+from bandstrap.multipliers.quantile import METHODS, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS
 
 CORRECTIONS = ("practical", "theorem", "stated", "sharp", "none")
-# The forms that theorem 1 proves; they need a phi that holds on both sides.
+# The forms that theorem 1 proves.
 PROVED = ("theorem", "sharp")
 INTERVALS = ("percentile", "basic")
 
@@ -91,8 +91,8 @@ def bootstrap(
             ``c = 0``: the naive bootstrap, too narrow for small samples.
     phi
         Preliminary width: the name of a bound, a width, or a callable of ``(rewards, alpha)``. Defaults to
-        ``"hoeffding"`` where ``sigma`` or ``support`` is given. Two-sided for the proved forms, one-sided for the
-        others, as in the paper's experiments.
+        ``"hoeffding"`` where ``sigma`` or ``support`` is given. It must hold on the side of the bound only: for an upper
+        bound ``mu - ybar > phi`` has probability at most ``alpha``. A callable sees negated rewards for a lower bound.
     sigma, support, beta
         Options of the bound that ``phi`` names.
     interval
@@ -115,8 +115,12 @@ def bootstrap(
 
     Notes
     -----
-    Theorem 1 bounds ``ybar - mu``; for symmetric rewards ``mu - ybar``, which an upper bound is about, has the same law.
-    Its ``phi`` must hold on both sides, where the paper's remark plugs in a one-sided one.
+    Why a one-sided ``phi`` is enough, as in the paper's remark: for ``alpha < 1/2`` the width is not negative, so where
+    the bound misses, ``d = mu - ybar`` is positive. Sign invariance gives ``d > q_alpha(y - mu)`` a probability of at
+    most ``alpha``. Otherwise the width is below ``q_alpha(y - mu)``, so the bootstrap around ``mu``, which is that around
+    ``ybar`` minus ``wbar d``, exceeds it with probability above ``alpha``, of which ``q`` accounts for
+    ``alpha (1 - delta)``: ``-wbar d > c phi`` has probability above ``alpha delta``, and as ``d > 0`` that means
+    ``d > phi``. Nothing is asked of ``ybar - mu > phi``. A two-sided bound is two such bounds at ``alpha/2``.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def bootstrap(
     >>> bound.value, bound.parts["main"], bound.parts["correction"]
     (0.5168, 0.202, 0.2448)
     >>> bootstrap(rewards, 0.05, sigma=1.0, correction="sharp").width
-    0.8589
+    0.774
 
     References
     ----------
@@ -169,16 +173,18 @@ def bootstrap(
             phi,
             rewards,
             alpha,
-            two_sided=correction in PROVED,
             owner="bootstrap",
             options=options,
             mirrored=mirrored,
         )
-        with np.errstate(invalid="ignore"):  # a phi that knows nothing is infinite, and may meet a factor of 0
-            total = main + np.where(factor == 0, 0.0, factor * width)
-        if correction == "sharp":
-            total = np.minimum(total, width)
-        return Threshold(total, {"main": main, "correction": total - main, "phi": width}, method)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A phi that knows nothing is infinite, and may meet a factor of 0.
+            extra = np.where(factor == 0, 0.0, factor * width)
+            total = main + extra
+            if correction == "sharp":
+                total = np.minimum(total, width)
+            added = np.where(np.isfinite(main), total - main, extra)
+        return Threshold(total, {"main": main, "correction": added, "phi": width}, method)
 
     return build(
         "bootstrap",
@@ -225,8 +231,8 @@ def drawn_quantile_and_factor(
 ) -> tuple[Floats, Floats]:
     """Monte Carlo quantile, and the correction's factor from the same draws.
 
-    The factor is the larger of the ``(floor(B alpha delta) + 1)``-th largest ``wbar_b`` and ``-wbar_b``. Where
-    ``|ybar - mu| <= phi``, at most ``floor(B alpha (1 - delta)) + floor(B alpha delta) <= floor(B alpha)`` draws of the
+    The factor is the ``(floor(B alpha delta) + 1)``-th largest ``-wbar_b``, or 0 if that is negative. Where
+    ``0 < mu - ybar <= phi``, at most ``floor(B alpha (1 - delta)) + floor(B alpha delta) <= floor(B alpha)`` draws of the
     bootstrap around the true mean exceed the threshold, and the exchangeability of signs gives the rest.
     """
     if weights != "rademacher":
@@ -234,13 +240,14 @@ def drawn_quantile_and_factor(
         raise requirement("weights", "bootstrap", rule, repr(weights))
     generator = np.random.default_rng(rng)
     n = rewards.shape[-1]
-    rows = rewards.reshape(-1, n)
-    main, factor = np.empty(len(rows)), np.empty(len(rows))
-    for i, row in enumerate(rows):
+    residuals, exponents = scaled_residuals(rewards.reshape(-1, n))
+    main, factor = np.empty(len(residuals)), np.empty(len(residuals))
+    for i, row in enumerate(residuals):
         seed = generator.integers(2**63)
-        centred = draws(LAWS[weights], (row - row.mean()) / n, n_resamples, np.random.default_rng(seed))
+        centred = draws(LAWS[weights], row / n, n_resamples, np.random.default_rng(seed))
         means = draws(LAWS[weights], np.full(n, 1 / n), n_resamples, np.random.default_rng(seed))
-        main[i] = order_statistics(centred, np.array([alpha * (1 - delta)]))[0]
-        tail = np.array([alpha * delta])
-        factor[i] = max(order_statistics(means, tail)[0], order_statistics(-means, tail)[0])
+        # Not below 0, where few draws may put it: a miss then has mu above ybar, which the proof uses.
+        main[i] = max(order_statistics(centred, np.array([alpha * (1 - delta)]))[0], 0.0)
+        factor[i] = max(order_statistics(-means, np.array([alpha * delta]))[0], 0.0)
+    main = np.ldexp(main, exponents)
     return main.reshape(rewards.shape[:-1]), factor.reshape(rewards.shape[:-1])

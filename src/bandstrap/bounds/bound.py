@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -9,10 +10,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.errors import Floats, check_choice, check_number, check_sample, requirement
+from bandstrap.errors import (
+    Floats,
+    brief,
+    check_choice,
+    check_number,
+    check_sample,
+    read_numbers,
+    requirement,
+    sample_mean,
+)
 
 SIDES = ("upper", "lower", "two-sided")
 Support = tuple[float, float]
+# Numbers below 2 to this power have squares that are far from overflow.
+LARGE_EXPONENT = 500
 
 
 @dataclass(frozen=True)
@@ -66,9 +78,10 @@ class Bound:
     @property
     def width(self) -> Any:
         """Distance between mean and bound, or between the two ends if two-sided."""
-        if self.side == "two-sided":
-            return self.upper - self.lower
-        return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
+        with np.errstate(over="ignore"):  # a width beyond all floats is infinite
+            if self.side == "two-sided":
+                return self.upper - self.lower
+            return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
 
     def misses(self, mean: float) -> Any:
         """Whether a true ``mean`` lies beyond the bound."""
@@ -105,7 +118,7 @@ def build(
     rewards = check_sample(sample, name)
     alpha = check_number(alpha, "alpha", name, above=0, below=1)
     check_choice(side, "side", name, SIDES)
-    mean = rewards.mean(axis=-1)
+    mean = sample_mean(rewards)
     lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
     parts: dict[str, Any] = {}
     methods = []
@@ -117,10 +130,11 @@ def build(
             prefix = "" if one_sided else end + " "
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)
-            if end == "upper":
-                upper = mean + found.width
-            else:
-                lower = mean - found.width
+            with np.errstate(over="ignore"):  # a bound beyond all floats is infinite
+                if end == "upper":
+                    upper = mean + found.width
+                else:
+                    lower = mean - found.width
     return Bound(
         name=name,
         side=side,
@@ -144,13 +158,10 @@ def as_number(value: Any, shape: tuple[int, ...]) -> Any:
 def check_support(support: Any, owner: str) -> Support:
     """Return ``support`` as a pair of finite floats, the lower one first."""
     rule = "a pair (low, high) of finite numbers with low < high"
-    try:
-        low, high = (float(end) for end in support)
-    except (TypeError, ValueError):
-        raise requirement("support", owner, rule, repr(support)) from None
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise requirement("support", owner, rule, repr(support))
-    return low, high
+    ends = read_numbers(support, "support", owner, rule, kinds="iuf")
+    if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+        raise requirement("support", owner, rule, brief(support))
+    return float(ends[0]), float(ends[1])
 
 
 def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool = False) -> None:
@@ -164,6 +175,18 @@ def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool =
         position = where[0] if len(where) == 1 else where
         rule = f"inside the support [{low:g}, {high:g}]"
         raise requirement("sample", owner, rule, f"{rewards[where]} at position {position}")
+
+
+def scale_to_support(rewards: Floats, support: Support) -> tuple[Floats, Support, int]:
+    """Rewards and support divided by a power of two, and its exponent: 0 unless the support is huge or tiny.
+
+    The division is exact; it keeps the length of the support and squares from overflowing or vanishing.
+    """
+    exponent = math.frexp(max(abs(end) for end in support))[1]
+    if abs(exponent) < LARGE_EXPONENT:
+        return rewards, support, 0
+    low, high = np.ldexp(support, -exponent)
+    return np.ldexp(rewards, -exponent), (float(low), float(high)), exponent
 
 
 def mirror(support: Support, mirrored: bool) -> Support:

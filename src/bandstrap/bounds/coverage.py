@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from bandstrap.bounds.bound import BOUNDS, SIDES, Entry
+from bandstrap.bounds.bootstrap import PROVED
+from bandstrap.bounds.bound import BOUNDS, SIDES
+from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
 from bandstrap.errors import Floats, InvalidInput, check_choice, check_count, check_number, requirement
 
@@ -33,8 +35,9 @@ class CoverageRow:
     """How one bound did at one sample size.
 
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
-    proved miss probability, ``None`` where there is none. ``skipped`` says why a bound was not run, and is empty for
-    those that were.
+    proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``skipped`` says
+    why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, and that
+    the median is covered where there is no mean.
     """
 
     bound: str
@@ -49,6 +52,7 @@ class CoverageRow:
     guarantee: float | None
     skipped: str = ""
     mean_width: float = math.nan
+    note: str = ""
 
 
 def coverage(
@@ -74,8 +78,9 @@ def coverage(
         Error probability given to every bound.
     bounds
         Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in
-        all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the standard
-        deviation and the support of ``distribution``. A bound that cannot be told is skipped, with the reason.
+        all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the support
+        where there is one, else the standard deviation of a normal law. The unproved forms of the bootstrap are told the
+        standard deviation of any law. A bound that cannot be told is skipped, with the reason.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -106,7 +111,7 @@ def coverage(
     calls = [parse_call(text) for text in (bounds if bounds is not None else [*others, *BOOTSTRAP_FORMS])]
     for call in calls:
         check_choice(call.name, "bounds", "coverage", BOUNDS)
-    told = [tell_truth(BOUNDS[call.name], call, law) for call in calls]
+    told = [tell_truth(call, law) for call in calls]
     return [
         measure(call, options, law, n, alpha, side, replications, seed)
         for n in sizes
@@ -144,31 +149,38 @@ def resolve_distribution(distribution: Any) -> Any:
     return law
 
 
-def target(law: Any) -> float:
-    """What a bound should cover: the mean or, where it does not exist, the median."""
-    mean = float(law.mean())
-    return mean if math.isfinite(mean) else float(law.median())
+def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
+    """The options a bound is run with, or why it cannot be run.
 
-
-def tell_truth(entry: Entry, call: Call, law: Any) -> dict[str, Any] | str:
-    """The options a bound is run with, or why it cannot be run."""
+    A bound that proves something is told what holds: the support where there is one, else the standard deviation where it
+    is known to be a sub-Gaussian scale. The unproved forms of the bootstrap take a scale for granted, and are told the
+    standard deviation.
+    """
     options = dict(call.options)
-    low, high = (float(end) for end in law.support())
-    truth: dict[str, Any] = {}
-    deviation = float(law.std())
-    if math.isfinite(deviation):
-        truth["sigma"] = deviation
-    if math.isfinite(low) and math.isfinite(high):
-        truth["support"] = (low, high)
-    if options.get("correction") == "none":
+    correction = options.get("correction", "practical")
+    is_unproved = call.name == "bootstrap" and correction not in PROVED
+    if is_unproved and correction == "none":
         return options
-    for need in entry.needs:
+    ends = law_support(law)
+    deviation = float(law.std())
+    truth: dict[str, Any] = {}
+    if math.isfinite(deviation) and (is_unproved or (ends is None and deviation_is_scale(law))):
+        truth["sigma"] = deviation
+    if ends is not None:
+        truth["support"] = ends
+    for need in BOUNDS[call.name].needs:
         ways = need.split("|")
         if any(way in options for way in ways):
             continue
-        known = [way for way in ways if way in truth]
+        # A psi norm is no standard deviation, and is not told.
+        known = [way for way in ways if way in truth and "beta" not in BOUNDS[call.name].needs]
         if not known:
-            return f"needs {' or '.join(ways)}, which this distribution does not have"
+            why = (
+                "and none is known that holds for this law"
+                if "sigma" in ways
+                else "which this distribution does not have"
+            )
+            return f"needs {' or '.join(ways)}, {why}"
         options[known[0]] = truth[known[0]]
     return options
 
@@ -205,6 +217,12 @@ def measure(
         misses += int(np.sum(bound.misses(mean)))
         widths.append(bound.width)
         guarantee = bound.guarantee
+    notes = [] if has_mean(law) else ["the law has no mean: its median is covered"]
+    if guarantee is not None:
+        unmet = unmet_assumption(call.name, options, law)
+        if unmet:
+            guarantee = None
+            notes.append(f"not proved here: {unmet}")
     low, high = binomial_interval(misses, replications)
     width = np.concatenate(widths)
     return CoverageRow(
@@ -219,6 +237,7 @@ def measure(
         median_width=float(np.median(width)),
         guarantee=guarantee,
         mean_width=float(width.mean()),
+        note="; ".join(notes),
     )
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register
+from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, register, scale_to_support
 from bandstrap.errors import Floats, check_choice, check_number
 
 FORMS = ("audibert", "maurer-pontil")
@@ -86,13 +86,16 @@ def empirical_bernstein(
     """
     ends = check_support(support, "empirical_bernstein")
     check_choice(form, "form", "empirical_bernstein", FORMS)
-    length = ends[1] - ends[0]
-    used = length if spread is None else check_number(spread, "spread", "empirical_bernstein", above=0)
+    is_proved = spread is None or check_number(spread, "spread", "empirical_bernstein", above=0) >= ends[1] - ends[0]
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "empirical_bernstein", mirrored)
-        main, correction = empirical_bernstein_terms(rewards.var(axis=-1), rewards.shape[-1], alpha, used, form)
-        return Threshold(main + correction, {"main": main, "correction": np.asarray(correction)})
+        scaled, (low, high), exponent = scale_to_support(rewards, ends)
+        length = high - low if spread is None else np.ldexp(spread, -exponent)
+        terms = empirical_bernstein_terms(scaled.var(axis=-1), rewards.shape[-1], alpha, length, form)
+        with np.errstate(over="ignore"):
+            main, correction = (np.ldexp(term, exponent) for term in terms)
+            return Threshold(main + correction, {"main": main, "correction": correction})
 
     return build(
         "empirical_bernstein",
@@ -100,6 +103,6 @@ def empirical_bernstein(
         alpha,
         side,
         threshold,
-        guarantee=alpha if used >= length else None,
+        guarantee=alpha if is_proved else None,
         holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]",
     )

@@ -7,7 +7,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Bound, Threshold, build, check_inside, check_support, mirror, register
+from bandstrap.bounds.bound import (
+    Bound,
+    Threshold,
+    build,
+    check_inside,
+    check_support,
+    mirror,
+    register,
+    scale_to_support,
+)
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import Floats, check_choice
 
@@ -188,13 +197,14 @@ def empirical_kl(
     check_choice(calibration, "calibration", "empirical_kl", CALIBRATIONS)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        here = mirror(ends, mirrored)
         check_inside(rewards, ends, "empirical_kl", mirrored)
+        scaled, (_, top), exponent = scale_to_support(rewards, mirror(ends, mirrored))
         n = rewards.shape[-1]
-        rows = rewards.reshape(-1, n)
+        rows = scaled.reshape(-1, n)
         out = np.empty(len(rows))
-        largest_mean_batch(20.0 * rows.size, rows, here[1], divergence_budget(n, alpha, calibration), out)
-        main = np.maximum(out.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1), 0.0)
+        largest_mean_batch(20.0 * rows.size, rows, top, divergence_budget(n, alpha, calibration), out)
+        with np.errstate(over="ignore"):
+            main = np.ldexp(np.maximum(out.reshape(rewards.shape[:-1]) - scaled.mean(axis=-1), 0.0), exponent)
         return Threshold(main, {"main": main}, "dual")
 
     proved = calibration == "proved"

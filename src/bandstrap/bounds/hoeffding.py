@@ -67,7 +67,8 @@ def hoeffding(
         raise requirement("sigma", "hoeffding", "given, or else 'support', and not both", received)
     if support is not None:
         ends = check_support(support, "hoeffding")
-        scale = (ends[1] - ends[0]) / 2
+        # Halved before the length can overflow; never 0, where half of the smallest float is.
+        scale = ends[1] / 2 - ends[0] / 2 or ends[1] - ends[0]
         holds_for = f"independent rewards in [{ends[0]:g}, {ends[1]:g}]"
     else:
         ends = (-math.inf, math.inf)

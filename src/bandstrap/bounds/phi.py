@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import BOUNDS, mirror
-from bandstrap.errors import Floats, requirement
+from bandstrap.errors import Floats, read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 
@@ -19,15 +19,13 @@ def preliminary_width(
     rewards: Floats,
     alpha: float,
     *,
-    two_sided: bool,
     owner: str,
     options: dict[str, Any],
     mirrored: bool,
 ) -> Floats:
-    """Width of ``phi`` for ``rewards``.
+    """Width of ``phi`` for ``rewards``: ``mu - ybar > phi`` has probability at most ``alpha``.
 
-    ``two_sided`` asks that ``|ybar - mu| > phi`` has probability at most ``alpha``, as theorem 1 needs; otherwise only
-    the upper side has, as in the paper's experiments. ``options`` go to the bound that ``phi`` names.
+    That is all theorem 1 needs, see :func:`bandstrap.bounds.bootstrap`. ``options`` go to the bound that ``phi`` names.
     """
     given = {key: value for key, value in options.items() if value is not None}
     if phi is None:
@@ -42,16 +40,17 @@ def preliminary_width(
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
-            bound = BOUNDS[phi].function(rewards, alpha, side="two-sided" if two_sided else "upper", **given)
+            bound = BOUNDS[phi].function(rewards, alpha, **given)
         except TypeError:
             raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None
-        width = np.asarray(bound.upper - bound.mean)
-        return np.maximum(width, bound.mean - bound.lower) if two_sided else width
+        return np.asarray(bound.width)
     value = phi(rewards, alpha) if callable(phi) else phi
+    rule = f"a width of shape {rewards.shape[:-1]}"
+    numbers = read_numbers(value, "phi", owner, rule, kinds="iuf")
     try:
-        width = np.broadcast_to(np.asarray(value, dtype=np.float64), rewards.shape[:-1])
-    except (TypeError, ValueError):
-        raise requirement("phi", owner, f"a width of shape {rewards.shape[:-1]}", repr(value)) from None
+        width = np.broadcast_to(numbers, rewards.shape[:-1])
+    except ValueError:
+        raise requirement("phi", owner, rule, repr(value)) from None
     if not (width >= 0).all():
         raise requirement("phi", owner, "non-negative", float(width[~(width >= 0)].flat[0]))
     return width

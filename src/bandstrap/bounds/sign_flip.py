@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, check_support, register
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import Floats, check_flag, check_number
+from bandstrap.errors import Floats, check_flag, check_number, sample_mean
 from bandstrap.multipliers import subset_mean
 
 
@@ -91,13 +91,11 @@ def sign_flip(
         if generator is not None and 0.5**n > alpha:
             lucky = generator.random(len(rows)) < alpha * 2.0**n
             ends = np.where(lucky, rows.max(axis=-1), np.inf)
-        main = ends.reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        main = ends.reshape(rewards.shape[:-1]) - sample_mean(rewards)
         method = "enumeration" if subset_mean.is_counted(n, alpha) else "saddlepoint"
         if not with_phi:
             return Threshold(main, {"main": main}, method)
-        width = preliminary_width(
-            phi, rewards, alpha, two_sided=False, owner="sign_flip", options=options, mirrored=mirrored
-        )
+        width = preliminary_width(phi, rewards, alpha, owner="sign_flip", options=options, mirrored=mirrored)
         return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method)
 
     return build(

@@ -52,7 +52,8 @@ def student_t(sample: ArrayLike, alpha: float, *, side: str = "upper") -> Bound:
             width = np.full(rewards.shape[:-1], np.inf)
         else:
             scaled, exponents = near_one(rewards)
-            width = np.ldexp(-stdtrit(n - 1, alpha) * scaled.std(axis=-1, ddof=1) / np.sqrt(n), exponents)
+            with np.errstate(over="ignore"):
+                width = np.ldexp(-stdtrit(n - 1, alpha) * scaled.std(axis=-1, ddof=1) / np.sqrt(n), exponents)
         return Threshold(width, {"main": width})
 
     return build("student_t", sample, alpha, side, threshold, guarantee=alpha, holds_for="independent normal rewards")

@@ -13,7 +13,11 @@ from scipy.special import gammaln
 from bandstrap.bounds.bound import Bound, Threshold, build, register
 from bandstrap.errors import Floats, check_flag, check_number
 
+# Numbers of rewards at which the constant of theorem 2 is computed: four an octave, to a thousand million.
+SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})
 
+
+@functools.lru_cache(maxsize=1024)
 def log_moment(order: float, beta: float) -> float:
     r"""Log of the largest ``E|y|^order`` among rewards of ``psi_beta`` norm at most 1.
 
@@ -33,11 +37,11 @@ def log_moment(order: float, beta: float) -> float:
 
 def log_convolve(first: Floats, second: Floats) -> Floats:
     """Logs of the coefficients of a product of two power series, cut to their common length."""
-    size = first.size
-    out = np.full(size, -np.inf)
-    for k in range(size):
-        out[k] = np.logaddexp.reduce(first[: k + 1] + second[k::-1])
-    return out
+    orders = np.arange(first.size)
+    partners = orders[:, None] - orders
+    terms = np.where(partners >= 0, first + second[partners], -np.inf)
+    products: Floats = np.logaddexp.reduce(terms, axis=1)
+    return products
 
 
 @functools.lru_cache(maxsize=1024)
@@ -75,6 +79,18 @@ def theorem_terms(n: int, alpha: float, beta: float) -> tuple[float, float]:
     if beta >= 2:
         return main, 0.0
     return main, (log / n) ** (1 / beta) if beta > 1 else log ** (1 / beta) / n
+
+
+@functools.lru_cache(maxsize=64)
+def theorem_constant(beta: float, levels: tuple[float, ...]) -> float:
+    """``C`` of theorem 2 for numbers of rewards up to a thousand million, at these error probabilities.
+
+    The largest ratio of the width that moments prove to the formula, over sizes that are four an octave: good to about a
+    hundredth between them.
+    """
+    return max(
+        sub_weibull_width(n, level, beta, False) / sum(theorem_terms(n, level, beta)) for level in levels for n in SIZES
+    )
 
 
 @register(assumes="sub-Weibull", needs=("sigma", "beta"))
@@ -149,7 +165,9 @@ def sub_weibull(
         c = sub_weibull_width(n, alpha, exponent, is_symmetric) / (main + rest) if given is None else given
         parts = {"main": c * scale * main, "correction": c * scale * rest, "constant": c}
         arrays = {key: np.asarray(value) for key, value in parts.items()}
-        return Threshold(arrays["main"] + arrays["correction"], arrays, "moments" if given is None else "closed-form")
+        with np.errstate(over="ignore"):
+            width = arrays["main"] + arrays["correction"]
+        return Threshold(width, arrays, "moments" if given is None else "closed-form")
 
     kind = "symmetric sub-Weibull" if is_symmetric else "sub-Weibull"
     return build(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import Bound, Threshold, build, register
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, near_one
+from bandstrap.errors import Floats, near_one, sample_mean
 
 
 @jitable
@@ -128,7 +128,8 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: str = "upper") -
         rows, exponents = near_one(rewards.reshape(-1, rewards.shape[-1]))
         out = np.empty(len(rows))
         symmetric_betting_batch(100.0 * rows.size, rows, alpha, out)
-        main = np.ldexp(out, exponents).reshape(rewards.shape[:-1]) - rewards.mean(axis=-1)
+        with np.errstate(over="ignore"):
+            main = np.ldexp(out, exponents).reshape(rewards.shape[:-1]) - sample_mean(rewards)
         return Threshold(main, {"main": main}, "martingale")
 
     return build(

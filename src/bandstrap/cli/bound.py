@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
-from bandstrap.errors import InvalidInput, check_choice, check_number
+from bandstrap.errors import InvalidInput, check_choice, check_number, sample_mean
 
 
 def bound(
     data: Annotated[Path, typer.Argument(help="CSV file with a header line; '-' reads standard input.")],
     column: Annotated[str, typer.Option(help="Column with the rewards.")],
-    by: Annotated[str | None, typer.Option(help="Column that names the group of a row; without it, one group.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the group of a row; without it, one group. In the result it keeps its name, or is "
+            "called 'group' where that name is one of the result's own."
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
     method: Annotated[
         str, typer.Option(help="Bound, with options: sign_flip, bootstrap:correction=sharp,sigma=2, ...")
@@ -40,6 +46,7 @@ def bound(
     from bandstrap.bounds.assumptions import doubts
     from bandstrap.bounds.bound import SIDES, check_support
     from bandstrap.calls import parse_call
+    from bandstrap.tables import read_groups
 
     call = parse_call(method)
     check_choice(call.name, "method", "bandstrap bound", BOUNDS)
@@ -53,8 +60,11 @@ def bound(
         options["support"] = support
     if "support" in options:
         options["support"] = check_support(options["support"], "bandstrap bound")
-    groups = read_groups(data, column, by, drop_missing)
+    hint = "use --drop-missing to leave such rows out"
+    groups = read_groups(data, column, by, drop_missing=drop_missing, hint=hint)
 
+    # Under the name of a column of numbers, groups would be lost.
+    name = "group" if by is None or by in RESULT_COLUMNS else by
     rows = []
     for group, rewards in groups.items():
         warnings = doubts(call.name, rewards, options)
@@ -62,9 +72,9 @@ def bound(
         found = None if impossible else evaluate(BOUNDS[call.name].function, call.name, rewards, alpha, side, options)
         rows.append(
             {
-                by or "group": group,
+                name: group,
                 "n": len(rewards),
-                "mean": math.fsum(rewards) / len(rewards),
+                "mean": float(sample_mean(np.array(rewards))),
                 **ends(found, side),
                 "width": found.width if found else math.nan,
                 "assumption": found.holds_for if found else "",
@@ -79,8 +89,12 @@ def bound(
         write_records(rows, format)
     for row in rows:
         if row["warning"]:
-            prefix = f"{row[by]}: " if by else ""
+            prefix = f"{row[name]}: " if by else ""
             complain(f"warning: {prefix}{row['warning']}.")
+
+
+# What a result says of a group, whatever the side.
+RESULT_COLUMNS = ("n", "mean", "bound", "lower", "upper", "width", "assumption", "warning")
 
 
 def evaluate(
@@ -98,48 +112,3 @@ def ends(found: Any, side: str) -> dict[str, float]:
     if side != "two-sided":
         return {"bound": found.value if found else math.nan}
     return {"lower": found.lower if found else math.nan, "upper": found.upper if found else math.nan}
-
-
-def read_groups(path: Path, column: str, by: str | None, drop_missing: bool) -> dict[str, list[float]]:
-    """Rewards of each group, groups in order of appearance."""
-    import polars
-
-    source: Any = sys.stdin.buffer if str(path) == "-" else path
-    name = "standard input" if str(path) == "-" else str(path)
-    if source is path and not path.is_file():
-        raise InvalidInput(f"{name} is not a file.")
-    try:
-        frame = polars.read_csv(source, infer_schema=False)
-    except polars.exceptions.NoDataError:
-        raise InvalidInput(f"{name} is empty.") from None
-    except (polars.exceptions.PolarsError, UnicodeDecodeError) as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise InvalidInput(f"{name} is not a readable CSV file: {first_line}.") from None
-    for wanted in (column, by):
-        if wanted is not None and wanted not in frame.columns:
-            present = ", ".join(frame.columns)
-            raise InvalidInput(f"{name} has no column {wanted!r}; it has {present}.")
-    groups: dict[str, list[float]] = {}
-    names = frame[by].to_list() if by else ["all"] * frame.height
-    for line, (text, group) in enumerate(zip(frame[column].to_list(), names, strict=True), start=2):
-        missing = text is None or not text.strip()
-        if missing and drop_missing:
-            continue
-        groups.setdefault("" if group is None else str(group), []).append(
-            parse_reward(text, missing, line, column, name)
-        )
-    if not groups:
-        raise InvalidInput(f"{name} has no rows with a reward in column {column!r}.")
-    return groups
-
-
-def parse_reward(text: str | None, missing: bool, line: int, column: str, name: str) -> float:
-    """A finite number, or one sentence about where it is not."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        held = "nothing (use --drop-missing to leave such rows out)" if missing else f"{text!r}, which is not a number"
-        raise InvalidInput(f"Line {line} of {name} has in column {column!r} {held}.")
-    return value

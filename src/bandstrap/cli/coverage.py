@@ -33,7 +33,8 @@ def coverage(
 ) -> None:
     """Print, per bound, the miss rate with a 95 % interval and the median width on samples of a known distribution.
 
-    A bound that needs sigma or a support and was given none is told the truth.
+    A bound that needs sigma or a support and was given none is told the truth. "proved" is left out where the
+    distribution is not what the proof assumes; the note says why.
     """
     if distribution is None or not sample_size:
         raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")
@@ -54,7 +55,7 @@ def coverage(
                     "-" if row.skipped else f"{row.miss_low:.4f} to {row.miss_high:.4f}",
                     row.median_width,
                     None if row.guarantee is None else f"<= {row.guarantee:.4g}",
-                    f"skipped: {row.skipped}" if row.skipped else "",
+                    f"skipped: {row.skipped}" if row.skipped else row.note,
                 )
                 for row in rows
             ],

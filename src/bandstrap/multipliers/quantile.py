@@ -191,7 +191,8 @@ def quantiles(
                     )
                 generator = np.random.default_rng(rng)
                 out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
-    out = np.ldexp(out, exponents[:, None])
+    with np.errstate(over="ignore"):  # a quantile beyond all floats is infinite
+        out = np.ldexp(out, exponents[:, None])
     shape = rewards.shape[:-1]
     return Quantiles(out.reshape(shape + levels.shape), methods.reshape(shape))
 

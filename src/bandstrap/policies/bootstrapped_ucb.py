@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.constructors import refuse_misfit
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import Floats, check_choice, check_count, check_number
@@ -17,8 +18,15 @@ from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.weights import LAWS
 from bandstrap.policies.draws import add_weights, draw_rank, largest, order_statistic_level, resampled_sums
 from bandstrap.policies.policy import Policy
-from bandstrap.policies.rewards import arm_quantile, mean_reward, new_memory, refresh_curve, remember
-from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.rewards import (
+    arm_quantile,
+    mean_reward,
+    new_memory,
+    quantile_source,
+    refresh_curve,
+    remember,
+)
+from bandstrap.policies.schedule import FIXED, Schedule, error_probability
 
 RESAMPLED, LITERAL, STREAMING, EXACT = range(4)
 QUANTILES = {"resampled": RESAMPLED, "resampled-literal": LITERAL, "streaming": STREAMING, "exact": EXACT}
@@ -26,6 +34,10 @@ NONE, PRACTICAL, STATED, THEOREM, SHARP = range(5)
 CORRECTIONS = {"practical": PRACTICAL, "theorem": THEOREM, "stated": STATED, "sharp": SHARP, "none": NONE}
 HOEFFDING, SUB_WEIBULL = range(2)
 PHIS = {"hoeffding": HOEFFDING, "sub_weibull": SUB_WEIBULL}
+# Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
+LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
+# What it is raised by for levels and numbers of rewards between those it is computed at.
+MARGIN = 1.01
 # Up to here the quantile of the mean of random signs is exact; beyond, Chernoff's bound, which is proved too.
 MOST_EXACT_SIGNS = 64
 
@@ -77,14 +89,12 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
     alpha = error_probability(params.schedule, round_)
     level = alpha * (1.0 - params.delta)
-    proved = params.correction == THEOREM or params.correction == SHARP
-    sides = 2.0 if proved else 1.0  # theorem 1 needs a phi that holds on both sides
     return Shared(
         alpha,
         level,
         normal_quantile(level),
         draw_rank(params.n_resamples, level),
-        math.sqrt(2.0 * math.log(sides / alpha)),
+        math.sqrt(2.0 * math.log(1.0 / alpha)),
     )
 
 
@@ -161,7 +171,7 @@ def sign_mean_quantile(n: int, level: float) -> float:
 
 @inlined
 def preliminary_width(params: Params, n: int, shared: Shared) -> float:
-    """``phi``: Hoeffding's width, or theorem 2's with the constant given."""
+    """``phi``: Hoeffding's width, or theorem 2's."""
     if params.phi == HOEFFDING:
         return params.sigma * shared.root_log / math.sqrt(n)
     log = 0.5 * shared.root_log * shared.root_log
@@ -238,7 +248,8 @@ class BootstrappedUCB(Policy):
         ``"streaming"``
             Weights drawn once a reward and kept: O(B) for the pulled arm.
         ``"exact"``
-            ``n_resamples`` = infinity; never saturates.
+            ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Counted up to 12 rewards of an arm,
+            approximated beyond; see the notes.
     n_resamples
         ``B``. The default is the paper's.
     weights
@@ -248,8 +259,12 @@ class BootstrappedUCB(Policy):
         :func:`bandstrap.bounds.bootstrap`.
     phi
         Preliminary width: ``"hoeffding"`` (default) or ``"sub_weibull"`` with ``beta`` and ``constant``.
-    beta, constant
-        Tail exponent and constant of theorem 2.
+    beta
+        Tail exponent of theorem 2; ``sigma`` is then the ``psi_beta`` norm, see :func:`bandstrap.bounds.sub_weibull`.
+    constant
+        ``C`` of theorem 2. By default the smallest one that moments prove for every number of rewards up to a thousand
+        million and every level of the schedule down to ``1e-15``, a hundredth added: 1.43 for ``beta = 2`` and
+        ``alpha = "1/(t+1)"``, 1.24 for ``alpha = 0.01``, 3.8 for ``beta = 1/2``. With a smaller one nothing is proved.
     delta
         Share of the error probability spent on the correction; the default is the paper's.
     alpha, tau, horizon
@@ -262,9 +277,26 @@ class BootstrappedUCB(Policy):
     With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. Signed sums
-    are listed up to 12 rewards and put on a grid up to 32; beyond, the quantile is a saddlepoint one from power sums,
-    within about 1 % of exact for light tails. With skew weights it is less accurate at small samples.
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. For the first
+    two, signed sums are counted up to 12 rewards and put on a grid up to 32; beyond, the quantile is fitted to power sums.
+    :meth:`bounds` says which. Measured against :func:`bandstrap.multipliers.bootstrap_quantile` on 60 samples of each size,
+    at the levels ``0.9/(t+1)`` of rounds ``t`` from ``n`` to 20,000, it is
+
+    ==============================================  ====================  ====================
+    rewards                                         too small by at most  too large by at most
+    ==============================================  ====================  ====================
+    13 to 32                                        1.6 %                 1.1 %
+    13 to 32, of two values                         5.5 %                 7.7 %
+    33 to 300, uniform                              0.2 %                 0.1 %
+    33 to 300, normal or beta                       0.7 %                 3.2 %
+    33 to 300, Laplace or exponential               1.4 %                 7.6 %
+    33 to 300, lognormal                            4.5 %                 15 %
+    33 to 300, t(3)                                 6.7 %                 12 %
+    33 to 300, normal, one in 20 ten times as wide  4.8 %                 22 %
+    33 to 300, of two values                        9.9 % (one is rare)   7.5 %
+    ==============================================  ====================  ====================
+
+    Half of the errors are below 0.5 %, but for rare values (4 %). With skew weights it is less accurate at small samples.
 
     See Also
     --------
@@ -299,7 +331,7 @@ class BootstrappedUCB(Policy):
         correction: str = "practical",
         phi: str = "hoeffding",
         beta: float = 2.0,
-        constant: float = 1.0,
+        constant: float | None = None,
         delta: float = 0.1,
         alpha: Any = "1/(t+1)",
         tau: float = 1.0,
@@ -314,15 +346,16 @@ class BootstrappedUCB(Policy):
         self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
         self.phi = check_choice(phi, "phi", owner, PHIS)
         self.beta = self.positive(beta, "beta")
-        self.constant = self.positive(constant, "constant")
+        self.constant = None if constant is None else self.positive(constant, "constant")
         self.delta = check_number(delta, "delta", owner, above=0, below=1)
         self.set_schedule(alpha, tau, horizon)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
+        schedule = self.schedule_for(horizon)
         return Params(
-            self.schedule_for(horizon),
+            schedule,
             LAWS[self.weights],
             QUANTILES[self.quantile],
             self.n_resamples,
@@ -330,9 +363,19 @@ class BootstrappedUCB(Policy):
             PHIS[self.phi],
             self.sigma,
             self.beta,
-            self.constant,
+            self.theorem_constant(schedule),
             self.delta,
         )
+
+    def theorem_constant(self, schedule: Schedule) -> float:
+        """``C`` of theorem 2 for all levels of the schedule; 1 where ``phi`` does not ask for it."""
+        if self.constant is not None or self.phi != "sub_weibull":
+            return self.constant or 1.0
+        if schedule.rule == FIXED and not callable(self.alpha):
+            return MARGIN * theorem_constant(self.beta, (schedule.value,))
+        # A callable goes through levels like a rule does, and may say one above 1/2, where the rules never are.
+        above = (schedule.value,) if schedule.rule == FIXED and schedule.value > LEVELS[0] else ()
+        return MARGIN * theorem_constant(self.beta, above + LEVELS)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """Nothing known yet."""
@@ -348,8 +391,12 @@ class BootstrappedUCB(Policy):
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
-    def bounds(self) -> dict[Any, dict[str, float]]:
+    def bounds(self) -> dict[Any, dict[str, Any]]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
+
+        ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"grid"`` and
+        ``"fitted"`` approximate (see the notes of the class), ``"drawn"`` is an order statistic of draws, and ``"none"``
+        stands beside an arm without rewards.
 
         Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
         """
@@ -359,13 +406,13 @@ class BootstrappedUCB(Policy):
         params = self.round_params(self._params)
         shared = prepare(params, self._state, self.n_rewards + 1)
         sign = 1.0 if self.direction == "max" else -1.0
-        table: dict[Any, dict[str, float]] = {label: {} for label in self.arms}
+        table: dict[Any, dict[str, Any]] = {label: {} for label in self.arms}
         for i in self._state.order:  # the order in which the next round draws
             label = self.arms[i]
             n = int(self._state.pulls[i])
             if n == 0:
                 nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
-                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf}
+                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
                 continue
             mean = float(mean_reward(self._state.pulls, self._state.powers, self._state.shifts, i))
             main = float(main_term(params, self._state, i, shared, rng))
@@ -376,6 +423,7 @@ class BootstrappedUCB(Policy):
                 "main": main,
                 "correction": total - main,
                 "index": sign * (mean + total),
+                "quantile": "drawn" if params.mode in (STREAMING, LITERAL) else quantile_source(params.law, n),
             }
         return table
 

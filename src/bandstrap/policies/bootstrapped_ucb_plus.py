@@ -132,8 +132,10 @@ class BootstrappedUCBPlus(Policy):
 
     Notes
     -----
-    There is no theorem about this policy. The quantile is exact, as with ``quantile="exact"`` of
-    :class:`bandstrap.BootstrappedUCB`. Every arm is pulled twice at the start.
+    There is no theorem about this policy. The quantile is that of ``quantile="exact"`` of
+    :class:`bandstrap.BootstrappedUCB`, whose notes say how accurate it is: exact up to 12 rewards, within 1.6 % up to 32
+    (8 % for rewards of two values), and beyond within 3 % for light tails, up to 10 % too small where one of two values is
+    rare, and up to a fifth too large where few rewards dominate. Every arm is pulled twice at the start.
 
     Choices do not change when all rewards are multiplied by a positive number or shifted, unless ``sigma`` is given.
 

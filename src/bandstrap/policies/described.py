@@ -16,7 +16,9 @@ from bandstrap.policies.schedule import Schedule, make_schedule
 
 
 def has_axes(values: Any) -> bool:
-    """Whether these are several values, even if they form no array."""
+    """Whether these are several values, even if they form no array; bytes are text, not values."""
+    if isinstance(values, bytes | bytearray | memoryview):
+        return False
     try:
         return np.ndim(values) > 0
     except ValueError:  # of different lengths

@@ -144,6 +144,15 @@ def arm_quantile(
     return evaluate_curve(curves[arm], z)
 
 
+def quantile_source(law: int, n: int) -> str:
+    """How :func:`arm_quantile` knows the quantile of ``n`` rewards, in a word."""
+    if n == 1 or (law == RADEMACHER and n <= MOST_LISTED):
+        return "counted"
+    if law == GAUSSIAN:
+        return "closed-form"
+    return "grid" if law == RADEMACHER and n <= MOST_KEPT else "fitted"
+
+
 def new_memory(n_arms: int, *, with_grid: bool) -> dict[str, Any]:
     """The arrays of a state that remembers rewards this way; the grid is left empty where no quantile is read off it."""
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.bounds.bound import as_number
-from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_terms
+from bandstrap.bounds.sub_weibull import sub_weibull_width, theorem_constant, theorem_terms
 from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
 # Theorem 2 is stated for alpha below exp(-2).
 LARGEST_ALPHA = math.exp(-2)
-# Numbers of rewards at which its constant is computed: four an octave, to a thousand million.
-SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})
 
 
 def tail_bound(t: ArrayLike, *, sigma: float, beta: float) -> Any:
@@ -137,11 +134,4 @@ def sub_weibull_constant(beta: float) -> float:
     ----------
     .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, theorem 2.
     """
-    return _largest_ratio(check_number(beta, "beta", "sub_weibull_constant", above=0))
-
-
-@functools.lru_cache(maxsize=64)
-def _largest_ratio(beta: float) -> float:
-    return max(
-        sub_weibull_width(n, LARGEST_ALPHA, beta, False) / sum(theorem_terms(n, LARGEST_ALPHA, beta)) for n in SIZES
-    )
+    return theorem_constant(check_number(beta, "beta", "sub_weibull_constant", above=0), (LARGEST_ALPHA,))
