@@ -8,12 +8,12 @@ from bandstrap.engine.kernel import Entry
 from bandstrap.policies.bootstrapped_ucb import learn, main_term
 
 
-def learn_all(sources, params, state, arm, rewards, rng):
+def learn_all(params, state, arm, rewards, rng):
     for reward in rewards:
         learn(params, state, arm, reward, 1, rng)
 
 
-def main_terms(sources, params, state, arm, shared, rng, out):
+def main_terms(params, state, arm, shared, rng, out):
     for i in range(out.size):
         out[i] = main_term(params, state, arm, shared, rng)
 

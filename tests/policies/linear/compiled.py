@@ -18,47 +18,47 @@ from bandstrap.policies.linear.replicates import (
 from bandstrap.policies.linear.ridge import add_observation, norms, predictions
 
 
-def call_find_action(sources, known, x):
+def call_find_action(known, x):
     return find_action(known, x)
 
 
-def call_distances(sources, factors, theta):
+def call_distances(factors, theta):
     return distances(factors, theta)
 
 
-def call_factor_all(sources, known, counts, sums, penalty):
+def call_factor_all(known, counts, sums, penalty):
     return factor_all(known, counts, sums, penalty)
 
 
-def call_next_words(sources, generators, words):
+def call_next_words(generators, words):
     next_words(generators, words)
 
 
-def call_poisson_roots(sources, n, rng):
+def call_poisson_roots(n, rng):
     return poisson_roots(n, rng)
 
 
-def call_resample(sources, n, generators):
+def call_resample(n, generators):
     return resample(n, generators)
 
 
-def call_tally(sources, observed, times, counts, sums):
+def call_tally(observed, times, counts, sums):
     tally(observed, times, counts, sums)
 
 
-def call_rotate_into_all(sources, factors, x, y, roots):
+def call_rotate_into_all(factors, x, y, roots):
     rotate_into_all(factors, x, y, roots)
 
 
-def call_norms(sources, factor, actions):
+def call_norms(factor, actions):
     return norms(factor, actions)
 
 
-def call_predictions(sources, theta, actions):
+def call_predictions(theta, actions):
     return predictions(theta, actions)
 
 
-def add_all(sources, regression, features, rewards, first):
+def add_all(regression, features, rewards, first):
     for i in range(len(rewards)):
         add_observation(regression, features[i], rewards[i], first + i)
 
