@@ -33,7 +33,7 @@ from bandstrap.policies.bootstrapped_ucb import (
 )
 from bandstrap.policies.draws import draw_rank
 from naive import policies as naive
-from policies.compiled import compiled_learn, compiled_main_terms
+from policies.compiled import compiled_learn, compiled_literal_quantiles
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
 REWARDS = {
@@ -61,9 +61,13 @@ def at_level(level: float, n_resamples: int = 200) -> Shared:
 
 
 def drawn(mode: str, sample, shared: Shared, size: int, seed: int) -> np.ndarray:
+    """Main terms of an arm, again and again; compiled where each takes ``200 n`` weights."""
     params, state = learned(BootstrappedUCB(quantile=mode), sample)
+    rng = np.random.default_rng(seed)
+    if mode != "resampled-literal":
+        return np.array([main_term(params, state, 0, shared, rng) for _ in range(size)])
     out = np.empty(size)
-    compiled_main_terms(params, state, 0, shared, np.random.default_rng(seed), out)
+    compiled_literal_quantiles(params, state, 0, shared.rank, rng, out)
     return out
 
 

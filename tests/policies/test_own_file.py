@@ -279,7 +279,7 @@ def test_a_kernel_that_calls_an_unmarked_function_is_refused_in_a_sentence(tmp_p
     assert finished.stderr.count("\n") == 1
 
 
-# --- the command line, experiments and the league -----------------------------------------------------------------------
+# --- the command line -------------------------------------------------------------------------------------------------
 
 
 def test_own_files_of_one_name_are_raced_from_the_command_line_edited_and_raced_again(tmp_path):
@@ -301,42 +301,3 @@ def test_own_files_of_one_name_are_raced_from_the_command_line_edited_and_raced_
     second = race()
     assert second[0] != first[0]
     assert second[1:] == first[1:]
-
-
-def test_an_experiment_plays_a_file_beside_it_and_again_only_once_it_was_edited(tmp_path):
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / "mine.py").write_text(MINE)
-    (folder / "study.toml").write_text(
-        """
-        title = "mine"
-        horizon = 40
-        replications = 4
-        [[panels]]
-        name = "a"
-        environment = "gaussian"
-        curves = [{ label = "mine", policy = "mine.py:Mine:c=1" }, { label = "UCB", policy = "ucb1" }]
-        """
-    )
-
-    def race() -> tuple[str, set[str]]:
-        finished = command("simulate", "study/study.toml", "--out", "found", "--jobs", "1", folder=tmp_path)
-        assert finished.returncode == 0, finished.stderr
-        return finished.stdout, {path.name for path in (tmp_path / "found" / "blocks").iterdir()}
-
-    first, blocks = race()
-    assert len(blocks) == 2
-    assert race() == (first, blocks)
-    (folder / "mine.py").write_text(MINE.replace(*EDITS[0]))
-    second, more = race()
-    assert second != first
-    assert len(more) == 3  # the block of UCB was not played again
-
-
-def test_an_own_policy_plays_in_the_league_beside_others(tmp_path):
-    (tmp_path / "mine.py").write_text(MINE)
-    options = ("--environment", "Gaussian", "--policy", "UCB1", "--also", "mine.py:Mine:c={sigma}")
-    finished = command("league", *options, *RACED, "--out", "league", folder=tmp_path)
-    assert finished.returncode == 0, finished.stderr
-    rows = [line.split() for line in finished.stdout.splitlines()]
-    assert ["mine.py:Mine:c={sigma}", "sigma"] in [row[:2] for row in rows]
