@@ -588,3 +588,4 @@ def test_one_resample_is_allowed():
     policy = BootstrappedUCB(arms=2, rng=0, n_resamples=1)
     for _ in range(40):
         policy.update(policy.select(), 0.5)
+    assert list(policy._state.pulls) == [20, 20]  # equal rewards have no quantile, so that the correction decides
