@@ -158,7 +158,7 @@ def test_naive_bootstrap_misses_more_than_alpha(law, n):
 
 def test_naive_bootstrap_of_two_rewards_misses_a_quarter():
     # q = |y1 - y2|/2, so it misses whenever both rewards fall short of the mean. Within 4 standard errors:
-    # a rate of 0.28 is found out with probability 0.999.
+    # a rate of 0.28 is found out with probability 0.997.
     rewards = MEAN + SYMMETRIC["normal"](seeded("quarter"), (10_000, 2))
     rate = bootstrap(rewards, 0.05, correction="none").misses(MEAN).mean()
     assert rate == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 10_000))

@@ -1,4 +1,8 @@
-"""Replicates of bootstrapped Thompson sampling against their law; KS tests reject a right law with probability 1e-6."""
+"""Replicates of bootstrapped Thompson sampling against their law.
+
+``laws.py`` states error rates and power; the chi-square test has 1e-6, and sees frequencies that are off by an eighth in
+root mean square with probability 0.99.
+"""
 
 import numpy as np
 import pytest

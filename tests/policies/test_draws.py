@@ -1,4 +1,8 @@
-"""Random numbers of the policies; KS tests reject a right law with probability 1e-6 each, z-tests 6e-7."""
+"""Random numbers of the policies; ``laws.py`` states the error rates and power of tests of laws.
+
+z-tests of 20,000 draws see a bit or a correlation that is off by 0.03 and 0.06 with probability 0.99, of 3000 draws
+0.08 and 0.16; chi-square tests of 20,000 (1e-6) see frequencies off by a fourteenth in root mean square.
+"""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""NPTS's draws against their law; KS tests reject a right law with probability 1e-6 each."""
+"""NPTS's draws against their law; ``laws.py`` states error rates and power."""
 
 import math
 

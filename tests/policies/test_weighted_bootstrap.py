@@ -1,4 +1,4 @@
-"""Draws of the weighted bootstrap against their law; KS tests reject a right law with probability 1e-6 each."""
+"""Draws of the weighted bootstrap against their law; ``laws.py`` states error rates and power."""
 
 import numpy as np
 import pytest
