@@ -41,7 +41,7 @@ def worst_error(weights: str, samples: list[np.ndarray], levels: list[float]) ->
     return float(errors[row, column]), int(row), levels[column]
 
 
-@pytest.mark.parametrize(("n", "seeds", "levels"), [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS)])
+@pytest.mark.parametrize(("n", "seeds", "levels"), [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS[::3])])
 @pytest.mark.parametrize("rewards", REWARDS)
 def test_rademacher_saddlepoint_is_within_three_per_mille_of_enumeration(rewards, n, seeds, levels):
     samples = [REWARDS[rewards](np.random.default_rng(seed), n) for seed in range(seeds)]
