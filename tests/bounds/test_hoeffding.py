@@ -58,7 +58,8 @@ def test_sigma_must_be_a_positive_number(sigma):
 
 def test_normal_rewards_miss_exactly_as_often_as_the_normal_tail_says():
     # P(mu > ybar + w) = P(Z > sqrt(2 log 20)) = 0.0072 at any n. The count is within 4 standard errors, so a right
-    # bound fails this one time in 16 000 (the seed is fixed: either always or never).
+    # bound fails this one time in 16 000 (the seed is fixed: either always or never), and one with a rate of 0.0090, by
+    # a sigma that is wrong by 3.5 per cent, passes one time in 100.
     probability = stats.norm.sf(math.sqrt(2 * math.log(20)))
     misses = hoeffding(np.random.default_rng(11).normal(size=(100_000, 3)), 0.05, sigma=1.0).misses(0.0).sum()
     assert misses == pytest.approx(100_000 * probability, abs=4 * math.sqrt(100_000 * probability))

@@ -1,8 +1,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -10,12 +8,6 @@ import pytest
 from bandstrap import __version__
 from bandstrap.bounds import hoeffding, sign_flip
 from bandstrap.cli.bound import bound
-
-
-def run(*arguments, stdin=None):
-    return subprocess.run(
-        [sys.executable, "-m", "bandstrap", *map(str, arguments)], capture_output=True, text=True, input=stdin
-    )
 
 
 @pytest.fixture
@@ -29,7 +21,7 @@ def data(tmp_path):
     return path, groups
 
 
-def test_bound_prints_a_row_a_group(data):
+def test_bound_prints_a_row_a_group(run, data):
     path, groups = data
     done = run("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -47,7 +39,7 @@ def test_bound_prints_a_row_a_group(data):
     assert float(next(csv.DictReader(io.StringIO(text)))["bound"]) == rows[0]["bound"]
 
 
-def test_bound_reads_standard_input_and_takes_options(data):
+def test_bound_reads_standard_input_and_takes_options(run, data):
     path, groups = data
     arguments = (
         "--column",
@@ -71,7 +63,7 @@ def test_bound_reads_standard_input_and_takes_options(data):
     assert same.stdout == done.stdout
 
 
-def test_bound_warns_when_the_data_contradict_the_assumption(tmp_path):
+def test_bound_warns_when_the_data_contradict_the_assumption(run, tmp_path):
     path = tmp_path / "skewed.csv"
     path.write_text("y\n" + "\n".join(str(v) for v in np.random.default_rng(0).exponential(size=200)))
     done = run("bound", path, "--column", "y")
@@ -82,7 +74,7 @@ def test_bound_warns_when_the_data_contradict_the_assumption(tmp_path):
     assert json.loads(outside.stdout)[0]["bound"] is None
 
 
-def test_infinite_bound_is_null_in_json_and_inf_elsewhere():
+def test_infinite_bound_is_null_in_json_and_inf_elsewhere(run):
     arguments = ("bound", "-", "--column", "y")
     assert json.loads(run(*arguments, "--format", "json", stdin="y\n1\n2\n").stdout)[0]["bound"] is None
     assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
@@ -152,7 +144,7 @@ def test_the_mean_of_huge_rewards_is_a_number(tmp_path, capsys):
         (["--column", "y", "--support", "1", "0"], "y\n1\n", "'support' parameter"),
     ],
 )
-def test_bound_refuses_with_one_sentence_and_exit_code_2(arguments, stdin, message):
+def test_bound_refuses_with_one_sentence_and_exit_code_2(run, arguments, stdin, message):
     done = run("bound", "-", *arguments, stdin=stdin)
     assert done.returncode == 2
     assert message in done.stderr
@@ -161,18 +153,18 @@ def test_bound_refuses_with_one_sentence_and_exit_code_2(arguments, stdin, messa
     assert done.stdout == ""
 
 
-def test_bound_drops_missing_rows_when_told():
+def test_bound_drops_missing_rows_when_told(run):
     done = run("bound", "-", "--column", "y", "--drop-missing", "--format", "json", stdin="y,x\n1,2\n,3\n3,4\n")
     assert json.loads(done.stdout)[0]["n"] == 2
 
 
 @pytest.mark.parametrize("path", ["missing.csv", "."])
-def test_bound_refuses_what_is_not_a_file(path):
+def test_bound_refuses_what_is_not_a_file(run, path):
     done = run("bound", path, "--column", "y")
     assert (done.returncode, done.stderr) == (2, f"error: {path} is not a file.\n")
 
 
-def test_coverage_prints_miss_rates_and_draws(tmp_path):
+def test_coverage_prints_miss_rates_and_draws(run, tmp_path):
     picture = tmp_path / "new" / "coverage.png"
     arguments = ("--distribution", "normal", "--sample-size", 5, "--sample-size", 9, "--replications", 50)
     done = run("coverage", *arguments, "--plot", picture)
@@ -200,14 +192,14 @@ def test_coverage_prints_miss_rates_and_draws(tmp_path):
         ),
     ],
 )
-def test_coverage_refuses_with_one_sentence_and_exit_code_2(arguments, message):
+def test_coverage_refuses_with_one_sentence_and_exit_code_2(run, arguments, message):
     done = run("coverage", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_list_and_version():
+def test_list_and_version(run):
     assert "sign_flip" in run("list", "bounds").stdout
     assert "saddlepoint" in run("list", "methods").stdout
     assert "mammen" in run("list", "weights").stdout

@@ -1,15 +1,8 @@
-import subprocess
-import sys
-
 import polars
 import pytest
 
 
-def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "bandstrap", *map(str, arguments)], capture_output=True, text=True)
-
-
-def test_league_prints_standings_and_writes_four_files(tmp_path):
+def test_league_prints_standings_and_writes_four_files(run, tmp_path):
     out = tmp_path / "new" / "league"
     players = ("--policy", "UCB1", "--policy", "uniform_random", "--policy", "UCB-tuned")
     places = ("--environment", "beta", "--environment", "t(3)")
@@ -43,7 +36,7 @@ def test_league_prints_standings_and_writes_four_files(tmp_path):
         (["--policy", "giro", "--environment", "t(3)"], "no policy can play: giro needs rewards in [0, 1]"),
     ],
 )
-def test_league_refuses_with_one_sentence_and_exit_code_2(tmp_path, arguments, message):
+def test_league_refuses_with_one_sentence_and_exit_code_2(run, tmp_path, arguments, message):
     done = run("league", *arguments, "--out", tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

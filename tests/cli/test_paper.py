@@ -2,13 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
-import warnings
 
 import pytest
 
-from bandstrap.cli import main
 from bandstrap.paper import reproduce as module
 
 SMALL = """
@@ -35,23 +31,16 @@ curves = [
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command in this process: exit code, standard output, standard error."""
+def run(run, tmp_path, monkeypatch):
+    """The command, with a small Figure 6: exit code, standard output, standard error."""
     (tmp_path / "figure6.toml").write_text(SMALL)
     whole = module.paper_file
     monkeypatch.setattr(module, "paper_file", lambda name: tmp_path / name if name == "figure6.toml" else whole(name))
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
     monkeypatch.chdir(tmp_path)
 
     def go(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bandstrap", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        done = run(*arguments)
+        return done.returncode, done.stdout, done.stderr
 
     return go
 
@@ -135,13 +124,3 @@ def test_what_is_no_number_or_no_option_is_refused(run, arguments):
     code, out, err = run("paper", "6", *arguments)
     assert (code, out) == (2, "")
     assert arguments[0] in err
-
-
-def test_a_process_refuses_without_a_traceback(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "bandstrap", "paper", "8", "--out", str(tmp_path)], capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: The 'FIGURE' parameter")
-    assert done.stderr.count("\n") == 1

@@ -1,23 +1,15 @@
 import csv
-import subprocess
-import sys
-import warnings
 
 import pytest
 
 from bandstrap import OFUL, UCB1, Result, simulate
-from bandstrap.cli import main
 from bandstrap.environments import ENVIRONMENTS, Empirical, Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.storage import check_folder
 
 
-def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "bandstrap", *map(str, arguments)], capture_output=True, text=True)
-
-
-def test_simulate_prints_a_table_and_writes_three_files(tmp_path):
+def test_simulate_prints_a_table_and_writes_three_files(run, tmp_path):
     out = tmp_path / "new" / "results"
     arguments = ("--policy", "ucb1:sigma=2", "--policy", "gaussian_ts", "--environment", "gaussian:means=(0,1)")
     sizes = ("--horizon", 50, "--replications", 6, "--seed", 3, "--jobs", 2)
@@ -43,7 +35,7 @@ def test_simulate_prints_a_table_and_writes_three_files(tmp_path):
     ],
     ids=["drawn", "given"],
 )
-def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environment):
+def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, environment):
     arguments = ("--policy", "oful:radius=closed-form,ridge=0.5", "--policy", "ucb1", "--environment", text)
     done = run("simulate", *arguments, "--horizon", 40, "--replications", 3, "--seed", 2, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -109,14 +101,14 @@ def test_linear_policies_play_beside_policies_of_arms(tmp_path, text, environmen
         (["--policy", "bernoulli_ts"], "with rewards inside [0, 1], the range of bernoulli_ts"),
     ],
 )
-def test_simulate_refuses_with_one_sentence_and_exit_code_2(arguments, message):
+def test_simulate_refuses_with_one_sentence_and_exit_code_2(run, arguments, message):
     done = run("simulate", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_list_shows_every_policy_and_environment_with_its_options():
+def test_list_shows_every_policy_and_environment_with_its_options(run):
     policies, environments = run("list", "policies").stdout, run("list", "environments").stdout
     assert all(name in policies for name in POLICIES | LINEAR_POLICIES)
     assert "theta_bound=0" in policies
@@ -132,7 +124,7 @@ def test_list_shows_every_policy_and_environment_with_its_options():
     assert "df=3, scale=1" in environments
 
 
-def test_simulate_plays_data_of_ones_own(tmp_path):
+def test_simulate_plays_data_of_ones_own(run, tmp_path):
     path = tmp_path / "my clicks.csv"
     path.write_text("variant,revenue\nold,0\nnew,2.5\nold,1\nnew,-3\n")
     text = f"empirical:{path},arm=variant,reward=revenue"
@@ -164,7 +156,7 @@ curves = [{ label = "UCB", policy = "ucb1" }]
 
 @pytest.mark.parametrize("command", ["simulate", "simulate file", "paper", "league"])
 @pytest.mark.parametrize("out", ["taken.csv", "taken.csv/deeper/still", "broken"])
-def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch, capsys, command, out):
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(run, tmp_path, monkeypatch, command, out):
     (tmp_path / "taken.csv").write_text("a\n1\n")
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     (tmp_path / "t.toml").write_text(TOML)
@@ -177,19 +169,15 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, mon
     monkeypatch.setattr("bandstrap.experiments.run.run_experiments", play)
     monkeypatch.setattr("bandstrap.paper.reproduce.reproduce", play)
     monkeypatch.setattr("bandstrap.league.play_league", play)
-    line = ["bandstrap", *arguments.get(command, [command]), "--out", str(tmp_path / out)]
-    monkeypatch.setattr(sys, "argv", line)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    said = capsys.readouterr().err
+    done = run(*arguments.get(command, [command]), "--out", tmp_path / out)
+    assert done.returncode == 2
+    said = done.stderr
     owner = f"bandstrap {command.split()[0]}"
     assert said.startswith(f"error: The 'out' parameter of {owner} must be a folder that can be written to, or a path")
     assert said.endswith(f"{tmp_path / out}, where {out.split('/')[0]} is no folder, instead.\n")
 
 
-def test_a_refusal_makes_no_folder(tmp_path):
+def test_a_refusal_makes_no_folder(run, tmp_path):
     for wrong in (["--horizon", 4], ["--horizon", 10**13], ["--seed", -1], ["--environment", "nope"]):
         assert run("simulate", "--policy", "ucb1", *wrong, "--out", tmp_path / "new").returncode == 2
     assert list(tmp_path.iterdir()) == []

@@ -1,14 +1,11 @@
 """``bandstrap simulate FILE.toml``: panels from a file, kept and resumed in a folder."""
 
 import csv
-import sys
-import warnings
 
 import pytest
 
 from bandstrap import UCB1, simulate
 from bandstrap.bounds import coverage
-from bandstrap.cli import main
 from bandstrap.environments import Empirical, Gaussian
 from bandstrap.experiments import run as module
 
@@ -37,20 +34,14 @@ HEAD = ["panel", "curve", "at", "mean", "standard_error", "published"]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+def run(run, tmp_path, monkeypatch):
+    """``bandstrap simulate`` beside ``mine.toml``: exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(TEXT)
 
     def go(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bandstrap", "simulate", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        done = run("simulate", *arguments)
+        return done.returncode, done.stdout, done.stderr
 
     return go
 

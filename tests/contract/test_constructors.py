@@ -88,6 +88,7 @@ def test_a_type_error_of_another_kind_is_not_hidden():
     assert Broken(extra=2).extra == 3  # more than its signature tells
     with pytest.raises(TypeError, match="unsupported operand"):
         Broken(extra=None, n_arms=3)
+    assert Broken not in ENVIRONMENTS.values()  # which hold what is ours
 
 
 def test_the_naive_bootstrap_has_no_correction_to_set():

@@ -368,8 +368,12 @@ def test_a_game_of_one_round(case):
 QUICK = {"horizon": 20, "replications": 2, "seed": 0, "progress": False}
 
 
-@every_case
-@pytest.mark.parametrize("environment", sorted(set(ENVIRONMENTS) - {"linear_bandit", "arms", "empirical"}))
+@pytest.mark.parametrize(
+    ("case", "environment"),
+    [(case, "gaussian") for case in CASES]
+    + [(CASES[0], name) for name in sorted(set(ENVIRONMENTS) - {"linear_bandit", "arms", "empirical", "gaussian"})],
+    ids=lambda value: value if isinstance(value, str) else ident(value),
+)
 def test_a_linear_policy_is_not_let_into_an_environment_without_actions(case, environment):
     label = make(case).label
     with pytest.raises(InvalidInput) as caught:
@@ -380,7 +384,7 @@ def test_a_linear_policy_is_not_let_into_an_environment_without_actions(case, en
     )
 
 
-@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("name", ["ucb1", "bootstrapped_ucb"])
 def test_a_policy_of_arms_is_not_let_into_an_environment_whose_actions_change(name):
     with pytest.raises(
         InvalidInput, match=rf"'environment' parameter of simulate must be one that offers arms, which {name} plays"
@@ -420,7 +424,10 @@ def test_a_callable_error_probability_is_refused(name):
 
 @every_case
 def test_every_linear_policy_beats_uniform_play(case):
-    """On the paper's problem in small; a mean over 20 replications, with the seed fixed."""
+    """On the paper's problem in small; a mean over 20 replications, with the seed fixed.
+
+    A policy that chooses at random has a ratio within 0.01 of 1: it would never pass.
+    """
     environment = LinearBandit(2, n_actions=10)
     result = simulate(make(case), environment, horizon=300, replications=20, seed=3, progress=False)
     means = [environment.tape(1, stream(3, i, ENVIRONMENT))[0] for i in range(20)]

@@ -100,6 +100,8 @@ def ident(case: tuple[str, dict]) -> str:
 
 
 every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
+# For what the base class does for all: a policy that takes any reward, and one that keeps to a range.
+either_policy = pytest.mark.parametrize("name", ["ucb1", "bernoulli_ts"])
 every_case = pytest.mark.parametrize("case", CASES, ids=ident)
 every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
 BOUNDED = [case for case in DEFAULTS if np.isfinite(POLICIES[case[0]]().support[1])]
@@ -366,6 +368,15 @@ def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case):
     assert same_states(gains._state, costs._state)
 
 
+def test_policies_leave_arms_and_rewards_to_the_base_class():
+    """So that two policies stand for all in the refusals below."""
+    shared = {"select", "update", "copy", "arms", "direction", "__repr__", "_need_arms"}
+    for cls in POLICIES.values():
+        assert issubclass(cls, Policy)
+        for ancestor in cls.__mro__[: cls.__mro__.index(Policy)]:
+            assert not shared & set(vars(ancestor)), cls
+
+
 BAD_REWARDS = [
     pytest.param(np.nan, r"reward.*finite number.*Got nan", id="nan"),
     pytest.param(np.inf, r"reward.*finite number.*Got inf", id="inf"),
@@ -377,7 +388,7 @@ BAD_REWARDS = [
 ]
 
 
-@every_policy
+@either_policy
 @pytest.mark.parametrize(("reward", "message"), BAD_REWARDS)
 def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward, message):
     policy = make((name, {}), arms=["a", "b"], rng=0)
@@ -392,7 +403,7 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward
     assert same_snapshot(snapshot(policy), before)
 
 
-@every_policy
+@either_policy
 @pytest.mark.parametrize(
     ("arm", "reward", "message"),
     [
@@ -443,7 +454,7 @@ def test_rewards_may_be_any_kind_of_real_number(name):
     assert same_snapshot(snapshot(first), snapshot(second))
 
 
-@every_policy
+@either_policy
 def test_without_arms_a_policy_only_describes(name):
     policy = make((name, {}))
     for act in (policy.select, lambda: policy.update(0, 0.5)):
@@ -453,7 +464,7 @@ def test_without_arms_a_policy_only_describes(name):
         make((name, {}), rng=3)
 
 
-@every_policy
+@either_policy
 @pytest.mark.parametrize("arms", [0, -2, True, 2.5, [], "abc", ["a", "a"], [["a"], ["b"]], {"a"}], ids=repr)
 def test_arms_that_are_no_labels_are_refused(name, arms):
     with pytest.raises(
@@ -462,7 +473,7 @@ def test_arms_that_are_no_labels_are_refused(name, arms):
         make((name, {}), arms=arms)
 
 
-@every_policy
+@either_policy
 def test_arms_may_be_any_hashables(name):
     labels = [("x", 1), None, 3, "three", frozenset({2})]
     policy = make((name, {}), arms=labels, rng=0)
@@ -471,7 +482,7 @@ def test_arms_may_be_any_hashables(name):
     assert make((name, {}), arms=np.int64(3), rng=0).arms == (0, 1, 2)
 
 
-@every_policy
+@either_policy
 def test_a_wrong_direction_and_an_unknown_parameter_are_refused(name):
     with pytest.raises(InvalidInput, match=r"'direction'.*one of 'max', 'min'. Got 'up'"):
         make((name, {}), arms=2, direction="up")
@@ -507,7 +518,7 @@ def test_a_label_keeps_every_digit_of_a_setting():
     assert parse_call(policy.label).options["sigma"] == 1.23456789
 
 
-@every_policy
+@either_policy
 def test_repr_of_a_live_policy_names_its_arms(name):
     policy = make((name, {}), arms=["a", "b"], rng=0)
     assert repr(policy) == f"{type(policy).__name__}(arms=['a', 'b'])"
@@ -627,5 +638,3 @@ def test_a_second_process_hits_the_disk_cache_and_an_edited_source_misses_it(tmp
     edited.write_text(original.replace("shared / math.sqrt(n)", "shared / n", 1))
     assert edited.read_text() != original
     assert hits_and_misses() == (0, 1)
-    edited.write_text(original)
-    assert hits_and_misses() == (1, 0)

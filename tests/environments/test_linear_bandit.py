@@ -1,4 +1,8 @@
-"""Linear bandits; z-tests allow six standard errors (2e-9 each), KS tests reject a right law with probability 1e-6."""
+"""Linear bandits; z-tests allow six standard errors (2e-9 each), KS tests reject a right law with probability 1e-6.
+
+Of 12,000 rewards they see, with probability 0.99, a mean that is off by 0.08 standard deviations and a spread that is
+off by an eighth, of 1500 coordinates of theta by 0.22 and two fifths; of 3000 pairs, a correlation of 0.15.
+"""
 
 import math
 

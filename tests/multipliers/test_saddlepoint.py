@@ -41,7 +41,7 @@ def worst_error(weights: str, samples: list[np.ndarray], levels: list[float]) ->
     return float(errors[row, column]), int(row), levels[column]
 
 
-@pytest.mark.parametrize(("n", "seeds", "levels"), [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS)])
+@pytest.mark.parametrize(("n", "seeds", "levels"), [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS[::3])])
 @pytest.mark.parametrize("rewards", REWARDS)
 def test_rademacher_saddlepoint_is_within_three_per_mille_of_enumeration(rewards, n, seeds, levels):
     samples = [REWARDS[rewards](np.random.default_rng(seed), n) for seed in range(seeds)]
@@ -90,7 +90,8 @@ def test_exponential_saddlepoint_has_nearly_its_level_beyond_it(rewards, n):
 
 
 def test_exact_tail_of_exponential_weights_agrees_with_monte_carlo():
-    # 400,000 draws, within 4 binomial standard errors: error rate 6e-5.
+    # 400,000 draws, within 4 binomial standard errors: error rate 6e-5. A tail that is off by 0.0014, of 0.02,
+    # is seen with probability 0.99.
     sample = REWARDS["student3"](np.random.default_rng(5), 24)
     weights = np.random.default_rng(6).exponential(size=(400_000, 24)) - 1
     q = bootstrap_quantile(sample, 0.02, weights="exponential", method="saddlepoint")

@@ -8,6 +8,7 @@ import numpy as np
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.experiments import PanelData, read_experiment
 from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.spec import Curve
 from bandstrap.paper.reproduce import EVIDENCE, FIGURES, paper_file
 
 BUCB = "Bootstrapped UCB"
@@ -105,3 +106,9 @@ def agreeing():
         name: PanelData(panel, tuple(MAKERS[panel.plot](panel, curve) for curve in panel.curves))
         for name, (panel, _) in spec_panels().items()
     }
+
+
+def published_curve(values, published, places=(10.0,)):
+    """A curve of these values with what the paper prints for it."""
+    curve = Curve(label="c", policy="ucb1", published=published)
+    return CurveData(curve, np.array(places), np.asarray(values, dtype=float).reshape(-1, len(places)), (), 0.0)

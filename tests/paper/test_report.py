@@ -175,7 +175,7 @@ FRAME = """<script>onmessage = event => { document.title = event.data; }</script
 <iframe src="measured.html" style="border: 0; width: %dpx; height: 900px"></iframe>"""
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_in_a_browser_nothing_sticks_out_and_nothing_goes_wrong(page, tmp_path, width):
     measured = tmp_path / "measured.html"

@@ -158,7 +158,9 @@ def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypat
 def test_very_few_replications_give_json_without_nan(tmp_path, replications):
     go(tmp_path, replications=replications)
     text = (tmp_path / "claims.json").read_text()
-    json.loads(text, parse_constant=lambda constant: pytest.fail(constant))
+    content = json.loads(text, parse_constant=lambda constant: pytest.fail(constant))
+    assert [one["name"] for one in content["claims"]] == ["theorem-4", "figure-6"]
+    assert all(one["numbers"] for one in content["claims"])
 
 
 def test_figures_are_checked_and_taken_once(tmp_path):

@@ -5,7 +5,7 @@ module depends on how pytest was started.
 """
 
 from bandstrap.engine.kernel import Entry
-from bandstrap.policies.bootstrap_index import learn, main_term
+from bandstrap.policies.bootstrap_index import learn, literal_quantile
 
 
 def learn_all(params, state, arm, rewards, rng):
@@ -13,10 +13,10 @@ def learn_all(params, state, arm, rewards, rng):
         learn(params, state, arm, reward, 1, rng)
 
 
-def main_terms(params, state, arm, shared, rng, out):
+def literal_quantiles(params, state, arm, rank, rng, out):
     for i in range(out.size):
-        out[i] = main_term(params, state, arm, shared, rng)
+        out[i] = literal_quantile(params, state, arm, rank, rng)
 
 
 compiled_learn = Entry(learn_all).compiled
-compiled_main_terms = Entry(main_terms).compiled
+compiled_literal_quantiles = Entry(literal_quantiles).compiled

@@ -31,8 +31,9 @@ from bandstrap.policies.bootstrap_index import (
     threshold,
 )
 from bandstrap.theory import mean_deviation_bound
+from laws import assert_same_law
 from naive import policies as naive
-from policies.compiled import compiled_learn, compiled_main_terms
+from policies.compiled import compiled_learn, compiled_literal_quantiles
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
 REWARDS = {
@@ -60,9 +61,13 @@ def at_level(level: float, n_resamples: int = 200) -> Shared:
 
 
 def drawn(mode: str, sample, shared: Shared, size: int, seed: int) -> np.ndarray:
+    """Main terms of an arm, again and again; compiled where each takes ``200 n`` weights."""
     params, state = learned(BootstrappedUCB(quantile=mode), sample)
+    rng = np.random.default_rng(seed)
+    if mode != "resampled-literal":
+        return np.array([main_term(params, state, 0, shared, rng) for _ in range(size)])
     out = np.empty(size)
-    compiled_main_terms(params, state, 0, shared, np.random.default_rng(seed), out)
+    compiled_literal_quantiles(params, state, 0, shared.rank, rng, out)
     return out
 
 
@@ -73,7 +78,8 @@ CELLS = len(SIZES) * len(REWARDS) * 2
 
 @pytest.mark.parametrize("n", SIZES)
 def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_property):
-    # 96 cells over all n, 1e-4 together (Bonferroni)
+    # 96 cells over all n, 1e-4 together (Bonferroni). With 1500 draws a side a mean that is off by a third of a standard
+    # deviation, or a spread by a half, is seen in each cell with probability 0.99.
     smallest = 1.0
     for law, draw in REWARDS.items():
         sample = draw(np.random.default_rng(n), n)
@@ -91,12 +97,12 @@ def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_prop
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 53, 120])
 @pytest.mark.parametrize("level", [0.001, 0.045])
 def test_literal_order_statistic_has_the_law_of_the_numpy_one_liner(n, level):
-    # 12 tests, 1e-6 each
+    # 12 tests; ``laws.py`` states error rates and power
     sample = np.random.default_rng(n).exponential(size=n)
     literal = drawn("resampled-literal", sample, at_level(level), 1500, 3)
     rng = np.random.default_rng(4)
     slow = np.array([naive.literal_quantile(sample, level, 200, rng) for _ in range(1500)])
-    assert stats.ks_2samp(literal.round(10), slow.round(10), method="asymp").pvalue > 1e-6
+    assert_same_law(literal.round(10), slow.round(10))
 
 
 @pytest.mark.parametrize("mode", QUANTILES)
@@ -416,12 +422,13 @@ def test_mean_regret_is_the_same_in_law_and_literally():
     )
     difference = np.diff(result.mean[:, -1])[0]
     joint = np.hypot(*result.standard_error[:, -1])
-    assert abs(difference) < 2.5 * joint  # 1 % for independent replications; these are paired by tape
+    assert abs(difference) < 2.5 * joint  # 1 %; 16 per cent of the regret is seen with probability 0.99
 
 
 @pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
 def test_without_correction_regret_is_linear(quantile):
-    # Theorem 4: R(T) >= .2 ((1 - .6) .4 (T - 2) + 1), a slope of .032; four standard errors (3e-5)
+    # Theorem 4: R(T) >= .2 ((1 - .6) .4 (T - 2) + 1), a slope of .032. It is .055 in fact, five standard errors above
+    # (3e-7); one of .021 or less is seen with probability 0.99.
     result = simulate(
         NaiveBootstrappedUCB(quantile=quantile),
         Bernoulli([0.6, 0.4]),
@@ -432,9 +439,9 @@ def test_without_correction_regret_is_linear(quantile):
         checkpoints=[1000],
     )
     slopes = (result.regret[0, :, 1] - result.regret[0, :, 0]) / 1000
-    assert slopes.mean() > 0.032 - 4 * slopes.std() / 20
+    assert slopes.mean() > 0.032
     final = result.final(result.policies[0])
-    assert final.mean() > 0.2 * (0.4 * 0.4 * 1998 + 1) - 4 * final.std() / 20
+    assert final.mean() > 0.2 * (0.4 * 0.4 * 1998 + 1)
 
 
 def test_with_correction_regret_is_far_below_that_line():
@@ -587,3 +594,4 @@ def test_one_resample_is_allowed():
     policy = BootstrappedUCB(arms=2, rng=0, n_resamples=1)
     for _ in range(40):
         policy.update(policy.select(), 0.5)
+    assert list(policy._state.pulls) == [20, 20]  # equal rewards have no quantile, so that the correction decides

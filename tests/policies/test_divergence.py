@@ -53,6 +53,7 @@ def test_least_divergence_is_the_one_of_a_golden_section(y, mean, top, start):
 @given(samples, st.floats(1e-3, 2.0), st.sampled_from([1.0, 1.5]))
 def test_least_divergence_inverts_the_largest_mean(y, divergence, top):
     mean, _ = solve_dual(y, top, divergence, -math.inf)
+    assert y.mean() - 1e-9 <= mean <= top
     if y.mean() + 1e-6 < mean < top - 1e-9:
         assert least_divergence(y, top, mean, 0.0)[0] == pytest.approx(divergence, rel=1e-6)
 

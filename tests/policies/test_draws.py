@@ -1,4 +1,8 @@
-"""Random numbers of the policies; KS tests reject a right law with probability 1e-6 each, z-tests 6e-7."""
+"""Random numbers of the policies; ``laws.py`` states the error rates and power of tests of laws.
+
+z-tests of 20,000 draws see a bit or a correlation that is off by 0.03 and 0.06 with probability 0.99, of 3000 draws
+0.08 and 0.16; chi-square tests of 20,000 (1e-6) see frequencies off by a fourteenth in root mean square.
+"""
 
 from collections import Counter
 
@@ -22,6 +26,7 @@ from bandstrap.policies.draws import (
     resampled_sums,
     shuffle_first,
 )
+from laws import assert_follows, assert_same_law
 from naive import policies as naive
 
 SIGNIFICANCE = 1e-6
@@ -101,7 +106,7 @@ def test_resampled_sums_follow_the_law_of_fresh_weights(law, n):
     resampled_sums(LAWS[law], a, out, np.random.default_rng(2))
     rng = np.random.default_rng(3)
     slow = naive.signed_draws(y, 4000, rng) if law == "rademacher" else fresh(law, a, 4000, rng)
-    assert stats.ks_2samp(out.round(12), slow.round(12), method="asymp").pvalue > SIGNIFICANCE
+    assert_same_law(out.round(12), slow.round(12))
 
 
 @pytest.mark.parametrize("n", [1, 8, 13, 52, 53, 64, 110])
@@ -175,7 +180,7 @@ def test_exponential_weights_over_their_total_are_dirichlet():
     rewards = np.array([0.0, 1.0, 7.0, 7.0])
     pairs = np.array([exponential_sums(rewards, 2, rng) for _ in range(3000)])
     assert stats.kstest(pairs[:, 0] / pairs[:, 1], "uniform").pvalue > 1e-6
-    assert stats.kstest(pairs[:, 1], stats.gamma(2).cdf).pvalue > 1e-6
+    assert_follows(pairs[:, 1], stats.gamma(2))
     assert exponential_sums(rewards, 0, rng) == (0.0, 0.0)
 
 

@@ -1,4 +1,7 @@
-"""Maillard sampling; the chi-square tests reject right probabilities with probability 1e-6 each."""
+"""Maillard sampling; the chi-square tests reject right probabilities with probability 1e-6 each.
+
+Of 6000 draws they see probabilities that are off by a tenth in root mean square with probability 0.99.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""NPTS's draws against their law; KS tests reject a right law with probability 1e-6 each."""
+"""NPTS's draws against their law; ``laws.py`` states error rates and power."""
 
 import math
 
@@ -9,9 +9,8 @@ from scipy import stats
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.history import learn
 from bandstrap.policies.npts import NPTS, prepare, score
+from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
-
-SIGNIFICANCE = 1e-6
 
 
 def draws(policy, sample, size, rng):
@@ -29,14 +28,14 @@ def test_draws_are_dirichlet_averages_with_the_upper_end(upper, n):
     sample = rng.normal(0, 0.3, n)
     found = draws(NPTS(upper=upper), sample, 3000, rng)
     slow = naive.npts_draws(sample, upper, 3000, np.random.default_rng(7))
-    assert stats.ks_2samp(found, slow).pvalue > SIGNIFICANCE
+    assert_same_law(found, slow)
 
 
 @pytest.mark.parametrize("heads", [0, 4, 9])
 def test_on_zeros_and_ones_it_is_thompson_sampling_with_a_pseudo_success(heads):
     sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
     found = draws(NPTS(), sample, 3000, np.random.default_rng(heads))
-    assert stats.kstest(found, stats.beta(1 + heads, 10 - heads).cdf).pvalue > SIGNIFICANCE
+    assert_follows(found, stats.beta(1 + heads, 10 - heads))
 
 
 def test_an_arm_of_largest_rewards_stays_there():

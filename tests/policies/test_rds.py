@@ -1,4 +1,7 @@
-"""Dirichlet duels against their definition; z-tests allow five standard errors (6e-7 each)."""
+"""Dirichlet duels against their definition.
+
+z-tests allow five standard errors (6e-7 each) and see 7.4 with probability 0.99.
+"""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Draws of the weighted bootstrap against their law; KS tests reject a right law with probability 1e-6 each."""
+"""Draws of the weighted bootstrap against their law; ``laws.py`` states error rates and power."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,8 @@ from scipy import stats
 
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.weighted_bootstrap import WeightedBootstrap, learn, prepare, score
+from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
-
-SIGNIFICANCE = 1e-6
 
 
 def learned(policy, sample, rng):
@@ -31,7 +30,7 @@ def test_draws_are_weighted_means_of_rewards_and_pseudo_rewards(ones, zeros, n):
     sample = rng.permutation(np.r_[rng.beta(2, 5, n), [0.0, 1.0, 1.0][: n // 2]])
     found = draws(WeightedBootstrap(ones=ones, zeros=zeros), sample, 3000, rng)
     slow = naive.weighted_bootstrap_draws(sample, ones, zeros, 3000, np.random.default_rng(7))
-    assert stats.ks_2samp(found, slow).pvalue > SIGNIFICANCE
+    assert_same_law(found, slow)
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(1.0, 1.0), (0.5, 2.5)])
@@ -41,7 +40,7 @@ def test_on_zeros_and_ones_it_is_thompson_sampling(ones, zeros, heads):
     sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
     policy = WeightedBootstrap(ones=ones, zeros=zeros)
     found = draws(policy, sample, 3000, rng)
-    assert stats.kstest(found, stats.beta(ones + heads, zeros + 10 - heads).cdf).pvalue > SIGNIFICANCE
+    assert_follows(found, stats.beta(ones + heads, zeros + 10 - heads))
     assert not learned(policy, sample, rng)[1].history.any()  # counted, not kept
 
 

@@ -1,6 +1,8 @@
 """Randomised linear policies: Thompson sampling, perturbed history, residual bootstrap.
 
-KS and chi-square tests reject a right law with probability 1e-6 each, z-tests allow six standard errors (2e-9 each).
+KS and chi-square tests reject a right law with probability 1e-6 each, z-tests allow six standard errors (2e-9 each). Of
+4000 draws they see, with probability 0.99, a mean that is off by 0.14 standard deviations, a covariance that is off by
+0.19, and frequencies that are off by an eighth in root mean square.
 """
 
 import math

@@ -1,0 +1,56 @@
+"""Every testable sentence of the paper, as a check with a test statistic and an error rate.
+
+A module holds the claims on the panels of the ``.toml`` file of its name (and of ``close_races.toml``, which serves
+figures 1 and 3); ``statistics`` says what a comparison needs to hold. The published end points are claims of their own:
+they agree when they lie within ``TOLERANCE`` of ours, three standard errors and the eye's reading of a printed curve
+allowed for.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from bandstrap.paper.claims import figure1, figure2, figure3, figure4, figure5, figure6, figure7, miss_rates, theorem3
+from bandstrap.paper.claims.claim import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Evidence, Finding, Number
+from bandstrap.paper.claims.end_points import END_POINTS, TOLERANCE
+from bandstrap.paper.claims.statistics import ERROR_RATE
+
+
+def claims_of(module: ModuleType) -> tuple[Claim, ...]:
+    """The claims of a module, in the order in which they stand there."""
+    return tuple(value for value in vars(module).values() if isinstance(value, Claim))
+
+
+# In the order of the report: what the bound promises, what regret does, then figure by figure.
+CLAIMS: tuple[Claim, ...] = (
+    *claims_of(figure1),
+    *claims_of(miss_rates),
+    *claims_of(theorem3),
+    *claims_of(figure6),
+    *claims_of(figure2),
+    *claims_of(figure3),
+    *claims_of(figure4),
+    *claims_of(figure5),
+    *claims_of(figure7),
+    *END_POINTS,
+)
+
+
+def examine(evidence: Evidence) -> list[tuple[Claim, Finding]]:
+    """Check every claim whose panels were run."""
+    return [(claim, claim.check(evidence)) for claim in CLAIMS if all(name in evidence for name in claim.panels)]
+
+
+__all__ = [
+    "CLAIMS",
+    "DEPENDS",
+    "ERROR_RATE",
+    "NOT_REPRODUCED",
+    "REPRODUCED",
+    "TOLERANCE",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "Number",
+    "examine",
+]

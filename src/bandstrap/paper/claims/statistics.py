@@ -1,0 +1,131 @@
+"""What a comparison needs before the paper's sentence is said to hold.
+
+Differences between policies are paired: they met the same rewards. A test says *reproduced* when the paper's sentence
+holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from scipy.special import bdtrc, ndtri
+
+from bandstrap.errors import Floats
+from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number
+
+ERROR_RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Test:
+    """A one-sided comparison: how many standard errors the paper's side is ahead."""
+
+    text: str
+    z: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether chance alone would do this in less than ``ERROR_RATE`` of cases."""
+        return self.z > -float(ndtri(ERROR_RATE))
+
+
+def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None) -> Test:
+    """Is the first's mean regret below ``factor`` times the second's? Paired over the replications both played."""
+    one, other = panel[first].at(place), panel[second].at(place)
+    n = min(one.size, other.size)
+    return mean_below_zero(
+        one[:n] - factor * other[:n],
+        f"{first} below {f'{factor:.2g} times ' if factor != 1 else ''}{second}"
+        + (f" at {place:g}" if place is not None else ""),
+    )
+
+
+def mean_below_zero(values: Floats, text: str) -> Test:
+    """Is the mean of values negative?"""
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    mean = float(values.mean())
+    return Test(f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}", in_errors(-mean, error))
+
+
+def unpaired_ratio(
+    curve: CurveData, first: float, second: float, *, below: float | None = None, above: float | None = None
+) -> Test:
+    """Is the ratio of two means below or above a limit? The two come from different runs."""
+    one, other = end(curve, first), end(curve, second)
+    limit = below if below is not None else above or 0.0
+    gap = one.ours - limit * other.ours
+    error = math.hypot(one.error or 0.0, limit * (other.error or 0.0))
+    word = "below" if below is not None else "above"
+    ratio = one.ours / other.ours
+    text = f"{curve.label}: regret at {first:g} over regret at {second:g} is {ratio:.2f}, {word} {limit:.2f}"
+    return Test(text, in_errors(-gap if below is not None else gap, error))
+
+
+def in_errors(distance: float, error: float | None) -> float:
+    """A distance in standard errors; infinite where all replications agree, 0 if there is no distance."""
+    if distance == 0:
+        return 0.0
+    return distance / error if error else math.copysign(math.inf, distance)
+
+
+def all_hold(tests: list[Test]) -> tuple[bool, str]:
+    """Whether all tests hold, and the weakest of them in words."""
+    weakest = min(tests, key=lambda test: test.z)
+    many = f"weakest of {len(tests)} comparisons: " if len(tests) > 1 else ""
+    return all(test.holds for test in tests), f"{many}{weakest.text} ({weakest.z:.1f} standard errors)"
+
+
+def finding(tests: list[Test], numbers: list[Number]) -> Finding:
+    """Reproduced if all tests hold."""
+    holds, text = all_hold(tests)
+    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers))
+
+
+def misses_too_often(misses: int, total: int, allowed: float) -> bool:
+    """Would a miss probability of ``allowed`` give so many misses in less than a tenth of ``ERROR_RATE`` of cases?"""
+    return bool(misses > 0 and bdtrc(misses - 1, total, allowed) < ERROR_RATE / 10)
+
+
+def share_of_losses(panel: PanelData, first: str, second: str) -> float:
+    """Share of replications in which the first had more regret than the second on the same rewards."""
+    one, other = panel[first].at(), panel[second].at()
+    n = min(one.size, other.size)
+    return float((one[:n] > other[:n]).mean())
+
+
+def straightness(curve: CurveData) -> float:
+    """Regret of the second half over that of the first: 1 for a straight line, near 0 for a logarithm."""
+    middle = float(curve.at(curve.places[-1] / 2).mean())
+    return float(curve.at().mean()) / middle - 1
+
+
+def end(curve: CurveData, place: float | None = None) -> Number:
+    """A curve's last point, or its point at a place."""
+    values = curve.at(place)
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else None
+    name = curve.label if place is None else f"{curve.label} at {place:g}"
+    published = dict(curve.published).get(float(curve.places[-1]) if place is None else place)
+    return Number(name, float(values.mean()), error, published)
+
+
+def ends(panel: PanelData) -> list[Number]:
+    """The end of every curve of a panel."""
+    return [end(curve) for curve in panel.curves]
+
+
+def ends_in(evidence: Evidence, names: str, *labels: str) -> list[Number]:
+    """The ends of curves of several panels, told apart by the panel's name; of all their curves by default."""
+    return [
+        dataclasses.replace(number, name=f"{number.name} ({name})")
+        for name in names.split()
+        for number in ends(evidence[name])
+        if not labels or number.name in labels
+    ]
+
+
+def brief(value: float, digits: int = 3) -> str:
+    """A few digits, and never a power of ten for what is large."""
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"

@@ -1,0 +1,53 @@
+"""A policy in a user's own file, in an experiment and in the league."""
+
+from pathlib import Path
+
+MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
+
+
+def test_an_experiment_plays_a_file_beside_it_and_again_only_once_it_was_edited(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "mine.py").write_text(MINE)
+    (folder / "study.toml").write_text(
+        """
+        title = "mine"
+        horizon = 40
+        replications = 4
+        [[panels]]
+        name = "a"
+        environment = "gaussian"
+        curves = [{ label = "mine", policy = "mine.py:Mine:c=1" }, { label = "UCB", policy = "ucb1" }]
+        """
+    )
+
+    def race() -> tuple[str, set[str]]:
+        finished = run("simulate", "study/study.toml", "--out", "found", "--jobs", "1")
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout, {path.name for path in (tmp_path / "found" / "blocks").iterdir()}
+
+    first, blocks = race()
+    assert len(blocks) == 2
+    assert race() == (first, blocks)
+    (folder / "mine.py").write_text(
+        MINE.replace("math.sqrt(shared / state.pulls[arm])", "math.sqrt(shared) / state.pulls[arm]")
+    )
+    second, more = race()
+    assert [old == new for old, new in zip(first.splitlines(), second.splitlines(), strict=True)] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert len(more) == 3  # the block of UCB was not played again
+
+
+def test_an_own_policy_plays_in_the_league_beside_others(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    options = ("--environment", "Gaussian", "--policy", "UCB1", "--also", "mine.py:Mine:c={sigma}")
+    finished = run("league", *options, "--horizon", 40, "--replications", 4, "--jobs", 1, "--out", "league")
+    assert finished.returncode == 0, finished.stderr
+    rows = [line.split() for line in finished.stdout.splitlines()]
+    assert ["mine.py:Mine:c={sigma}", "sigma"] in [row[:2] for row in rows]

@@ -1,0 +1,90 @@
+"""Statistics of claims: tests keep their error rate and see what they should."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.experiments import PanelData
+from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.spec import Curve, Panel
+from bandstrap.paper.claims import ERROR_RATE, Number
+from bandstrap.paper.claims.statistics import end, lower, misses_too_often, unpaired_ratio
+from paper.synthetic import N, published_curve
+
+
+def two(first, second):
+    """A panel of two curves with these values at the end."""
+    panel = Panel(name="p", environment="gaussian", curves=tuple(Curve(label=x, policy="ucb1") for x in "ab"))
+    data = [
+        CurveData(curve, np.array([10.0]), np.asarray(values, dtype=float)[:, None], (), 0.0)
+        for curve, values in zip(panel.curves, (first, second), strict=True)
+    ]
+    return PanelData(panel, tuple(data))
+
+
+def test_lower_keeps_its_error_rate_where_there_is_no_difference():
+    rng = np.random.default_rng(1)
+    total = 4000
+    wrong = sum(lower(two(*rng.standard_normal((2, N)) + 5), "a", "b").holds for _ in range(total))
+    # Accepted: counts that a rate of 1 % gives with probability 0.9999, and the little that N = 200 adds to it.
+    # A rate of 2 % or of 0.3 % would be outside with probability 0.95 or more.
+    assert stats.binom.ppf(5e-5, total, ERROR_RATE) <= wrong <= stats.binom.ppf(1 - 5e-5, total, 1.1 * ERROR_RATE)
+
+
+def test_lower_is_paired_and_sees_what_an_unpaired_test_would_not():
+    rng = np.random.default_rng(2)
+    shared = 100 * rng.standard_normal(N)
+    test = lower(two(shared - 1 + 0.1 * rng.standard_normal(N), shared), "a", "b")
+    assert test.holds
+    assert test.z == pytest.approx(1 / (0.1 / math.sqrt(N)), rel=0.1)
+    assert "a below b: -1 ± 0.0" in test.text
+
+
+def test_lower_uses_the_replications_both_played_and_a_factor():
+    panel = two([1.0, 2, 3, 4], [3.0, 4.5, 7])
+    assert lower(panel, "a", "b").z == pytest.approx((2 + 2.5 + 4) / 3 / (np.std([2, 2.5, 4], ddof=1) / math.sqrt(3)))
+    assert lower(panel, "b", "a").z == pytest.approx(-lower(panel, "a", "b").z)
+    assert lower(panel, "b", "a", factor=3).text.startswith("b below 3 times a: ")
+    assert lower(panel, "b", "a", factor=3).z > 0
+
+
+def test_replications_that_all_agree():
+    assert lower(two([1, 1], [2, 2]), "a", "b").z == math.inf
+    assert lower(two([2, 2], [1, 1]), "a", "b").z == -math.inf
+    assert lower(two([2, 2], [2, 2]), "a", "b").z == 0
+    assert not lower(two([2, 2], [2, 2]), "a", "b").holds
+
+
+@pytest.mark.parametrize(("mean", "holds"), [(1.0, True), (1.99, True), (2.0, False), (3.0, False)])
+def test_a_ratio_of_runs_that_all_agree(mean, holds):
+    curve = CurveData(Curve(label="c", policy="ucb1"), np.array([1.0, 2.0]), np.array([[1.0, mean]] * 2), (), 0.0)
+    assert unpaired_ratio(curve, 2, 1, below=2).holds is holds
+    assert unpaired_ratio(curve, 2, 1, above=2).holds is (mean > 2)
+
+
+def test_misses_are_counted_exactly():
+    for total, allowed in ((500, 0.05), (4000, 0.1)):
+        tails = [stats.binom.sf(misses - 1, total, allowed) for misses in range(total)]
+        assert [misses_too_often(misses, total, allowed) for misses in range(total)] == [
+            tail < ERROR_RATE / 10 for tail in tails
+        ]
+    assert not misses_too_often(0, 10, 1e-9)
+    assert misses_too_often(1, 10, 1e-9)
+
+
+@pytest.mark.parametrize(("rate", "seldom", "often"), [(0.05, 1e-3, 5e-4), (0.045, 1e-5, 0.0), (0.07, 1.0, 0.95)])
+def test_a_bound_that_just_holds_is_seldom_accused_and_one_that_does_not_is(rate, seldom, often):
+    """Exactly, over every count of misses."""
+    accused = [count for count in range(4001) if misses_too_often(count, 4000, 0.05)]
+    assert often <= stats.binom.pmf(accused, 4000, rate).sum() <= seldom
+
+
+def test_the_end_of_a_curve_has_the_published_value_of_its_place():
+    curve = published_curve([[1, 2, 3], [1, 2, 5]], ((0.0, 7), (2.0, 9)), places=(0.0, 1.0, 2.0))
+    assert end(curve) == Number("c", 4, 1, 9)
+    assert end(curve, 2.0) == Number("c at 2", 4, 1, 9)
+    assert end(curve, 0.0) == Number("c at 0", 1, 0, 7)
+    assert end(curve, 1.0) == Number("c at 1", 2, 0, None)
+    assert end(published_curve([3], 4)) == Number("c", 3, None, 4)
