@@ -16,7 +16,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from bandstrap.arrays import Floats
+
 # One of a few words, where a parameter takes no others.
 Word = TypeVar("Word", bound=str)
 

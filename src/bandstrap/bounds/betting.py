@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -19,7 +20,7 @@ from bandstrap.bounds.bound import (
     scale_to_support,
 )
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, check_number, sample_mean
+from bandstrap.errors import check_number, sample_mean
 
 # The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
 CAPITAL_ROUNDING = 1e-12

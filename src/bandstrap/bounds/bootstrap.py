@@ -7,10 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import Floats, check_choice, check_count, check_number, requirement
+from bandstrap.errors import check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.mean_sign import tail_rounding
 from bandstrap.multipliers.monte_carlo import draws

@@ -10,16 +10,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.errors import (
-    Floats,
-    brief,
-    check_choice,
-    check_number,
-    check_sample,
-    read_numbers,
-    requirement,
-    sample_mean,
-)
+from bandstrap.arrays import Floats
+from bandstrap.errors import brief, check_choice, check_number, check_sample, read_numbers, requirement, sample_mean
 
 Side = Literal["upper", "lower", "two-sided"]
 SIDES: tuple[Side, ...] = get_args(Side)

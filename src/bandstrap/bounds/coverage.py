@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
-from bandstrap.errors import Floats, InvalidInput, check_choice, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, check_choice, check_count, check_number, requirement
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))

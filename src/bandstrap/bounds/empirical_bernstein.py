@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -18,7 +19,7 @@ from bandstrap.bounds.bound import (
     register,
     scale_to_support,
 )
-from bandstrap.errors import Floats, check_choice, check_number
+from bandstrap.errors import check_choice, check_number
 
 Form = Literal["audibert", "maurer-pontil"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -20,7 +21,7 @@ from bandstrap.bounds.bound import (
     scale_to_support,
 )
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, check_choice, sample_mean
+from bandstrap.errors import check_choice, sample_mean
 
 Calibration = Literal["proved", "plain"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)

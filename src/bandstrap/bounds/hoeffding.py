@@ -7,9 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_inside, check_support, register
 from bandstrap.engine.kernel import inlined
-from bandstrap.errors import Floats, check_number, requirement
+from bandstrap.errors import check_number, requirement
 
 
 @inlined

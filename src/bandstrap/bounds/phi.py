@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, mirror
-from bandstrap.errors import Floats, read_numbers, requirement
+from bandstrap.errors import read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 

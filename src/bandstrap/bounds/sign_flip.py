@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import Floats, check_flag, check_number, sample_mean
+from bandstrap.errors import check_flag, check_number, sample_mean
 from bandstrap.multipliers import subset_mean
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
-from bandstrap.errors import Floats, near_one
+from bandstrap.errors import near_one
 
 
 @register(assumes="normal")

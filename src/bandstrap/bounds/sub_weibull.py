@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.engine.kernel import jitable
-from bandstrap.errors import Floats, check_flag, check_number
+from bandstrap.errors import check_flag, check_number
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four an octave, to a thousand million.
 SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})

@@ -7,10 +7,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.betting import CAPITAL_ROUNDING
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats, near_one, sample_mean
+from bandstrap.errors import near_one, sample_mean
 
 
 @jitable

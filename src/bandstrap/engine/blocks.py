@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import compiled_play, compiled_play_linear
 from bandstrap.engine.progress import tell
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.errors import Floats, InvalidInput, SlowWarning, requirement
+from bandstrap.errors import InvalidInput, SlowWarning, requirement
 from bandstrap.sources import code_digest
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 from bandstrap.storage import whole_file
 
 

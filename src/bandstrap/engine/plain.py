@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.calls import Call
-from bandstrap.errors import Floats, InvalidInput, requirement
+from bandstrap.errors import InvalidInput, requirement
 
 
 class PlainObject(Protocol):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, jitable, prepare_numba
-from bandstrap.errors import Floats
 
 
 def learn(

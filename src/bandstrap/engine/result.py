@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
-from bandstrap.errors import Floats, InvalidInput, check_choice, check_number
+from bandstrap.errors import InvalidInput, check_choice, check_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

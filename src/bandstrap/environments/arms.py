@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.calls import Call, fingerprint
 from bandstrap.constructors import refuse_misfit
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
 from bandstrap.environments.laws import is_law, law_content, law_name
-from bandstrap.errors import Floats, InvalidInput, check_sample, requirement
+from bandstrap.errors import InvalidInput, check_sample, requirement
 from bandstrap.tables import read_groups
 
 

@@ -6,8 +6,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
-from bandstrap.errors import Floats, check_number, requirement
+from bandstrap.errors import check_number, requirement
 
 
 class UnitInterval(Environment):

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
-from bandstrap.errors import Floats, InvalidInput, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, check_count, check_number, requirement
 from bandstrap.registry import register
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}

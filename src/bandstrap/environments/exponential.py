@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.environments.environment import Environment, Uniform
-from bandstrap.errors import Floats, requirement
+from bandstrap.errors import requirement
 
 
 class Exponential(Environment):

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.calls import fingerprint, parse_call
 from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
 from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.environments.noisy import Noisy
-from bandstrap.errors import Floats, check_choice, check_count, check_flag, requirement
+from bandstrap.errors import check_choice, check_count, check_flag, requirement
 
 
 class LinearBandit(Environment):

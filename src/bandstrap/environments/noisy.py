@@ -7,8 +7,9 @@ from typing import Unpack
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from bandstrap.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 
 
 class NoiseOptions(ArmOptions, total=False):

@@ -6,8 +6,8 @@ from typing import Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
-from bandstrap.errors import Floats
 
 
 class UnequalVariances(Environment):

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.coverage import CoverageRow, coverage, measure_exact
 from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
 from bandstrap.engine.pool import finish
 from bandstrap.engine.result import standard_error
-from bandstrap.errors import Floats
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan
 from bandstrap.experiments.spec import EXACT, Curve, Panel
 from bandstrap.experiments.store import Finished, Measured, Store

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
 from bandstrap.engine.pool import finish
-from bandstrap.errors import Floats, InvalidInput, check_count
+from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 
 # Draws of the bootstrap and its seed.
 DRAWS = 2000

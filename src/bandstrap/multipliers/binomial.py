@@ -17,7 +17,7 @@ import math
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 from bandstrap.multipliers.weights import EFRON, TWO_POINT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 
 
 def quantiles(terms: Floats, levels: Floats) -> Floats:

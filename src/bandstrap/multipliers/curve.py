@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.expansion import expansion_quantile
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.saddlepoint import LOG_2, saddlepoint_quantile, signed_root

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.binomial import binomial_probabilities
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER, largest_sum
 
 # The third, fourth and sixth cumulant of one weight; the sixth only where odd ones vanish.

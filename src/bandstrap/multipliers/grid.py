@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
-from bandstrap.errors import Floats
 
 N_CELLS = 256
 # Cells beside the ends, for splits.

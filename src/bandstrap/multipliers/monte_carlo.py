@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.order_statistic import order_statistics
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 

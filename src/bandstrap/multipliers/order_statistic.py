@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.errors import Floats
 
 
 @jitable

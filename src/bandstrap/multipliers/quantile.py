@@ -9,15 +9,8 @@ from typing import Literal, NamedTuple, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.errors import (
-    AccuracyWarning,
-    Floats,
-    check_choice,
-    check_count,
-    check_levels,
-    check_sample,
-    requirement,
-)
+from bandstrap.arrays import Floats
+from bandstrap.errors import AccuracyWarning, check_choice, check_count, check_levels, check_sample, requirement
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
 

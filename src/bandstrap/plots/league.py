@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 
 # Blue from white to dark on a log scale: one hue, so that colour blindness and grey print leave its order.
 COLOURS = colormaps["Blues"]

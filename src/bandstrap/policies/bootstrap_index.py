@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.corrections import NONE, corrected_width, correction_term
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.bounds.sub_weibull import theorem_width
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level
 from bandstrap.policies.draws import add_weights, resampled_sums

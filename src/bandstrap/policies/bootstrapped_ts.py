@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_choice, check_count
+from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
 from bandstrap.policies.policy import Online, Policy

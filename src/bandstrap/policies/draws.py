@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
     EFRON,

@@ -8,9 +8,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
 

@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.empirical_kl import least_divergence
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_choice, check_number
+from bandstrap.errors import check_choice, check_number
 from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
 from bandstrap.policies.policy import Online, Policy
 

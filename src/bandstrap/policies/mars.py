@@ -8,8 +8,9 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
 from bandstrap.policies.policy import Online, Policy

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats, check_choice
+from bandstrap.errors import check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.moments import add_reward

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.enumeration import extreme_quantile, without_zeros
 from bandstrap.multipliers.grid import N_POINTS, fit_grid, grid_quantile

@@ -8,8 +8,9 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.errors import Floats
 
 N_POWERS = 6
 

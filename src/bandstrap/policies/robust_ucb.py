@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats, check_choice, requirement
+from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.policy import Online, Policy
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import common_unit
 from bandstrap.multipliers.subset_index import counted_index, distance, lump_gap, moment_quantile, saddlepoint_index

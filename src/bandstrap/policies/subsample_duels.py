@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import Floats, check_choice, check_flag
+from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.duels import ROUND, by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.policy import Online, Policy
 

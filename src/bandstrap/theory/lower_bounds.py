@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.errors import Floats, check_choice, check_numbers, requirement
+from bandstrap.errors import check_choice, check_numbers, requirement
 
 Family = Literal["gaussian", "gaussian-unknown-variance", "bernoulli", "exponential", "poisson"]
 FAMILIES: tuple[Family, ...] = get_args(Family)

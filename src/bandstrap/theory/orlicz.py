@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.errors import Floats, check_flag, check_number, check_sample, requirement
+from bandstrap.errors import check_flag, check_number, check_sample, requirement
 
 # Atoms of probability below exp(-DEEPEST) count for nothing.
 DEEPEST = 745.0

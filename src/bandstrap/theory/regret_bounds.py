@@ -8,8 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.errors import Floats, check_choice, check_number, check_numbers, requirement
+from bandstrap.errors import check_choice, check_number, check_numbers, requirement
 from bandstrap.theory.tails import sub_weibull_constant
 
 Form = Literal["corrected", "printed"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from scipy.special import bdtrc, ndtri
 
-from bandstrap.errors import Floats
+from bandstrap.arrays import Floats
 from bandstrap.experiments.run import CurveData, PanelData
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number
 

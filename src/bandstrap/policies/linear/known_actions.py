@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, jitable
-from bandstrap.errors import Floats
 from bandstrap.policies.moments import add_reward
 
 

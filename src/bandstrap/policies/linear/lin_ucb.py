@@ -7,8 +7,9 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_number
+from bandstrap.errors import check_number
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
 

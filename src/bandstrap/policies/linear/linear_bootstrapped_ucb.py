@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats, check_choice, check_count
+from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online

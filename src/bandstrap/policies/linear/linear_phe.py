@@ -6,8 +6,9 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_count, check_number, requirement
+from bandstrap.errors import check_count, check_number, requirement
 from bandstrap.policies.draws import draw_heads
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online

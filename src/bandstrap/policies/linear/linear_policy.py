@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.engine import play
-from bandstrap.errors import Floats, check_count, requirement
+from bandstrap.errors import check_count, requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import as_lists

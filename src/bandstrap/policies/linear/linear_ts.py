@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import Floats, check_choice, check_number, requirement
+from bandstrap.errors import check_choice, check_number, requirement
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import Floats, check_choice
+from bandstrap.errors import check_choice
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression

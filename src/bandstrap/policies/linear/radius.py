@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, get_args
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
-from bandstrap.errors import Floats
 from bandstrap.policies.linear.ridge import log_determinant
 from bandstrap.policies.schedule import Schedule, error_probability
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, jitable
-from bandstrap.errors import Floats
 from bandstrap.policies.draws import random_bits
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.ridge import ROUNDING

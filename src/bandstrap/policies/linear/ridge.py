@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, jitable
-from bandstrap.errors import Floats
 
 # Every so many observations the factor is compared with the sums it stands for ...
 CHECK_EVERY = 1024
