@@ -23,7 +23,16 @@ MODES = ("resampled", "streaming", "exact")
 
 
 # Keep every reward, or a thousand subsets or replicates, and cost as much.
-NOT_CONSTANT = ("bootstrapped_ts", "empirical_kl_ucb", "giro", "mars", "npts", "rds", "sda", "weighted_bootstrap")
+NOT_CONSTANT = (
+    "bootstrapped_ts",
+    "empirical_kl_ucb",
+    "giro",
+    "mars",
+    "npts",
+    "rds",
+    "subsample_duels",
+    "weighted_bootstrap",
+)
 
 
 def cost_of_a_decision(policy, horizon: int, repeats: int = 5, environment=Gaussian) -> float:

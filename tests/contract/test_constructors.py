@@ -133,7 +133,11 @@ SCHEDULED = [name for name, cls in ALL_POLICIES.items() if "horizon" in cls.para
 
 
 @pytest.mark.parametrize("name", SCHEDULED)
-@pytest.mark.parametrize("alpha", [None, 0.05, "1/T^2", "1/(t log^tau t)", lambda t: 1 / (t + 1)], ids=repr)
+@pytest.mark.parametrize(
+    "alpha",
+    [None, 0.05, "1/T^2", "1/(t log^tau t)", lambda t: 1 / (t + 1)],
+    ids=["default", "number", "horizon", "logarithmic", "callable"],
+)
 def test_horizon_and_tau_are_checked_whatever_the_rule(name, alpha):
     cls = ALL_POLICIES[name]
     rule = {} if alpha is None or "alpha" not in cls.parameters() else {"alpha": alpha}

@@ -393,3 +393,9 @@ def test_junk_text_is_refused(tmp_path_factory, text):
 def test_panels_can_be_made_in_python_with_the_same_checks():
     with pytest.raises(ValueError, match="needs the key 'environment'"):
         Panel(name="a", curves=(Curve(label="one", policy="ucb1"),))
+
+
+def test_a_name_that_was_given_up_is_understood():
+    assert (
+        spec.make("sda:sampler=last-block", spec.NAMED_POLICIES, "policy").label == "subsample_duels:sampler=last-block"
+    )

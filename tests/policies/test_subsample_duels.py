@@ -146,4 +146,4 @@ def test_bad_parameters_are_refused():
 
 
 def test_the_name_is_that_of_the_family():
-    assert SubsampleDuels(sampler="last-block").label == "sda:sampler=last-block"
+    assert SubsampleDuels(sampler="last-block").label == "subsample_duels:sampler=last-block"

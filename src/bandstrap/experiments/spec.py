@@ -70,6 +70,8 @@ NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
 # What a first value without a key is, where one may stand: the file of data.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
+# Names that were given up, and are still understood.
+OLD_NAMES = {"sda": "subsample_duels"}
 # A curve of the distribution itself beside the bounds.
 EXACT = "exact"
 
@@ -377,6 +379,7 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     if in_file is not None:
         return make_from_file(in_file)
     call = parse_call(text, FIRST_OPTIONS)
+    call = call._replace(name=OLD_NAMES.get(call.name, call.name))
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)
         raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")

@@ -87,7 +87,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     state.pulls[arm] = n + 1
 
 
-KERNEL = Kernel("sda", learn=learn, choose=by_duels(beats))
+KERNEL = Kernel("subsample_duels", learn=learn, choose=by_duels(beats))
 
 
 class SubsampleDuels(Policy):
@@ -144,7 +144,6 @@ class SubsampleDuels(Policy):
     """
 
     kernel = KERNEL
-    name = "sda"
 
     def __init__(
         self, *, sampler: Sampler = "random-block", forced_exploration: bool = False, **online: Unpack[Online]
