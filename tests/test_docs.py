@@ -47,3 +47,13 @@ def test_the_plain_object_of_the_page_is_raced():
             [space["InTurn"], UCB1()], Gaussian([0, 1]), horizon=20, replications=2, seed=0, progress=False
         )
     assert (found.pulls[0] == 10).all()
+
+
+def test_the_way_of_a_reward_leads_through_functions_that_are_there():
+    page = (DOCS.parent / "CONTRIBUTING.md").read_text().split("## The way of a reward")[1]
+    steps = re.findall(r"`(\w+)`(?:\s+and\s+`(\w+)`)?\s+\(([\w/]+\.py)\)", page)
+    assert len(steps) >= 20
+    for first, second, file in steps:
+        code = (DOCS.parent / "src" / "bandstrap" / file).read_text()
+        for name in filter(None, (first, second)):
+            assert re.search(rf"def {name}\b", code), (name, file)

@@ -635,6 +635,6 @@ def test_a_second_process_hits_the_disk_cache_and_an_edited_source_misses_it(tmp
     assert hits_and_misses() == (1, 0)
     edited = package / "policies" / "ucb1.py"  # not the file of play, which numba stamps
     original = edited.read_text()
-    edited.write_text(original.replace("shared / math.sqrt(n)", "shared / n", 1))
+    edited.write_text(original.replace("state.sums[arm] / n + hoeffding", "state.sums[arm] / n + 2.0 * hoeffding", 1))
     assert edited.read_text() != original
     assert hits_and_misses() == (0, 1)

@@ -122,7 +122,7 @@ def test_a_part_of_the_league_by_name_and_by_call():
     ("environments", "policies", "message"),
     [
         (["nope"], [], r"unknown environment 'nope' of the league; known are 'Gaussian', .*\.$"),
-        ([], ["nope"], "unknown policy 'nope'; known are 'ucb1', "),
+        ([], ["nope"], "unknown policy 'nope'; known are 'bernoulli_ts', "),
         ([], ["oful"], "unknown policy 'oful'; known are"),
         ([], ["ucb1:sigma={width}"], "asks for more than one kind of truth, or for none of {sigma}, {lower}, "),
         ([], ["imed:sigma={sigma},upper={upper}"], "asks for more than one kind of truth"),
