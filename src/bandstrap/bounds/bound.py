@@ -167,7 +167,7 @@ def check_support(support: Any, owner: str) -> Support:
 
 
 def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool = False) -> None:
-    """Refuse rewards outside the support they are said to have; both are told as they were given."""
+    """Refuse rewards outside the support they are said to have; the message shows both as they were given."""
     low, high = support
     if mirrored:
         rewards = -rewards

@@ -81,7 +81,7 @@ def coverage(
         Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in
         all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the support
         where there is one, else the standard deviation of a normal law. The unproved forms of the bootstrap are told the
-        standard deviation of any law. A bound that cannot be told is skipped, with the reason.
+        standard deviation of any law. A bound whose needs cannot be met is skipped, with the reason.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -92,7 +92,7 @@ def coverage(
     Returns
     -------
     list of CoverageRow
-        One row a bound and sample size.
+        One row per bound and sample size.
 
     Examples
     --------

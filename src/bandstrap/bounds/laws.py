@@ -107,7 +107,7 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
     if not hasattr(law, "logpdf"):
         return math.inf
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # a divergent integral is told by its size
+        warnings.simplefilter("ignore")  # a divergent integral shows by its size
         found = [
             quad(lambda y: math.exp(min(float(exponent(y) + law.logpdf(y)), 700.0)), *ends, limit=200)[0]
             for ends in ((low, centre), (centre, high))

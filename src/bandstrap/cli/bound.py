@@ -20,8 +20,8 @@ def bound(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Column that names the group of a row; without it, one group. In the result it keeps its name, or is "
-            "called 'group' where that name is one of the result's own."
+            help="Column that names the group of a row; without it, one group. The result keeps its name, or "
+            "calls it 'group' where the result has a column of that name already."
         ),
     ] = None,
     alpha: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,

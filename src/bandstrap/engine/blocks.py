@@ -269,7 +269,7 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
 
 @contextmanager
 def in_a_sentence(policy: PolicyLike) -> Iterator[None]:
-    """Tell a failed compilation in a sentence; numba's own words are its cause."""
+    """Report a failed compilation in a sentence; numba's own words are its cause."""
     try:
         yield
     except Exception as error:

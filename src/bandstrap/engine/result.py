@@ -36,7 +36,7 @@ COLUMNS = tuple(Row.__annotations__)
 
 
 class Summary(list[Row]):
-    """Rows of a summary, one a policy; prints as a table."""
+    """Rows of a summary, one per policy; prints as a table."""
 
     def __str__(self) -> str:
         width = max(len("policy"), *(len(row["policy"]) for row in self))
@@ -126,7 +126,7 @@ class Result:
         return np.quantile(self.regret, probability, axis=1)
 
     def final(self, policy: str) -> Floats:
-        """Regret at the horizon, one number a replication."""
+        """Regret at the horizon, one number per replication."""
         check_choice(policy, "policy", "Result.final", self.policies)
         return self.regret[self.policies.index(policy), :, -1]
 

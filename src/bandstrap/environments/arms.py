@@ -20,7 +20,7 @@ from bandstrap.tables import read_groups
 
 
 class Arms(Environment):
-    """One frozen ``scipy.stats`` distribution an arm.
+    """One frozen ``scipy.stats`` distribution per arm.
 
     Parameters
     ----------

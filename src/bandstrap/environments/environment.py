@@ -42,14 +42,14 @@ class Environment(metaclass=Declared):
         The arms' means, fixed. Without them ``n_arms`` means are drawn anew in each replication, uniformly from
         ``mean_range``.
     n_arms
-        Number of arms; as many as there are ``means``, or 5, if left out.
+        Number of arms; as many as there are ``means``, or 5, if omitted.
     mean_range
         Interval the means are drawn from; by default that of the class.
     """
 
     name: ClassVar[str]
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
-    # What a parameter that is left out comes to, where it matters whether it was.
+    # The value of an omitted parameter, where it matters whether it was omitted.
     implied: ClassVar[Mapping[str, Any]] = {"n_arms": 5}
     # Whether a call in one word can build it, and the option that a first value without a key is.
     is_called: ClassVar[bool] = True

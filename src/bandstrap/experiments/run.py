@@ -27,7 +27,7 @@ class CurveData:
     curve: Curve
     # Rounds, swept values or sample sizes.
     places: Floats
-    # One row a replication, one column a place; for bounds a single row of mean thresholds or miss rates.
+    # One row per replication, one column per place; for bounds a single row of mean thresholds or miss rates.
     values: Floats
     rows: tuple[CoverageRow, ...]
     seconds: float

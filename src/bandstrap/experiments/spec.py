@@ -17,7 +17,7 @@ from the folder where the command is run, and drawn with replacement.
     [[panels.curves]]
     label = "Bootstrapped UCB"
     policy = "bootstrapped_ucb:sigma=1.5"
-    published = 74          # a number of someone else's to compare the end point with, if there is one
+    published = 74          # a published number to compare the end point with, if there is one
     [[panels.curves]]
     label = "UCB"
     policy = "ucb1:sigma=1.5"
@@ -328,7 +328,7 @@ def check_game(policy: Any, environment: Any, horizon: int) -> None:
 
 
 def described(where: str, build: Any) -> Any:
-    """What ``build`` builds; a refusal is told with the file and the key."""
+    """What ``build`` builds; a refusal names the file and the key."""
     try:
         return build()
     except InvalidInput as error:

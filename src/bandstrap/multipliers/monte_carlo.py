@@ -19,7 +19,7 @@ MOST_WEIGHTS = 1 << 22
 
 
 def sign_words(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Random words holding one sign a bit: shape ``(ceil(n / 64), n_resamples)``."""
+    """Random words holding one sign per bit: shape ``(ceil(n / 64), n_resamples)``."""
     shape = (-(-n // 64), n_resamples)
     return rng.integers(0, 2**64 - 1, size=shape, dtype=np.uint64, endpoint=True)
 

@@ -119,7 +119,7 @@ def bootstrap_quantile(
     Warns
     -----
     AccuracyWarning
-        When ``"monte-carlo"`` saturates or ``"expansion"`` is not to be trusted; once a call.
+        When ``"monte-carlo"`` saturates or ``"expansion"`` is not to be trusted; once per call.
 
     See Also
     --------

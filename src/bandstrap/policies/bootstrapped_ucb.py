@@ -67,9 +67,9 @@ class BootstrappedUCB(Policy):
             The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). Drawn in
             law: one order statistic of uniforms and one evaluation of the arm's quantile function.
         ``"resampled-literal"``
-            The same by drawing every weight, at O(B t) a round.
+            The same by drawing every weight, at O(B t) per round.
         ``"streaming"``
-            Weights drawn once a reward and kept: O(B) for the pulled arm.
+            Weights drawn once per reward and kept: O(B) for the pulled arm.
         ``"exact"``
             ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Counted up to 12 rewards of an arm,
             approximated beyond; see the notes.
@@ -100,7 +100,7 @@ class BootstrappedUCB(Policy):
     With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. For the first
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the first
     two, signed sums are counted up to 12 rewards and put on a grid up to 32; beyond, the quantile is fitted to power sums.
     :meth:`bounds` says which. Measured against :func:`bandstrap.multipliers.bootstrap_quantile` on 60 samples of each size,
     at the levels ``0.9/(t+1)`` of rounds ``t`` from ``n`` to 20,000, it is

@@ -79,7 +79,7 @@ class Described(metaclass=Declared):
 
     @classmethod
     def constructors(cls) -> list[type]:
-        """The policy, and the one all policies of its kind derive from: what lies between, it fills in by itself."""
+        """The policy, and the one all policies of its kind derive from: it fills in what lies between."""
         parts = Declared.constructors(cls)
         root = next((i for i, part in enumerate(parts) if "online_only" in vars(part)), 0)
         return [parts[0], *parts[max(root, 1) :]]
@@ -94,7 +94,7 @@ class Described(metaclass=Declared):
     def from_call(cls, **options: Any) -> Self:
         """Build it from the options of a call in one word; what makes a policy live, or turns it round, has no place there.
 
-        A simulation hands out arms and randomness by itself, and maximises rewards.
+        A simulation has arms and randomness of its own, and maximises rewards.
         """
         for option in ("arms", "rng", "direction"):
             if option in options and options[option] != "max":

@@ -90,7 +90,7 @@ class MBE(Policy):
         ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
         together count as much as the rewards.
     weights
-        ``"gaussian"`` (default): normal weights, in law at O(1) a decision. ``"exponential"``: Exp(1), which are never
+        ``"gaussian"`` (default): normal weights, in law at O(1) per decision. ``"exponential"``: Exp(1), which are never
         negative, at O(t).
     variance
         Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is said
@@ -106,7 +106,7 @@ class MBE(Policy):
 
     See Also
     --------
-    bandstrap.WeightedBootstrap : one pseudo-reward of each kind in all instead of one a reward; explores less.
+    bandstrap.WeightedBootstrap : one pseudo-reward of each kind in all instead of one per reward; explores less.
 
     Examples
     --------

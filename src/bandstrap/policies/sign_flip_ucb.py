@@ -193,7 +193,7 @@ class SignFlipUCB(Policy):
 
     Each reward is in the subset with probability 1/2, and the empty subset counts as infinity. For rewards that are
     symmetric about their mean, whatever their scale and tails, the mean exceeds the bound with probability at most
-    :math:`\alpha`, at every sample size; how closely the index follows it is told below.
+    :math:`\alpha`, at every sample size; how closely the index follows it is said below.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class SubsampleDuels(Policy):
         Which of the leader's rewards a challenger meets.
 
         ``"random-block"``
-            ``n`` consecutive rewards from a random place (default, RB-SDA): O(1) a duel by running sums, and
+            ``n`` consecutive rewards from a random place (default, RB-SDA): O(1) per duel by running sums, and
             asymptotically optimal for Bernoulli, normal and Poisson rewards.
         ``"last-block"``
             The last ``n`` (LB-SDA): O(1), and no randomness but the order of pulls.

@@ -109,8 +109,8 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     Returns
     -------
     float or ndarray
-        One norm a sample; 0 if all rewards are at the centre. It tends to that of the law from below, slowly: the
-        expectation hangs on rewards that are rare.
+        One norm per sample; 0 if all rewards are at the centre. It tends to that of the law from below, slowly: the
+        expectation depends on rewards that are rare.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def sub_weibull_constant(beta: float) -> float:
     Returns
     -------
     float
-        ``C_beta``; computed on sizes that are four an octave, so good to about a hundredth.
+        ``C_beta``; computed at four sizes per octave, so good to about a hundredth.
 
     Examples
     --------

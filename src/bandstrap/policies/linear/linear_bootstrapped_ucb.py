@@ -113,7 +113,7 @@ class LinearBootstrappedUCB(OFUL):
     Parameters
     ----------
     quantile
-        ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) a round.
+        ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) per round.
         ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) a
         round, whatever ``t``.
     n_resamples
