@@ -201,7 +201,7 @@ class BootstrappedUCB(Policy):
         return MARGIN * theorem_constant(self.beta, above + LEVELS)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty quantile memory, and room for what ``quantile`` needs."""
         mode = QUANTILES[self.quantile]
         draws = self.n_resamples if mode == STREAMING else 0
         return State(

@@ -111,5 +111,5 @@ class KLUCB(Policy):
         return Params(DIVERGENCES[self.divergence], self.sigma, self.plus, self.c)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

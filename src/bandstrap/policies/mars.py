@@ -128,7 +128,7 @@ class MARS(Policy):
         return Params(self.alpha)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: empty subsets, and infinite bounds."""
         n_subsets = math.ceil(1 / self.alpha - 1e-9)
         return State(
             order=order,

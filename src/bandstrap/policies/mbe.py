@@ -143,7 +143,7 @@ class MBE(Policy):
         return Params(LAWS[self.weights], math.sqrt(self.variance), self.strength)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: moments at zero, and room for the rewards if weights are exponential."""
         n_kept = n_arms if self.weights == "exponential" else 0
         return State(
             order=order,

@@ -90,5 +90,5 @@ class MOSS(Policy):
         return Params(self.sigma, self.c, self.horizon or 0)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

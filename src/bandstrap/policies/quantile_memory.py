@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
 
 def new_memory(n_arms: int, *, with_grid: bool) -> Memory:
-    """Nothing known yet; the grid is left empty where no quantile is read off it."""
+    """Memory before the first reward; the grid is left empty where no quantile is read off it."""
     return Memory(
         powers=np.zeros((n_arms, N_POWERS)),
         shifts=np.zeros(n_arms),

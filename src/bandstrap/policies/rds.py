@@ -127,7 +127,7 @@ class RDS(Policy):
         return Params(math.inf if self.upper is None else self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no round under way, and room for ``capacity`` rewards per arm."""
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),

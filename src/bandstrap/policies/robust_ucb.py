@@ -250,7 +250,7 @@ class RobustUCB(Policy):
         return Params(ESTIMATORS[self.estimator], self.epsilon, self.moment)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no estimates, and room for ``capacity`` rewards or running sums per arm."""
         sums_only = self.estimator == "median-of-means"
         cached = np.zeros((n_arms, 2))
         cached[:, UNTIL] = np.inf

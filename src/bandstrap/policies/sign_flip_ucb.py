@@ -262,7 +262,7 @@ class SignFlipUCB(Policy):
         return Params(self.schedule_for(horizon), math.inf if self.sigma is None else self.sigma)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: power sums at zero, no bounds, and room to count subsets in."""
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),

@@ -158,7 +158,7 @@ class SubsampleDuels(Policy):
         return Params(SAMPLERS[self.sampler], self.forced_exploration)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no round under way, and room for ``capacity`` rewards or running sums."""
         in_blocks = self.sampler != "without-replacement"
         return State(
             order=order,

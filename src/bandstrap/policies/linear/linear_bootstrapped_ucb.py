@@ -177,7 +177,7 @@ class LinearBootstrappedUCB(OFUL):
         )
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StreamingState | ResampledState:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""
         regression = start_regression(dimension, self.ridge)
         if self.quantile == "streaming":
             return StreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))

@@ -135,6 +135,6 @@ class LinearPHE(LinearPolicy):
         return Params(self.a, self.lower, self.upper)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, no known actions, and room for a draw."""
         regression = start_regression(dimension, self.ridge)
         return State(regression, start_known(dimension, capacity), np.zeros(dimension), np.zeros(dimension))
