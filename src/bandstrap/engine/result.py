@@ -50,7 +50,7 @@ class Summary(list[Row]):
 
 
 def standard_error(values: Floats, axis: int) -> Floats:
-    """Standard error of the mean along an axis; NaN where there is but one value."""
+    """Standard error of the mean along an axis; NaN where there is only one value."""
     n = values.shape[axis]
     if n < 2:
         return np.full(np.delete(values.shape, axis), np.nan)
@@ -131,7 +131,7 @@ class Result:
         return self.regret[self.policies.index(policy), :, -1]
 
     def summary(self) -> Summary:
-        """Final regret, a row a policy: mean, standard error, median and 95 % and 99 % quantiles."""
+        """Final regret, one row per policy: mean, standard error, median and 95 % and 99 % quantiles."""
         median, q95, q99 = (self.quantile(p)[:, -1] for p in (0.5, 0.95, 0.99))
         return Summary(
             Row(

@@ -99,7 +99,7 @@ class LinearBandit(Environment):
         return self.checked_numbers(values, parameter, f"{shape} of finite numbers", ndim)
 
     def _unless(self, values: Any, given: str, scale: Any, parameter: str) -> float:
-        """The scale of what is drawn; there is none to say of what was given."""
+        """The scale of what is drawn; what was given has none."""
         if scale is None:
             return float(self.implied[parameter])
         if values is not None:

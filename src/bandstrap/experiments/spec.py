@@ -1,6 +1,6 @@
 """What to run: the TOML format of an experiment, checked.
 
-An environment may be data of one's own, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
+An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
 from the folder where the command is run, and drawn with replacement.
 
 .. code-block:: toml
@@ -68,7 +68,7 @@ from bandstrap.policies.own_file import anchored, make_from_file, parse_file_cal
 # Environments made of Python objects cannot be written as text.
 NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
-# What a first value without a key is, where one may stand: the file of data.
+# The option that a first value without a key stands for, where one is allowed: the data file.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
 # A curve of the distribution itself beside the bounds.
 EXACT = "exact"
@@ -173,7 +173,7 @@ class Panel(Strict):
         return self
 
     def swept_texts(self) -> list[str]:
-        """Where a swept name may stand."""
+        """Where a swept name may appear."""
         return [self.environment or "", str(self.horizon or ""), *(curve.policy or "" for curve in self.curves)]
 
 
@@ -189,7 +189,7 @@ class Experiment(Strict):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read and check a file; whatever is wrong with it is said in one sentence."""
+    """Read and check a file; whatever is wrong with it is reported in one sentence."""
     experiment = with_files_beside(read_table(path, Experiment), path.parent)
     check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):

@@ -1,4 +1,4 @@
-"""Play a league and write what it found; matches that were played before are taken from where they were kept."""
+"""Play a league and write what it found; matches that were played before are read from the store."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LeagueResult:
     sat_out
         Why, by environment and policy.
     seconds
-        Seconds of one core, by environment and policy.
+        Core-seconds, by environment and policy.
     """
 
     league: League

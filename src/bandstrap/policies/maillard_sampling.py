@@ -102,7 +102,7 @@ class MaillardSampling(Policy):
         return no_rewards(n_arms, order)
 
     def probabilities(self) -> dict[Hashable, float]:
-        """The probability of each arm to be the next that :meth:`select` returns."""
+        """For each arm, the probability that :meth:`select` returns it next."""
         self._need_arms("probabilities")
         initial = -1 if self._is_ready else self._initial_arm()
         if initial >= 0:

@@ -70,7 +70,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     empty = 0.5 ** state.pulls[arm]  # probability of an empty subset
     if empty <= params.alpha:
         state.bounds[arm] = largest_subset_mean(state, arm)
-    else:  # too few rewards for a finite bound that errs so rarely
+    else:  # too few rewards for a finite bound at this error probability
         state.bounds[arm] = state.tops[arm] if rng.random() < params.alpha / empty else math.inf
 
 

@@ -93,7 +93,7 @@ class MBE(Policy):
         ``"gaussian"`` (default): normal weights, in law at O(1) per decision. ``"exponential"``: Exp(1), which are never
         negative, at O(t).
     variance
-        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is said
+        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is given
         here.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
@@ -102,7 +102,7 @@ class MBE(Policy):
 
     Notes
     -----
-    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws have heavy tails then.
+    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws then have heavy tails.
 
     See Also
     --------

@@ -28,7 +28,7 @@ LARGEST_Z = 5.0
 
 
 class Memory(NamedTuple):
-    """Rows for each arm; the pulls they belong to stand in the state itself."""
+    """Rows for each arm; the pulls they belong to are in the state itself."""
 
     powers: Floats  # sums of powers of the rewards, around the first
     shifts: Floats  # the first reward

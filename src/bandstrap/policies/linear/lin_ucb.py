@@ -50,7 +50,7 @@ class LinUCB(LinearPolicy):
     delta
         Error probability; the default gives :math:`a = 2.22`.
     width
-        :math:`a` itself, in place of the one of ``delta``.
+        :math:`a` itself, in place of the one from ``delta``.
     ridge
         :math:`\lambda`, the penalty of the estimate; 1 in the original.
     dimension, rng, direction

@@ -114,7 +114,7 @@ class LinearBootstrappedUCB(OFUL):
     ----------
     quantile
         ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) per round.
-        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) a
+        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) per
         round, whatever ``t``.
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
