@@ -199,7 +199,7 @@ def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def sample_mean(rewards: Floats) -> Floats:
-    """Mean along the last axis: of equal rewards just their value, and a number where their sum is too large for a float."""
+    """Mean along the last axis: of equal rewards just their value, and finite where their sum overflows."""
     highest = rewards.max(axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum of equal numbers is rounded, and their mean may differ from them.
