@@ -13,7 +13,7 @@
 
     [[policies]]
     name = "UCB1"
-    call = "ucb1:sigma={sigma}"  # braces are filled in with the truth
+    call = "ucb1:sigma={sigma}"  # braces are filled in from the environment
     told = "sigma"
     share = 0.5       # part of the replications played; 1 by default
 """
