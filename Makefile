@@ -8,12 +8,12 @@ READY := $(VENV)/.ready
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (five minutes on two cores, seconds when run again)"
 	@echo "make test    run the tests (about five minutes on two cores)"
-	@echo "make check   lint, types and layers"
-	@echo "make bench   speed, as ratios measured side by side"
+	@echo "make check   check style, types and layers"
+	@echo "make bench   measure speed, as ratios side by side"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 
-# pip is asked for its own upgrade because dependency groups need 25.1.
+# pip is upgraded first because dependency groups need 25.1.
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"

@@ -1,4 +1,4 @@
-"""Every bound on a batch of 10,000 samples of size 30, in samples a second."""
+"""Every bound on a batch of 10,000 samples of size 30, in samples per second."""
 
 import numpy as np
 

@@ -13,7 +13,7 @@ from benchmarks.timing import best_time, report
 
 
 def cost_of_a_decision(policy, horizon: int, dimension: int = 10, seconds: float = 0.3) -> float:
-    """Seconds a decision of compiled play, the tape not counted."""
+    """Seconds per decision of compiled play, the tape not counted."""
     _, tape, actions = LinearBandit(dimension).tape(horizon, np.random.default_rng(0))
     choices = np.empty(horizon, dtype=np.int64)
     params = policy.make_params(horizon)
@@ -27,7 +27,7 @@ def cost_of_a_decision(policy, horizon: int, dimension: int = 10, seconds: float
 
 
 def numpy_bucbl(actions: np.ndarray, tape: np.ndarray, rounds: range, n_resamples: int = 200) -> float:
-    """Seconds a decision of a straightforward NumPy version that resamples and solves, in the given rounds.
+    """Seconds per decision of a straightforward NumPy version that resamples and solves, in the given rounds.
 
     The history it meets in round ``t`` is made of the best twenty actions, about what a run looks like.
     """

@@ -36,7 +36,7 @@ NOT_CONSTANT = (
 
 
 def cost_of_a_decision(policy, horizon: int, repeats: int = 5, environment=Gaussian) -> float:
-    """Seconds a decision of compiled play, the tape not counted."""
+    """Seconds per decision of compiled play, the tape not counted."""
     _, tape = environment(n_arms=N_ARMS).tape(horizon, np.random.default_rng(0))
     choices = np.empty(horizon, dtype=np.int64)
     params = policy.make_params(horizon)

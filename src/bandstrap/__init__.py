@@ -5,11 +5,11 @@ A policy of arms picks one (:class:`BootstrappedUCB`, :class:`UCB1`, ...), a lin
 :class:`Result`; :func:`bootstrap_quantile` is the quantile behind the bootstrapped bounds.
 
 bandstrap.environments
-    Where rewards come from: Gaussian, Bernoulli, any SciPy distributions, data of one's own, linear bandits.
+    Where rewards come from: Gaussian, Bernoulli, any SciPy distributions, your own data, linear bandits.
 bandstrap.bounds
     Confidence bounds on a mean, and a lab that measures how often they miss.
 bandstrap.policies
-    All policies by name, and what a policy of one's own is made of.
+    All policies by name, and what a policy of your own is made of.
 bandstrap.multipliers, bandstrap.theory
     The bootstrap quantile, and what the theorems promise.
 bandstrap.experiments, bandstrap.league, bandstrap.plots
@@ -77,7 +77,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
 
     __version__: str
 else:
-    # Where the public names live; those at home nowhere are modules.
+    # Where the public names live; those without a home are modules.
     _NAMES = {
         "": "bounds engine environments errors experiments league multipliers plots policies theory",
         "engine.result": "Result",

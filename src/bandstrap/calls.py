@@ -1,4 +1,4 @@
-"""A name with options in one word, ``name:key=value,key=value``, as the command line and the coverage lab take it."""
+"""A name with options as text, ``name:key=value,key=value``, as the command line and the coverage lab take it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Call(NamedTuple):
 def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> Call:
     """Parse ``name`` or ``name:key=value,...``; values are numbers, ``true``/``false``, ``(a, b)`` pairs or words.
 
-    A value in quotes is text, whatever it holds. For the names in ``firsts`` the first value may stand without a key: it
-    is the text of the option given there.
+    A value in quotes is text, whatever it holds. For the names in ``firsts`` the first value may come without a key: it is
+    the text of the option given there.
 
     >>> parse_call("bootstrap:sigma=2,correction=sharp")
     Call(name='bootstrap', options={'sigma': 2, 'correction': 'sharp'})
@@ -67,7 +67,7 @@ def split_options(text: str) -> list[str]:
             if character == quote and not escaped:
                 quote = ""
             escaped = character == "\\" and not escaped
-        elif character in QUOTES and before in ("", "=", "(", "[", ","):  # an apostrophe inside a word is one
+        elif character in QUOTES and before in ("", "=", "(", "[", ","):  # inside a word it is an apostrophe
             quote = character
         else:
             depth = max(0, depth + (character in "([") - (character in ")]"))
@@ -103,7 +103,7 @@ def format_value(value: Any) -> str:
 
 
 def fingerprint(*parts: bytes) -> str:
-    """A word of eight letters that differs, but for one case in four billion, where the contents differ.
+    """A word of eight letters that differs where the contents differ, except in one case in four billion.
 
     Letters alone, so that no fingerprint reads as a number.
     """

@@ -1,4 +1,4 @@
-"""Classes whose constructors show, explain and, in one sentence, refuse parameters.
+"""Classes whose constructors show and explain parameters, and refuse them in one sentence.
 
 The constructors of policies and environments hand options on to their base classes, so that only the whole chain knows
 them. Python's own ``TypeError`` names neither the class nor what it takes.
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 # Parameters that a docstring leaves to a base class, which must be named.
 POINTER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n    See :class:`(?:\w+\.)*(?P<base>\w+)`\.$", re.M)
-# A parameter and what is said of it.
+# A parameter and what is said about it.
 ENTRY = re.compile(r"^(\w+)((?:\n    .*)+)", re.M)
 
 
 class Declared(type):
-    """A class that knows all its constructor takes, and says so where it is called with something else."""
+    """A class that knows all its constructor takes, and says so when it is called with something else."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
         super().__init__(name, bases, namespace, **options)
@@ -54,14 +54,14 @@ class Declared(type):
             try:
                 return super().__call__(*values, **options)
             except TypeError as error:
-                # Asked only now, because a class of the user's may take more than its signature tells.
+                # Checked only now, because a user's class may take more than its signature shows.
                 if "__init__() " in str(error):
                     refuse_misfit(cls.__name__, inspect.signature(cls), values, options)
                 raise
 
 
 def explained(text: str, bases: Mapping[str, type]) -> str:
-    """A docstring with what a base class says of its parameters in the place of the line that points there.
+    """A docstring in which the line that points to a base class is replaced by what that class says about its parameters.
 
     So that ``help`` explains all parameters, though each is explained in one place.
     """

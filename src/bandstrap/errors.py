@@ -1,4 +1,4 @@
-"""What bandstrap raises and warns, and the checks that raise it.
+"""The errors and warnings of bandstrap, and the checks that raise them.
 
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
 value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
@@ -22,7 +22,7 @@ from bandstrap.arrays import Floats
 Word = TypeVar("Word", bound=str)
 
 
-# What says yes and what says no; True is 1 and False is 0.
+# Words that mean yes and words that mean no; True is 1 and False is 0.
 FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
 
 
@@ -65,7 +65,7 @@ def check_number(
         raise requirement(parameter, owner, rule, brief(value))
     try:
         number = float(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # a whole number beyond the largest float
         number = math.inf
     if not (math.isfinite(number) and above < number < below and number >= at_least):
         raise requirement(parameter, owner, rule, number)
@@ -150,7 +150,7 @@ def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: s
         advice = "without masked values (compressed() leaves them out)"
         raise requirement(parameter, owner, advice, brief(values))
     if not isinstance(values, np.ndarray) and hasattr(values, "__array__") and hasattr(values, "columns"):
-        names = getattr(values, "column_names", values.columns)  # Arrow's, whose columns are no names
+        names = getattr(values, "column_names", values.columns)  # Arrow's, whose columns are not names
         if len(names) != 1:
             shown = ", ".join(str(name) for name in names)
             raise requirement(parameter, owner, "one column of a data frame", f"{len(names)} ({shown})")
@@ -163,9 +163,9 @@ def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: s
         if not is_wanted:
             raise TypeError
         with np.errstate(over="ignore"):  # of a longer float: found not to be finite
-            # In one memory order, because sums depend on it in the last bit.
+            # In a fixed memory order, because sums depend on it in the last bit.
             return np.array(array, dtype=np.float64, order="C")
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # a whole number beyond the largest float
         raise requirement(parameter, owner, "finite", brief(values)) from None
     except (TypeError, ValueError):  # also of lists of different lengths
         raise requirement(parameter, owner, rule, brief(values)) from None
@@ -179,7 +179,7 @@ def is_real(value: Any, kinds: str) -> bool:
 
 
 def has_masked(values: Any) -> bool:
-    """Whether a masked array hides something, be it alone or in lists."""
+    """Whether a masked array hides something, alone or inside lists."""
     if isinstance(values, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(values).any())
     if not isinstance(values, list | tuple):
@@ -199,10 +199,10 @@ def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def sample_mean(rewards: Floats) -> Floats:
-    """Mean along the last axis: of equal rewards just their value, and a number where their sum is beyond all floats."""
+    """Mean along the last axis: of equal rewards just their value, and finite where their sum overflows."""
     highest = rewards.max(axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        # A sum of equal numbers is rounded, and their mean may come out beside them.
+        # A sum of equal numbers is rounded, and their mean may differ from them.
         mean = np.where(rewards.min(axis=-1) == highest, highest, rewards.mean(axis=-1))
     if np.isfinite(mean).all():
         return mean

@@ -1,4 +1,4 @@
-"""Things known by name: each name once."""
+"""Things registered by name: each name once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Kind = TypeVar("Kind")
 
 
 def register(registry: dict[str, type[Kind]], name: str, cls: type[Kind]) -> None:
-    """Enter a class of this package under its name; a second class of that name is refused.
+    """Register a class of this package under its name; a second class of that name is refused.
 
-    A class from outside is not entered, because two users may call different things alike: it is known by its file. It
-    may not take a name of ours, which results would show.
+    A class from outside is not registered, because two users may give different things the same name: its file
+    identifies it. It may not take a name of ours, which results would show.
     """
     taken = registry.get(name)
     if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):

@@ -1,6 +1,6 @@
 """What a result depends on: the sources of the code that made it, and the versions of the libraries below.
 
-The modules are found by following import statements from those that did the work, so the list cannot be forgotten, and
+The modules are found by following import statements from those that did the work, so nothing can be forgotten, and
 what a result cannot depend on (a plot, a page, another policy) is not on it.
 """
 
@@ -37,7 +37,7 @@ def code_digest(*modules: str) -> str:
     False
     """
     digest = hashlib.sha256(versions().encode())
-    for name in modules:  # a user's own file knows what it said when it was loaded, and its name changes with that
+    for name in modules:  # a user's own file remembers its content when it was loaded, and its name changes with that
         digest.update(getattr(sys.modules.get(name), "__code_digest__", "").encode())
     for source in reachable(modules):
         digest.update(source.name.encode() + b"\0" + hashlib.sha256(source.content).digest())
@@ -88,7 +88,7 @@ def read_module(name: str, folder: Path | None = None) -> tuple[Source | None, t
 
 
 def find_file(name: str, folder: Path | None = None) -> Path | None:
-    """The file of a module; ``None`` for what belongs to Python or to a library, and for what is no module."""
+    """The file of a module; ``None`` for what belongs to Python or to a library, and for what is not a module."""
     if folder is not None:
         for ending in (".py", "/__init__.py"):
             beside = folder / f"{name.replace('.', '/')}{ending}"
@@ -113,7 +113,7 @@ def find_origin(name: str) -> Path | None:
     """The file Python would import a module from."""
     try:
         spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError, AttributeError):  # not there, or something in a module
+    except (ImportError, ValueError, AttributeError):  # missing, or something in a module
         return None
     return None if spec is None or spec.origin is None else Path(spec.origin)
 

@@ -26,7 +26,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 def check_folder(path: Path, parameter: str, owner: str) -> None:
     """Refuse a path where no folder can be made or none can be written to; nothing is made yet.
 
-    What cannot be written is better known before hours of play.
+    It is better to learn this before hours of play.
     """
     rule = "a folder that can be written to, or a path where one can be made"
     nearest = path.absolute()

@@ -1,4 +1,4 @@
-"""Numbers from a CSV file, in groups if wanted; what is wrong with a line is said with its number."""
+"""Numbers from a CSV file, in groups if wanted; errors name the line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_groups(
     drop_missing
         Leave out rows without a number; by default they are refused.
     hint
-        What to do about such rows, in the words of whoever reads.
+        What to do about such rows, in the caller's words.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def read_groups(
 
 @contextmanager
 def opened(path: Path, name: str) -> Iterator[TextIO]:
-    """The text of a file, or of standard input; a mark of its encoding at the beginning is skipped."""
+    """The text of a file, or of standard input; a byte order mark at the beginning is skipped."""
     if str(path) == "-":
         text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
             yield text
         finally:
-            text.detach()  # else it would close standard input
+            text.detach()  # otherwise it would close standard input
         return
     if not path.is_file():
         raise InvalidInput(f"{name} is not a file.")
@@ -85,7 +85,7 @@ def opened(path: Path, name: str) -> Iterator[TextIO]:
 
 
 def place(header: list[str], column: str, name: str) -> int:
-    """Where a column stands."""
+    """The position of a column."""
     count = header.count(column)
     if count == 0:
         raise InvalidInput(f"{name} has no column {column!r}; it has {', '.join(header)}.")

@@ -1,4 +1,4 @@
-"""Upper, lower and two-sided confidence bounds on a mean, one a file, and a lab that measures how often they miss."""
+"""Upper, lower and two-sided confidence bounds on a mean, one per file, and a lab that measures how often they miss."""
 
 from bandstrap.bounds.betting import betting
 from bandstrap.bounds.bootstrap import bootstrap

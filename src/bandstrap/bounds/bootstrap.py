@@ -79,7 +79,7 @@ def bootstrap(
         Options of the bound that ``phi`` names.
     interval
         ``"percentile"`` (default) adds the upper quantile of the bootstrap, ``"basic"`` subtracts its lower quantile.
-        The same for symmetric weights; for skew rewards and skew weights the percentile points the right way.
+        The same for symmetric weights; for skewed rewards and skewed weights the percentile points the right way.
     quantile
         Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact or nearly so.
     n_resamples, rng

@@ -73,7 +73,7 @@ class Bound:
     @property
     def width(self) -> Number:
         """Distance between mean and bound, or between the two ends if two-sided."""
-        with np.errstate(over="ignore"):  # a width beyond all floats is infinite
+        with np.errstate(over="ignore"):  # a width beyond the largest float is infinite
             if self.side == "two-sided":
                 return self.upper - self.lower
             return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
@@ -86,7 +86,7 @@ class Bound:
 class Threshold(NamedTuple):
     """Distance from the mean to the upper bound, its parts, how it was computed, and the bound itself if it is known.
 
-    A bound that is a reward, a mean of some or an end of the support must be handed over as it is: the mean plus its
+    A bound that is a reward, a mean of rewards or an end of the support must be handed over as it is: the mean plus its
     distance from the mean may come out a rounding below it.
     """
 
@@ -97,7 +97,7 @@ class Threshold(NamedTuple):
 
 
 class UpperThreshold(Protocol):
-    """The upper threshold of rewards of shape ``(..., n)``; ``mirrored`` tells that their sign was turned."""
+    """The upper threshold of rewards of shape ``(..., n)``; ``mirrored`` says that their sign was turned."""
 
     def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold:
         """Width of the upper bound at ``alpha``."""
@@ -131,7 +131,7 @@ def build(
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)
             mean_here = mean if end == "upper" else -mean
-            with np.errstate(over="ignore"):  # a bound beyond all floats is infinite
+            with np.errstate(over="ignore"):  # a bound beyond the largest float is infinite
                 found_end = np.asarray(mean_here + found.width if found.end is None else found.end)
             if end == "upper":
                 upper = found_end
@@ -167,7 +167,7 @@ def check_support(support: Any, owner: str) -> Support:
 
 
 def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool = False) -> None:
-    """Refuse rewards outside the support they are said to have; both are told as they were given."""
+    """Refuse rewards outside the support they are said to have; the message shows both as they were given."""
     low, high = support
     if mirrored:
         rewards = -rewards

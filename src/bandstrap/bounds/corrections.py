@@ -2,7 +2,7 @@ r"""The second-order correction of theorem 1, and the sum (2.8) it completes: sc
 
 .. math:: \bar y + q_{\alpha(1-\delta)}(y - \bar y) + c\, \varphi(y)
 
-With ``phi`` the preliminary width, and ``c`` by the name of the correction as :func:`bandstrap.bounds.bootstrap` tells.
+With ``phi`` the preliminary width, and ``c`` by the name of the correction, as in :func:`bandstrap.bounds.bootstrap`.
 """
 
 from __future__ import annotations

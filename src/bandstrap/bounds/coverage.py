@@ -37,8 +37,8 @@ class CoverageRow:
 
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
     proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``skipped`` says
-    why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, and that
-    the median is covered where there is no mean.
+    why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, or that
+    the median is covered because there is no mean.
     """
 
     bound: str
@@ -81,7 +81,7 @@ def coverage(
         Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in
         all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the support
         where there is one, else the standard deviation of a normal law. The unproved forms of the bootstrap are told the
-        standard deviation of any law. A bound that cannot be told is skipped, with the reason.
+        standard deviation of any law. A bound whose needs cannot be met is skipped, with the reason.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -92,7 +92,7 @@ def coverage(
     Returns
     -------
     list of CoverageRow
-        One row a bound and sample size.
+        One row per bound and sample size.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def resolve_distribution(distribution: Any) -> Any:
         law = family(**options)
         with np.errstate(all="ignore"):
             mean_or_median = float(law.mean()), float(law.median())
-    except TypeError:  # also of lists of parameters, whose means are no numbers
+    except TypeError:  # also of lists of parameters, whose means are not numbers
         shapes = family.shapes or "no shape parameter"
         rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
         raise requirement("distribution", "coverage", rule, repr(distribution)) from None
@@ -173,7 +173,7 @@ def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
         ways = need.split("|")
         if any(way in options for way in ways):
             continue
-        # A psi norm is no standard deviation, and is not told.
+        # A psi norm is not a standard deviation, and is not given.
         known = [way for way in ways if way in truth and "beta" not in BOUNDS[call.name].needs]
         if not known:
             why = (

@@ -86,7 +86,7 @@ def hoeffding(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "hoeffding", mirrored)
-        # By the power of two of the scale, so that no product on the way is beyond all floats.
+        # By the power of two of the scale, so that no product on the way is beyond the largest float.
         size, exponent = math.frexp(scale)
         with np.errstate(over="ignore"):
             width = np.asarray(np.ldexp(hoeffding_width(rewards.shape[-1], size, root_log(alpha)), exponent))

@@ -53,13 +53,13 @@ def has_mean(law: Any) -> bool:
 
 
 def law_support(law: Any) -> tuple[float, float] | None:
-    """Both ends of the law, or ``None`` if it has not two."""
+    """Both ends of the law, or ``None`` unless it has both."""
     low, high = (float(end) for end in law.support())
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def is_symmetric(law: Any) -> bool:
-    """Whether quantiles lie symmetrically about the target, to one part in a million; no if the law has none to ask.
+    """Whether quantiles lie symmetrically about the target, to one part in a million; false if the law has no quantiles.
 
     >>> from scipy import stats
     >>> is_symmetric(stats.t(1)), is_symmetric(stats.binom(5, 0.5)), is_symmetric(stats.gamma(50))
@@ -107,7 +107,7 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
     if not hasattr(law, "logpdf"):
         return math.inf
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # a divergent integral is told by its size
+        warnings.simplefilter("ignore")  # a divergent integral shows by its size
         found = [
             quad(lambda y: math.exp(min(float(exponent(y) + law.logpdf(y)), 700.0)), *ends, limit=200)[0]
             for ends in ((low, centre), (centre, high))
@@ -117,7 +117,7 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
 
 
 def unmet_assumption(name: str, options: dict[str, Any], law: Any) -> str:
-    """Why the guarantee of the bound ``name`` does not speak of this law; empty if it does."""
+    """Why the guarantee of the bound ``name`` does not cover this law; empty if it does."""
     assumes = BOUNDS[name].assumes
     if assumes == "normal":
         return "" if law_name(law) == "norm" else "the law is not normal"

@@ -15,7 +15,7 @@ from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.engine.kernel import jitable
 from bandstrap.errors import check_flag, check_number
 
-# Numbers of rewards at which the constant of theorem 2 is computed: four an octave, to a thousand million.
+# Numbers of rewards at which the constant of theorem 2 is computed: four per octave, up to a billion.
 SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})
 
 
@@ -95,9 +95,9 @@ def theorem_width(n: int, alpha: float, sigma: float, beta: float, constant: flo
 
 @functools.lru_cache(maxsize=64)
 def theorem_constant(beta: float, levels: tuple[float, ...]) -> float:
-    """``C`` of theorem 2 for numbers of rewards up to a thousand million, at these error probabilities.
+    """``C`` of theorem 2 for numbers of rewards up to a billion, at these error probabilities.
 
-    The largest ratio of the width that moments prove to the formula, over sizes that are four an octave: good to about a
+    The largest ratio of the width that moments prove to the formula, over four sizes per octave: good to about a
     hundredth between them.
     """
     return max(

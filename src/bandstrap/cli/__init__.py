@@ -1,4 +1,4 @@
-"""The ``bandstrap`` command: one file a subcommand.
+"""The ``bandstrap`` command: one file per subcommand.
 
 A user's mistake ends with one sentence on standard error and exit code 2, never with a traceback.
 """

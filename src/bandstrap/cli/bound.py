@@ -20,8 +20,8 @@ def bound(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Column that names the group of a row; without it, one group. In the result it keeps its name, or is "
-            "called 'group' where that name is one of the result's own."
+            help="Column that names the group of a row; without it, one group. The result keeps its name, or "
+            "calls it 'group' where the result has a column of that name already."
         ),
     ] = None,
     alpha: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
@@ -63,7 +63,7 @@ def bound(
     hint = "use --drop-missing to leave such rows out"
     groups = read_groups(data, column, by, drop_missing=drop_missing, hint=hint)
 
-    # Under the name of a column of numbers, groups would be lost.
+    # Under the name of one of the result's columns, groups would be overwritten.
     name = "group" if by is None or by in RESULT_COLUMNS else by
     rows = []
     for group, rewards in groups.items():
@@ -93,7 +93,7 @@ def bound(
             complain(f"warning: {prefix}{row['warning']}.")
 
 
-# What a result says of a group, whatever the side.
+# The result's columns beside the group, whatever the side.
 RESULT_COLUMNS = ("n", "mean", "bound", "lower", "upper", "width", "assumption", "warning")
 
 

@@ -33,8 +33,8 @@ def coverage(
 ) -> None:
     """Print, per bound, the miss rate with a 95 % interval and the median width on samples of a known distribution.
 
-    A bound that needs sigma or a support and was given none is told the truth. "proved" is left out where the
-    distribution is not what the proof assumes; the note says why.
+    A bound that needs sigma or a support and was given none is given the true one. "proved" is omitted where
+    the distribution is not what the proof assumes; the note says why.
     """
     if distribution is None or not sample_size:
         raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")

@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
 
 def league(
-    horizon: Annotated[int, typer.Option(help="Rounds of a replication.")] = 2000,
+    horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 2000,
     replications: Annotated[
-        int, typer.Option(help="Replications of a match; slow policies may have fewer in proportion.")
+        int, typer.Option(help="Replications per match; slow policies may have proportionally fewer.")
     ] = 200,
     environment: Annotated[
         list[str] | None,
-        typer.Option(help="An environment of the league by name; all by default. May be given more than once."),
+        typer.Option(help="Name of an environment of the league; all by default. May be given more than once."),
     ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy of the league by name, or any policy with options, in which {sigma}, {lower}, {upper}, {moment} "
-            "and {raw_moment} stand for what it is told, such as 'ucb1:sigma={sigma}'; all by default. May be given more "
-            "than once. A class in a file of your own is FILE.py:Class:key=value."
+            help="Name of a policy of the league, or any policy with options, in which {sigma}, {lower}, {upper}, "
+            "{moment} and {raw_moment} stand for what it is told, such as 'ucb1:sigma={sigma}'; all by default. May be "
+            "given more than once. A class in a file of your own is FILE.py:Class:key=value."
         ),
     ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option(help="A policy to play beside the others, written as for --policy. May be given more than once."),
+        typer.Option(
+            help="A policy to play alongside the others, written as for --policy. May be given more than once."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
@@ -45,7 +47,7 @@ def league(
 ) -> None:
     """Play every policy on every environment, and rank them with error bars.
 
-    A run that was stopped goes on where it was; what was finished before is not computed again.
+    A run that was stopped resumes where it was; finished parts are not computed again.
     """
     from bandstrap.league import play_league, read_league
 

@@ -1,4 +1,4 @@
-"""``bandstrap list``: what there is."""
+"""``bandstrap list``: what is available."""
 
 from __future__ import annotations
 

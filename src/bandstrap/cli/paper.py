@@ -22,7 +22,7 @@ def paper(
     replications: Annotated[
         int | None,
         typer.Option(
-            help="Replications of a curve, 200 by default as in the paper; slow curves have fewer in proportion."
+            help="Replications per curve, 200 by default as in the paper; slow curves have proportionally fewer."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
@@ -34,9 +34,9 @@ def paper(
         bool, typer.Option("--quick", help="A tenth of the replications: a first look in a minute.")
     ] = False,
 ) -> None:
-    """Reproduce the paper: draw its figures again, check its claims, and write a report.
+    """Reproduce the paper: redraw its figures, check its claims, and write a report.
 
-    A run that was stopped goes on where it was; what was finished before is not computed again.
+    A run that was stopped resumes where it was; finished parts are not computed again.
     """
     from bandstrap.paper.reproduce import FULL, QUICK, reproduce
 

@@ -23,7 +23,9 @@ from bandstrap.storage import check_folder, write_text
 def simulate(
     file: Annotated[
         Path | None,
-        typer.Argument(help="An experiment in TOML, in place of policies and an environment.", show_default=False),
+        typer.Argument(
+            help="An experiment in a TOML file, instead of policies and an environment.", show_default=False
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -39,12 +41,12 @@ def simulate(
             "empirical:data.csv,arm=variant,reward=revenue; gaussian by default."
         ),
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Rounds of a replication; 2000 by default.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds per replication; 2000 by default.")] = None,
     replications: Annotated[int | None, typer.Option(help="Number of replications; 200 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for tables, results and pictures; made if missing. A file resumes there."),
+        typer.Option(help="Folder for tables, results and pictures; created if missing. A FILE resumes from there."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:

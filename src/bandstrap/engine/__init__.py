@@ -1,5 +1,5 @@
 """Compilation of plain Python functions; the simulator lives here too.
 
-Glossary, used with these words everywhere: an *arm* gives a *reward* when pulled; a *policy* pulls one arm a *round* for
+Glossary, used with these words everywhere: an *arm* gives a *reward* when pulled; a *policy* pulls one arm per *round* for
 *horizon* rounds; one such run is a *replication*; a *bound* limits an arm's mean; *multipliers* are bootstrap weights.
 """

@@ -1,4 +1,4 @@
-"""Blocks of replications: what to play, playing it, and what came of it."""
+"""Blocks of replications: what to play, playing it, and the outcome."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class EnvironmentLike(Protocol):
         ...
 
 
-# Replications in a block: handing one out costs nothing beside playing it, and a stopped run loses few.
+# Replications in a block: handing one out costs nothing compared with playing it, and a stopped run loses few.
 BLOCK_SIZE = 25
 N_CHECKPOINTS = 200
 
@@ -132,7 +132,7 @@ class Block:
 
 
 class Played(NamedTuple):
-    """What came of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, seconds of a core."""
+    """The outcome of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, core-seconds."""
 
     regret: Floats
     pulls: NDArray[np.int64]
@@ -239,7 +239,7 @@ def play_policy(
 def warm(blocks: Iterable[Block], *, told: bool = True) -> None:
     """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once.
 
-    On a terminal the policy that is being compiled is ``told``.
+    If ``told``, a terminal shows the policy that is being compiled.
     """
     seen = set()
     for block in blocks:
@@ -253,7 +253,7 @@ def warm(blocks: Iterable[Block], *, told: bool = True) -> None:
 
 
 def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
-    """Play a few rounds, so that what cannot be played is known at once."""
+    """Play a few rounds, so that a policy that cannot be played is found at once."""
     if policy.kernel is None:
         message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
         warnings.warn(message, SlowWarning, stacklevel=4)
@@ -269,7 +269,7 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
 
 @contextmanager
 def in_a_sentence(policy: PolicyLike) -> Iterator[None]:
-    """Tell a failed compilation in a sentence; numba's own words are its cause."""
+    """Report a failed compilation in a sentence; numba's own words are its cause."""
     try:
         yield
     except Exception as error:

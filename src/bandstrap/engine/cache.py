@@ -1,7 +1,7 @@
 """Compiled functions on disk: an index of its own for each identity; importing this module imports numba.
 
 Numba keeps one index per function, and unpickles all of it to look one signature up. With one index for ``play``, the
-types of a policy in somebody's own file would be looked for whenever any policy is played. Here an index is found by the
+types of a policy in a user's own file would be looked up whenever any policy is played. Here an index is found by the
 identity of what was compiled, in the folder of the file it came from, and holds nothing else.
 """
 
@@ -37,7 +37,7 @@ def compile_cached(function: Callable[..., Any], name: str, home: Callable[..., 
     """``function`` compiled, from the disk where possible; ``home`` is the function whose file says where on the disk."""
     compiled = numba.njit(nogil=True)(function)
     folder = cache_folder(home) if identity.is_lasting else None
-    # What numba.njit(cache=True) sets, too.
+    # numba.njit(cache=True) sets this too.
     compiled._cache = NullCache() if folder is None else IdentityCache(folder, name, identity.digest)
     return compiled
 
@@ -114,7 +114,7 @@ class IdentityCache(_Cache):
         self._file.flush()
 
     def _key(self, signature: Any, codegen: Any) -> Any:
-        """Signature, layout and machine; the identity, which is in the file's name, says the rest."""
+        """Signature, layout and machine; the identity, which is in the file's name, covers the rest."""
         return signature, tuple(layout(kind) for kind in signature), codegen.magic_tuple()
 
     def _forget_old(self) -> None:

@@ -70,7 +70,7 @@ class _Walk:
             self.say(type(value).__qualname__, len(value))
             for item in value:
                 self.add(item)
-        elif isinstance(value, set | frozenset):  # in an order that does not hang on the seed of hashes
+        elif isinstance(value, set | frozenset):  # in an order that does not depend on the seed of hashes
             self.say(type(value).__name__, *sorted(repr(item) for item in value))
         elif isinstance(value, types.CodeType):
             self.add_code(value)
@@ -127,7 +127,7 @@ class _Walk:
             self.add(replaced)
 
     def add_code(self, code: types.CodeType) -> None:
-        """Feed bytecode, without the places it was written at."""
+        """Feed bytecode, without its line numbers and file names."""
         self.say("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         self.say(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         self.add(code.co_consts)

@@ -54,7 +54,7 @@ def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
     """Mark a function as what compiled code runs where it calls ``plain``.
 
     For work on whole arrays, which plain Python must leave to NumPy and compiled code does best in loops. The two bodies
-    stand side by side and must give the same bits.
+    are written side by side and must give the same bits.
     """
 
     def mark(loops: Function) -> Function:
@@ -96,7 +96,7 @@ class Entry:
         return self.function(*arguments)
 
     def compiled(self, *arguments: Any) -> Any:
-        """Run compiled, compiling or loading from the disk cache first if need be."""
+        """Run compiled, compiling or loading from the disk cache first if needed."""
         if self._compiled is None:
             prepare_numba()
             from bandstrap.engine.cache import compile_cached
@@ -188,7 +188,7 @@ class Kernel:
         return next((function for function in self.functions if not is_ours(function)), self.learn)
 
     def check_unchanged(self) -> None:
-        """Refuse to go on where a value that compiled code has built in has changed since: live play would see it."""
+        """Refuse to go on if a value built into compiled code has changed since: live play would see the new one."""
         if is_ours(self.home):
             return
         self.__dict__.pop("identity", None)

@@ -6,7 +6,7 @@ import os
 
 from bandstrap.errors import requirement
 
-WORD = 8  # bytes of a number
+WORD = 8  # bytes per number
 
 
 def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0) -> int:
@@ -28,10 +28,10 @@ def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_ar
 
 
 def memory_of_machine() -> float:
-    """Bytes of memory there are; infinite where the system does not tell."""
+    """Bytes of memory in the machine; infinite where the system does not say."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # not a system of the Unix kind
+    except (AttributeError, ValueError, OSError):  # not a Unix-like system
         return float("inf")
 
 

@@ -1,4 +1,4 @@
-"""What policies played, as Parquet: one row per policy and replication, with all it takes to know it was not damaged."""
+"""What policies played, as Parquet: one row per policy and replication, with what it takes to detect damage."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def write_table(path: Path, table: Table, about: Mapping[str, Any]) -> None:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """What a table's metadata say; ``ValueError`` if it is none of ours."""
+    """What a table's metadata say; ``ValueError`` if it is not one of ours."""
     import polars
 
     try:
         about = json.loads(polars.read_parquet_metadata(path)["bandstrap"])
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, KeyError, RecursionError) as error:
-        raise ValueError(str(error)) from None  # a PanicException is no Exception
+        raise ValueError(str(error)) from None  # a PanicException is not an Exception
     if not isinstance(about, dict):
         raise ValueError("not a table of ours")
     return about

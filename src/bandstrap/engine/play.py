@@ -88,7 +88,7 @@ def play(
 def select_action(
     kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator
 ) -> int:
-    """Which of the actions, one a row, to take in a round."""
+    """Which of the actions, one per row, to take in a round."""
     assert kernel.choose is not None  # noqa: S101 - the kernel of a linear policy has one
     return kernel.choose(params, state, actions, round_, rng)
 

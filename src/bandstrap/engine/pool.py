@@ -1,4 +1,4 @@
-"""The one loop that has work done: on any executor, kept as soon as it is done, and stopped in good order."""
+"""The one loop that gets work done: on any executor, kept as soon as it is done, and stopped in good order."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class StoreLike(Protocol):
     """Where finished work is kept."""
 
     def load(self, piece: Any) -> Any:
-        """What came of a piece of work; ``None`` if it is not there."""
+        """The outcome of a piece of work; ``None`` if it is not there."""
         ...
 
     def save(self, piece: Any, outcome: Any) -> None:
-        """Keep what came of it."""
+        """Keep its outcome."""
         ...
 
 
-# Pieces of work that are done together at the most.
+# At most this many pieces of work are done together.
 MOST_TOGETHER = 8
 # Groups handed out for each worker: one to do, and one to begin at once.
 IN_FLIGHT = 2
@@ -62,16 +62,16 @@ def finish(
     progress: bool = True,
     done: dict[Piece, Any] | None = None,
 ) -> dict[Piece, Any]:
-    """What comes of each piece of work, from the store or done now.
+    """The outcome of each piece of work, from the store or done now.
 
     Parameters
     ----------
     pieces
-        The work; what is equal in all that matters is done once.
+        The work; pieces that are equal in all that matters are done once.
     run
         Does several pieces of one group.
     prepare
-        Called before, with all that must be done.
+        Called first, with all that must be done.
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core.
     store
@@ -79,7 +79,7 @@ def finish(
     progress
         Show a progress bar on standard error, where that is a terminal.
     done
-        Filled with what is done, also when the work is stopped half-way.
+        Filled with what is done, even if the work is stopped half-way.
 
     Raises
     ------

@@ -36,7 +36,7 @@ COLUMNS = tuple(Row.__annotations__)
 
 
 class Summary(list[Row]):
-    """Rows of a summary, one a policy; prints as a table."""
+    """Rows of a summary, one per policy; prints as a table."""
 
     def __str__(self) -> str:
         width = max(len("policy"), *(len(row["policy"]) for row in self))
@@ -50,7 +50,7 @@ class Summary(list[Row]):
 
 
 def standard_error(values: Floats, axis: int) -> Floats:
-    """Standard error of the mean along an axis; NaN where there is but one value."""
+    """Standard error of the mean along an axis; NaN where there is only one value."""
     n = values.shape[axis]
     if n < 2:
         return np.full(np.delete(values.shape, axis), np.nan)
@@ -126,12 +126,12 @@ class Result:
         return np.quantile(self.regret, probability, axis=1)
 
     def final(self, policy: str) -> Floats:
-        """Regret at the horizon, one number a replication."""
+        """Regret at the horizon, one number per replication."""
         check_choice(policy, "policy", "Result.final", self.policies)
         return self.regret[self.policies.index(policy), :, -1]
 
     def summary(self) -> Summary:
-        """Final regret, a row a policy: mean, standard error, median and 95 % and 99 % quantiles."""
+        """Final regret, one row per policy: mean, standard error, median and 95 % and 99 % quantiles."""
         median, q95, q99 = (self.quantile(p)[:, -1] for p in (0.5, 0.95, 0.99))
         return Summary(
             Row(

@@ -56,19 +56,19 @@ def simulate(
     environment
         Where rewards come from. Its tape of a replication is the same for all policies.
     horizon
-        Rounds of a replication.
+        Rounds per replication.
     replications
         How many there are.
     seed
         Seed of everything: same seed, same result, for any executor and any block size.
     executor
-        Any ``concurrent.futures.Executor``; by default threads, one a core (compiled play releases the GIL).
+        Any ``concurrent.futures.Executor``; by default threads, one per core (compiled play releases the GIL).
     progress
         Show a progress bar on standard error, where that is a terminal.
     checkpoints
         Rounds at which regret is recorded; by default 200, evenly spaced, the last round among them.
     block_size
-        Replications in a task; chosen by itself if left out.
+        Replications in a task; chosen automatically if omitted.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Random streams: two a replication, the same for any number of workers and any block size."""
+"""Random streams: two per replication, the same for any number of workers and any block size."""
 
 from __future__ import annotations
 

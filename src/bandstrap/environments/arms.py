@@ -1,4 +1,4 @@
-"""Arms given by distributions or by data: any SciPy law, or rewards that were observed."""
+"""Arms given by distributions or by data: any SciPy law, or observed rewards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bandstrap.tables import read_groups
 
 
 class Arms(Environment):
-    """One frozen ``scipy.stats`` distribution an arm.
+    """One frozen ``scipy.stats`` distribution per arm.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Empirical(Environment):
 
     @classmethod
     def call_parameters(cls) -> dict[str, Any]:
-        """Names and defaults of what a call may say."""
+        """Names and defaults of the options of a call."""
         return {p.name: p.default for p in inspect.signature(cls.from_csv).parameters.values()}
 
     @property

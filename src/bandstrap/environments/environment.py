@@ -42,16 +42,16 @@ class Environment(metaclass=Declared):
         The arms' means, fixed. Without them ``n_arms`` means are drawn anew in each replication, uniformly from
         ``mean_range``.
     n_arms
-        Number of arms; as many as there are ``means``, or 5, if left out.
+        Number of arms; as many as there are ``means``, or 5, if omitted.
     mean_range
         Interval the means are drawn from; by default that of the class.
     """
 
     name: ClassVar[str]
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
-    # What a parameter that is left out comes to, where it matters whether it was.
+    # The value of an omitted parameter, where it matters whether it was omitted.
     implied: ClassVar[Mapping[str, Any]] = {"n_arms": 5}
-    # Whether a call in one word can build it, and the option that a first value without a key is.
+    # Whether a call as text can build it, and the option that a first value without a key stands for.
     is_called: ClassVar[bool] = True
     first_option: ClassVar[str | None] = None
 
@@ -143,7 +143,7 @@ class Environment(metaclass=Declared):
 
     @property
     def label(self) -> str:
-        """Name and settings in one word, as the command line takes it."""
+        """Name and settings as text, as the command line takes them."""
         values = {name: (getattr(self, name), default) for name, default in self.parameters().items()}
         return str(Call(self.name, {name: value for name, (value, default) in values.items() if value != default}))
 
@@ -155,12 +155,12 @@ class Environment(metaclass=Declared):
 
     @classmethod
     def call_parameters(cls) -> dict[str, Any]:
-        """Names and defaults of what a call in one word may say, with the range that means come from by default."""
+        """Names and defaults of the options of a call as text, with the range that means come from by default."""
         return {name: cls.default_range if name == "mean_range" else value for name, value in cls.parameters().items()}
 
     @classmethod
     def from_call(cls, **options: Any) -> Self:
-        """Build it from the options of a call in one word."""
+        """Build it from the options of a call as text."""
         return cls(**options)
 
     def __repr__(self) -> str:
@@ -168,7 +168,7 @@ class Environment(metaclass=Declared):
 
 
 def as_numbers(values: Any) -> Floats | None:
-    """Finite numbers as an array; ``None`` where something is none: text, a boolean, a date, NaN."""
+    """Finite numbers as an array; ``None`` where something is not one: text, a boolean, a date, NaN."""
     try:
         things = np.asarray(values, dtype=object)
         # NumPy counts a length of time among the integers.

@@ -22,6 +22,6 @@ def law_content(law: Any) -> bytes:
 
     Parameters alone do not: a family of the user's own may hold data, and the same law can be written in several ways.
     """
-    with np.errstate(all="ignore"):  # SciPy's moments overflow on their way to a right limit
+    with np.errstate(all="ignore"):  # SciPy's moments overflow on their way to a correct limit
         numbers = [law.mean(), law.std(), *law.support(), *law.rvs(size=64, random_state=np.random.default_rng(0))]
     return law_name(law).encode() + np.array(numbers, dtype="<f8").tobytes()

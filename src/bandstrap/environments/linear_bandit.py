@@ -30,12 +30,12 @@ class LinearBandit(Environment):
     contextual
         Draw a fresh set of actions each round; by default one set serves a whole replication.
     theta
-        The unknown vector, fixed; without it drawn anew in each replication, normal with mean 0 and standard deviation
+        The unknown vector, fixed; otherwise drawn anew in each replication, normal with mean 0 and standard deviation
         ``theta_scale`` in each coordinate. The default scale is the paper's, variance 10.
     theta_scale
         See ``theta``.
     actions
-        Features of the actions, one a row, fixed. Without them the entries are uniform between ``-feature_range`` and
+        Features of the actions, one per row, fixed. Without them the entries are uniform between ``-feature_range`` and
         ``feature_range``, drawn anew in each replication (or round).
     feature_range
         See ``actions``; the default is the paper's ``1/sqrt(10)``.
@@ -99,7 +99,7 @@ class LinearBandit(Environment):
         return self.checked_numbers(values, parameter, f"{shape} of finite numbers", ndim)
 
     def _unless(self, values: Any, given: str, scale: Any, parameter: str) -> float:
-        """The scale of what is drawn; there is none to say of what was given."""
+        """The scale of what is drawn; what was given has none."""
         if scale is None:
             return float(self.implied[parameter])
         if values is not None:

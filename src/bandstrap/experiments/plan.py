@@ -22,7 +22,7 @@ from bandstrap.experiments.spec import (
 )
 from bandstrap.sources import code_digest
 
-# Where bounds are measured; one may find another by name, so that all belong to it.
+# Where bounds are measured; one bound may look up another by name, so all are included.
 MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage")
 
 

@@ -27,7 +27,7 @@ class CurveData:
     curve: Curve
     # Rounds, swept values or sample sizes.
     places: Floats
-    # One row a replication, one column a place; for bounds a single row of mean thresholds or miss rates.
+    # One row per replication, one column per place; for bounds a single row of mean thresholds or miss rates.
     values: Floats
     rows: tuple[CoverageRow, ...]
     seconds: float
@@ -73,7 +73,7 @@ class PanelData:
 
     @property
     def seconds(self) -> float:
-        """Seconds of one core spent on it."""
+        """Core-seconds spent on it."""
         return sum(curve.seconds for curve in self.curves)
 
 
@@ -82,7 +82,7 @@ def run_experiments(
 ) -> list[PanelData]:
     """Run the blocks that the store lacks, on any executor, then put the panels together.
 
-    Ctrl-C (or a kill) loses no finished block; the next run goes on from there.
+    Ctrl-C (or a kill) loses no finished block; the next run resumes from there.
     """
     blocks = [block for plan in plans for block in plan]
     done = finish_blocks(blocks, store, executor=executor, progress=progress)
@@ -109,7 +109,7 @@ def run_blocks(blocks: Sequence[AnyBlock]) -> list[Finished]:
 
 
 def measure_block(block: BoundBlock) -> Measured:
-    """Measure a bound, and count the seconds of a core it took."""
+    """Measure a bound, and count the core-seconds it took."""
     start = time.thread_time()
     if block.bound == EXACT:
         row = measure_exact(block.distribution, block.sample_size, block.alpha)

@@ -1,6 +1,6 @@
 """What to run: the TOML format of an experiment, checked.
 
-An environment may be data of one's own, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
+An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
 from the folder where the command is run, and drawn with replacement.
 
 .. code-block:: toml
@@ -17,7 +17,7 @@ from the folder where the command is run, and drawn with replacement.
     [[panels.curves]]
     label = "Bootstrapped UCB"
     policy = "bootstrapped_ucb:sigma=1.5"
-    published = 74          # a number of someone else's to compare the end point with, if there is one
+    published = 74          # a published number to compare the end point with, if there is one
     [[panels.curves]]
     label = "UCB"
     policy = "ucb1:sigma=1.5"
@@ -68,7 +68,7 @@ from bandstrap.policies.own_file import anchored, make_from_file, parse_file_cal
 # Environments made of Python objects cannot be written as text.
 NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
-# What a first value without a key is, where one may stand: the file of data.
+# The option that a first value without a key stands for, where one is allowed: the data file.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
 # Names that were given up, and are still understood.
 OLD_NAMES = {"sda": "subsample_duels"}
@@ -175,7 +175,7 @@ class Panel(Strict):
         return self
 
     def swept_texts(self) -> list[str]:
-        """Where a swept name may stand."""
+        """Where a swept name may appear."""
         return [self.environment or "", str(self.horizon or ""), *(curve.policy or "" for curve in self.curves)]
 
 
@@ -191,7 +191,7 @@ class Experiment(Strict):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read and check a file; whatever is wrong with it is said in one sentence."""
+    """Read and check a file; whatever is wrong with it is reported in one sentence."""
     experiment = with_files_beside(read_table(path, Experiment), path.parent)
     check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):
@@ -330,7 +330,7 @@ def check_game(policy: Any, environment: Any, horizon: int) -> None:
 
 
 def described(where: str, build: Any) -> Any:
-    """What ``build`` builds; a refusal is told with the file and the key."""
+    """What ``build`` builds; a refusal names the file and the key."""
     try:
         return build()
     except InvalidInput as error:

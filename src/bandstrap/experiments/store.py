@@ -40,7 +40,7 @@ class Store:
         return self.folder / f"{digest(block.about)[:32]}.{'json' if isinstance(block, BoundBlock) else 'parquet'}"
 
     def load(self, block: AnyBlock) -> Finished | None:
-        """A finished block; ``None`` if it is not there or its file is damaged or of another block: it is run again."""
+        """A finished block; ``None`` if it is missing, damaged or the file of another block: it is run again."""
         path = self.path(block)
         if not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Play a league and write what it found; matches that were played before are taken from where they were kept."""
+"""Play a league and write what it found; matches that were played before are read from the store."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class LeagueResult:
     league, horizon, replications, seed
         As given.
     standings
-        One a match that was played, by environment and rank.
+        One per match that was played, by environment and rank.
     overall
-        One a policy, the best first; policies that sat out somewhere come after those that did not.
+        One per policy, the best first; policies that sat out somewhere come after those that did not.
     sat_out
         Why, by environment and policy.
     seconds
-        Seconds of one core, by environment and policy.
+        Core-seconds, by environment and policy.
     """
 
     league: League
@@ -67,7 +67,7 @@ class LeagueResult:
         return found
 
     def cost(self, standings: Sequence[Standing]) -> float:
-        """Microseconds a decision, the drawing of rewards included."""
+        """Microseconds per decision, the drawing of rewards included."""
         seconds = sum(self.seconds[standing.environment, standing.policy] for standing in standings)
         return 1e6 * seconds / (self.horizon * sum(standing.replications for standing in standings))
 
@@ -101,9 +101,9 @@ def play_league(
     out
         The folder, made if missing. Finished blocks of play are kept there too, and not played again.
     horizon
-        Rounds of a replication.
+        Rounds per replication.
     replications
-        How many a match has; a policy with a share has fewer.
+        Replications per match; a policy with a share has fewer.
     seed
         Seed of everything: same seed, same numbers, for any number of threads.
     executor
@@ -173,7 +173,7 @@ def write_result(result: LeagueResult, out: Path) -> None:
 
 
 def write_parquet(result: LeagueResult, path: Path) -> None:
-    """One row a match, those that were not played included; nothing that differs between two runs with one seed."""
+    """One row per match, those that were not played included; nothing that differs between two runs with one seed."""
     import polars
 
     rows = [as_row(standing) for standing in result.standings]

@@ -13,7 +13,7 @@
 
     [[policies]]
     name = "UCB1"
-    call = "ucb1:sigma={sigma}"  # what stands in braces is told
+    call = "ucb1:sigma={sigma}"  # braces are filled in from the environment
     told = "sigma"
     share = 0.5       # part of the replications played; 1 by default
 """
@@ -133,7 +133,7 @@ def asked(template: str) -> list[str]:
 
 
 def guest(call: str) -> LeaguePolicy:
-    """A policy that has no line in the file: told what stands in braces, and for the rest as written."""
+    """A policy that has no line in the file: told what its braces ask for, and otherwise taken as written."""
     wanted = asked(call)
     told: Any = next((kind for kind, truths in TOLD.items() if wanted and set(wanted) <= set(truths)), "as written")
     try:
@@ -153,7 +153,7 @@ def fill(template: str, truths: dict[str, float]) -> str:
 
 
 def read_league(path: Path | None = None) -> League:
-    """Read and check a league, by default the one that comes with the package; a mistake is told in one sentence."""
+    """Read and check a league, by default the one that comes with the package; a mistake is reported in one sentence."""
     path = path or Path(str(files("bandstrap.league") / "league.toml"))
     league = read_table(path, League)
     policies = [policy.model_copy(update={"call": anchored(policy.call, path.parent)}) for policy in league.policies]

@@ -162,7 +162,7 @@ def split(groups: list[tuple[float, int]]) -> tuple[list[tuple[float, int]], lis
 
 
 def resampled_law(terms: Floats, n_draws: int) -> HalfLaw:
-    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value a multiset."""
+    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value per multiset."""
     # by_draws[d]: sums of d draws from the terms seen so far, weighted by prod 1/count!
     by_draws = [(np.zeros(1), np.ones(1))] + [(np.zeros(0), np.zeros(0))] * n_draws
     for term in terms:

@@ -5,7 +5,7 @@ of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``
 ``z`` the normal quantile,
 
 * symmetric weights: ``q/sd = z + g4/24 (z^3 - 3z) + g6/720 (z^5 - 10z^3 + 15z) - g4^2/384 (3z^5 - 24z^3 + 29z)``;
-* skew weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
+* skewed weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
 
 The expansion is asymptotic in ``n`` and fails for small or heavy-tailed samples. It says so itself: it is *trusted* only
 while its corrections are a small part of the quantile, and where they are not, they are cut to that part.

@@ -7,7 +7,7 @@ import math
 from bandstrap.engine.kernel import jitable
 
 LOG_2 = math.log(2.0)
-# Up to so many signs all of them being equal has a probability that floats tell with full precision.
+# Up to this many signs, the probability that all are equal is a float of full precision.
 MOST_FROM_THE_TOP = 1000
 # The tail that is left out for more signs: exp(-42) of the level, less than a rounding of it.
 LEFT_OUT = 42.0

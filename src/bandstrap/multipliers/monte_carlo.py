@@ -1,7 +1,7 @@
 """The paper's Monte Carlo quantile (definition D.1): an order statistic of ``B`` draws of ``X``.
 
 Rademacher draws do not multiply: 8 rewards have 256 signed partial sums, tabulated once and then looked up with 8 random
-bits at a time, 64 signs to one random word.
+bits at a time, 64 signs per random word.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_WEIGHTS = 1 << 22
 
 
 def sign_words(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Random words holding one sign a bit: shape ``(ceil(n / 64), n_resamples)``."""
+    """Random words holding one sign per bit: shape ``(ceil(n / 64), n_resamples)``."""
     shape = (-(-n // 64), n_resamples)
     return rng.integers(0, 2**64 - 1, size=shape, dtype=np.uint64, endpoint=True)
 
@@ -71,5 +71,5 @@ def draws(law: int, terms: Floats, n_resamples: int, rng: np.random.Generator) -
 
 
 def quantiles(law: int, terms: Floats, levels: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Monte Carlo quantiles for each row of ``terms``: shape ``(rows, levels)``; one set of draws a row."""
+    """Monte Carlo quantiles for each row of ``terms``: shape ``(rows, levels)``; one set of draws per row."""
     return np.stack([order_statistics(draws(law, row, n_resamples, rng), levels) for row in terms])

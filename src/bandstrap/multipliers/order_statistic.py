@@ -64,7 +64,7 @@ def largest(values: Floats, rank: int) -> float:
 def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
     """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
 
-    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))``, ``j = 0..m``, with uniform ``V``: one factor an order statistic.
+    ``1 - U`` is the product of ``V_j^(1/(n_draws - j))``, ``j = 0..m``, with uniform ``V``: one factor per order statistic.
     """
     total = 0.0
     for j in range(m + 1):

@@ -101,7 +101,7 @@ def bootstrap_quantile(
         ``"saddlepoint"``
             A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from 24
             rewards of a continuous law on, and a few per cent where the sums live on a coarse lattice (rewards of few
-            values) or more than ten rewards dominate; with skew weights a few per cent at 24 rewards.
+            values) or more than ten rewards dominate; with skewed weights a few per cent at 24 rewards.
         ``"expansion"``
             Cornish-Fisher from power sums. Warns where it cannot be trusted, and cuts its corrections there.
         ``"monte-carlo"``
@@ -119,7 +119,7 @@ def bootstrap_quantile(
     Warns
     -----
     AccuracyWarning
-        When ``"monte-carlo"`` saturates or ``"expansion"`` is not to be trusted; once a call.
+        When ``"monte-carlo"`` saturates or ``"expansion"`` is not to be trusted; once per call.
 
     See Also
     --------
@@ -206,7 +206,7 @@ def quantiles(
                     )
                 generator = np.random.default_rng(rng)
                 out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
-    with np.errstate(over="ignore"):  # a quantile beyond all floats is infinite
+    with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
         out = np.ldexp(out, exponents[:, None])
     shape = rewards.shape[:-1]
     return Quantiles(out.reshape(shape + levels.shape), methods.reshape(shape))

@@ -102,7 +102,7 @@ def cumulants(law: int, a: Floats, s: float) -> tuple[float, float, float]:
 
 @jitable
 def sum_of(a: Floats) -> float:
-    """Sum in order: ``a.sum()`` adds in another one compiled than plain, and the last bit differs."""
+    """Sum in order: ``a.sum()`` adds in a different order when compiled, and the last bit differs."""
     total = 0.0
     for i in range(a.size):
         total += a[i]

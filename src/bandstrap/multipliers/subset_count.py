@@ -16,9 +16,9 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
 
-# Up to so many rewards the number of subsets, and all sums of such numbers, are doubles without rounding.
+# Up to this many rewards the number of subsets, and all sums of such numbers, are doubles without rounding.
 MOST_EXACT = 50
-# Tails of more rewards are sums of positive products: their relative error is below so much for each term and reward.
+# Tails of more rewards are sums of positive products: their relative error is below this much per term and reward.
 ROUNDING = 2.0**-52
 # Rewards are on a lattice if its unit is at least this share of their range ...
 FINEST_UNIT = 2.0**-20
@@ -32,7 +32,7 @@ LARGEST_WHOLE = 2.0**52
 
 @jitable
 def common_unit(first: float, second: float) -> float:
-    """Greatest common measure of two non-negative numbers, by Euclid; remainders of nothing but rounding are none."""
+    """Greatest common measure of two non-negative numbers, by Euclid; remainders that are mere rounding count as 0."""
     large = max(first, second)
     small = min(first, second)
     least = 2.0**-30 * large
@@ -196,7 +196,7 @@ def grouped_tail(
 ) -> float:
     """Mass of the subsets whose mean exceeds ``x``: value ``v`` is in ``j`` times with ``masses[v, j]``.
 
-    All numbers of times are gone through but those of the value ``last``, of which ``beyond[j]`` is the mass of ``j`` or
+    All numbers of times are tried except those of the value ``last``, of which ``beyond[j]`` is the mass of ``j`` or
     more. Values and ``x`` are whole.
     """
     size = values.size
@@ -245,7 +245,7 @@ def allowed_subsets(n: int, level: float) -> float:
 
 @jitable
 def allowed_mass(counts: Floats, n: int, level: float) -> float:
-    """What :func:`grouped_tail` may come to: a number of subsets, or a probability less what rounding may have taken."""
+    """What :func:`grouped_tail` may amount to: a number of subsets, or a probability less what rounding may have taken."""
     if n <= MOST_EXACT:
         return allowed_subsets(n, level)
     return (level - 0.5**n) * (1.0 - (4.0 * n + grouped_cost(counts)) * ROUNDING)

@@ -28,9 +28,9 @@ from bandstrap.multipliers.subset_count import (
     to_lattice,
 )
 
-# Rewards on no lattice are rounded up to whole numbers of so many bits before their subsets are counted.
+# Rewards on no lattice are rounded up to whole numbers of this many bits before their subsets are counted.
 BITS = 14
-# A lattice of at most so many steps; and how many terms a count by values may have.
+# The most steps a lattice may have, and the most terms of a count by values.
 MOST_STEPS = 1024.0
 MOST_GROUPED = 400.0
 # Rewards crowd in lumps if gaps between them are at least this share of their range.
@@ -106,7 +106,7 @@ def lump_gap(y: Floats) -> float:
             gap = min(gap, centre - last_centre)
             last_centre = centre
             start = stop
-    if gap == math.inf:  # one lump, which is none
+    if gap == math.inf:  # a single lump does not count
         return 0.0
     turn = 2.0 * math.pi / gap
     return gap * min(1.0, 2.0 * math.exp(-turn * turn * square / 8.0))

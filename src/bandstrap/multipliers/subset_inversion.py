@@ -227,7 +227,7 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
         if is_lumpy or -TOLERANCE < gap <= 0.0 or (not is_far_known and abs(gap) < 0.03):
             total, bound = summed_nodes(k, c, h, deviation, near + 1, last, followed, work)
             far = total + bound
-            if not is_far_known:  # ends found without the far nodes are none
+            if not is_far_known:  # ends found without the far nodes do not count
                 is_far_known = True
                 is_lumpy = abs(far) > 0.01 * mass
                 low = values[0]

@@ -39,9 +39,9 @@ MOST_COUNTED = 24
 # ... and up to this many where the tail holds few of them, which is where smoothing costs most.
 MOST_COUNTED_FAR = 36
 FEW_SUBSETS = 4096
-# Rewards of few values are counted by how often each is in, while there are at most so many such counts.
+# Rewards of few values are counted by how often each is in, while there are at most this many such counts.
 MOST_GROUPED = 20_000
-# Other rewards are rounded up to whole numbers of so many bits before they are counted.
+# Other rewards are rounded up to whole numbers of this many bits before they are counted.
 BITS = 45
 
 METHODS = ("enumeration", "grouped enumeration", "inversion")

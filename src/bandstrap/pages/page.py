@@ -1,4 +1,4 @@
-"""A page with everything in it, for a phone, a desk and paper."""
+"""A page with everything in it, for phones, desktops and paper."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def show_number(value: Any) -> str:
 
 
 def as_data(path: Path) -> str:
-    """A picture as an address that holds it."""
+    """A picture as a data URL."""
     return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -1,1 +1,1 @@
-"""The paper, done again: its figures as experiments, its sentences as checks, its misprints as a list."""
+"""The paper, redone: its figures as experiments, its sentences as checks, its misprints as a list."""

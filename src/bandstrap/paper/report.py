@@ -1,4 +1,4 @@
-"""The report: one HTML page with everything in it, for a phone and for a desk."""
+"""The report: one HTML page with everything in it, for phones and desktops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the paper: figures, claims, report; everything that was finished before is taken from where it was kept."""
+"""Run the paper: figures, claims, report; everything that was finished before is read from the store."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Chapter:
 
     @property
     def seconds(self) -> float:
-        """Seconds of one core spent on it."""
+        """Core-seconds spent on it."""
         return sum(panel.seconds for panel in self.panels)
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """All there is to tell."""
+    """Everything the report shows."""
 
     chapters: tuple[Chapter, ...]
     findings: tuple[tuple[Claim, Finding], ...]
@@ -84,7 +84,7 @@ def reproduce(
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
     wanted = [f"figure{name}" for name in names] + [*EVIDENCE] * (set(names) == set(FIGURES))
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in wanted}
-    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known before hours of play
+    out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
     share = replications / FULL
     plans = {
         name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]

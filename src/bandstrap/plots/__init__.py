@@ -1,1 +1,1 @@
-"""One picture a file. Importing a plot imports matplotlib; nothing else in the package does."""
+"""One picture per file. Importing a plot imports matplotlib; nothing else in the package does."""

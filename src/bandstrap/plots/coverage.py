@@ -13,7 +13,7 @@ from bandstrap.plots.style import COLOURS, MARKERS, new_figure
 
 
 def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
-    """Draw one line of dots a bound: miss rate with its 95 % interval on the left, median width on the right."""
+    """Draw one line of dots per bound: miss rate with its 95 % interval on the left, median width on the right."""
     rows = [row for row in rows if not row.skipped]
     names = list(dict.fromkeys(row.bound for row in rows))
     sizes = list(dict.fromkeys(row.sample_size for row in rows))

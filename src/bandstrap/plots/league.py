@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from bandstrap.arrays import Floats
 
-# Blue from white to dark on a log scale: one hue, so that colour blindness and grey print leave its order.
+# Blue from white to dark on a log scale: one hue, so that its order survives colour blindness and grey print.
 COLOURS = colormaps["Blues"]
 # Multiples from here on are as dark as it gets.
 DARKEST = 10.0
@@ -51,7 +51,7 @@ def show_multiple(multiple: float) -> str:
 def plot_heatmap(title: str, policies: Sequence[str], columns: Sequence[str], multiples: Floats) -> Figure:
     """Draw multiples of shape ``(policy, column)``; NaN where a policy sat out.
 
-    The first column is the summary of the others. A line parts policies that sat out from those above that did not.
+    The first column is the summary of the others. A line separates policies that sat out from those above that did not.
     """
     figure = Figure(figsize=(2.6 + 0.62 * len(columns), 1.9 + 0.27 * len(policies)), layout="constrained")
     axis = figure.add_subplot()

@@ -42,7 +42,7 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
 
 
 def plain(text: str) -> str:
-    """Text that means itself: no formula between dollars, and not left out of a legend for its first character."""
+    """Text shown literally: no formula between dollars, and not left out of a legend because of its first character."""
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 

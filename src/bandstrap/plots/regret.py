@@ -9,7 +9,7 @@ from bandstrap.plots.style import look, new_figure
 
 
 def plot_regret(result: Result) -> Figure:
-    """Draw one line a policy, with a band of two standard errors of the mean."""
+    """Draw one line per policy, with a band of two standard errors of the mean."""
     figure, (axis,) = new_figure(8, 5.2)
     errors = 2 * result.standard_error
     for i, name in enumerate(result.policies):

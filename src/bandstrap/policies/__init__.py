@@ -1,6 +1,6 @@
-"""Policies, one a file: each is described to the simulator without arms, and live with them.
+"""Policies, one per file: each is described to the simulator without arms, and live with them.
 
-``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of one's own is made of; ``Online`` is the type of the
+``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of your own is made of; ``Online`` is the type of the
 keywords that its constructor hands on.
 """
 

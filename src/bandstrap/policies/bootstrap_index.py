@@ -25,7 +25,7 @@ RESAMPLED, LITERAL, STREAMING, EXACT = QUANTILES.values()
 Phi = Literal["hoeffding", "sub_weibull"]
 PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
 HOEFFDING, SUB_WEIBULL = PHIS.values()
-# Up to so many rewards the sharp correction is exact; beyond, Chernoff's bound takes constant time and is proved too.
+# Up to this many rewards the sharp correction is exact; beyond, Chernoff's bound takes constant time and is proved too.
 MOST_COUNTED_SIGNS = 64
 
 

@@ -81,13 +81,13 @@ class BootstrappedTS(Policy):
 
     Notes
     -----
-    A pull costs O(J), a decision O(1). Without prior data the bootstrap has linear regret. With fixed ones a run in some
-    hundred still loses the best arm for good; with drawn ones the replicates stay apart, at a little more regret on
-    average.
+    A pull costs O(J), a decision O(1). Without prior data the bootstrap has linear regret. With fixed ones about one
+    run in a hundred still loses the best arm for good; with drawn ones the replicates stay apart, at a little more
+    regret on average.
 
     See Also
     --------
-    bandstrap.WeightedBootstrap : fresh weights in each round; prefer it where its O(t) a decision is cheap enough.
+    bandstrap.WeightedBootstrap : fresh weights in each round; prefer it where its O(t) per decision is cheap enough.
 
     Examples
     --------

@@ -41,7 +41,7 @@ MARGIN = 1.01
 
 
 class ArmBounds(TypedDict):
-    """What :meth:`BootstrappedUCB.bounds` says of an arm."""
+    """What :meth:`BootstrappedUCB.bounds` says about an arm."""
 
     pulls: int
     mean: float
@@ -67,9 +67,9 @@ class BootstrappedUCB(Policy):
             The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). Drawn in
             law: one order statistic of uniforms and one evaluation of the arm's quantile function.
         ``"resampled-literal"``
-            The same by drawing every weight, at O(B t) a round.
+            The same by drawing every weight, at O(B t) per round.
         ``"streaming"``
-            Weights drawn once a reward and kept: O(B) for the pulled arm.
+            Weights drawn once per reward and kept: O(B) for the pulled arm.
         ``"exact"``
             ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Counted up to 12 rewards of an arm,
             approximated beyond; see the notes.
@@ -85,8 +85,8 @@ class BootstrappedUCB(Policy):
     beta
         Tail exponent of theorem 2; ``sigma`` is then the ``psi_beta`` norm, see :func:`bandstrap.bounds.sub_weibull`.
     constant
-        ``C`` of theorem 2. By default the smallest one that moments prove for every number of rewards up to a thousand
-        million and every level of the schedule down to ``1e-15``, a hundredth added: 1.43 for ``beta = 2`` and
+        ``C`` of theorem 2. By default the smallest one that moments prove for every number of rewards up to a billion
+        and every level of the schedule down to ``1e-15``, a hundredth added: 1.43 for ``beta = 2`` and
         ``alpha = "1/(t+1)"``, 1.24 for ``alpha = 0.01``, 3.8 for ``beta = 1/2``. With a smaller one nothing is proved.
     delta
         Share of the error probability spent on the correction; the default is the paper's.
@@ -100,7 +100,7 @@ class BootstrappedUCB(Policy):
     With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) an arm for ``"streaming"``. For the first
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the first
     two, signed sums are counted up to 12 rewards and put on a grid up to 32; beyond, the quantile is fitted to power sums.
     :meth:`bounds` says which. Measured against :func:`bandstrap.multipliers.bootstrap_quantile` on 60 samples of each size,
     at the levels ``0.9/(t+1)`` of rounds ``t`` from ``n`` to 20,000, it is
@@ -119,7 +119,7 @@ class BootstrappedUCB(Policy):
     33 to 300, of two values                        9.9 % (one is rare)   7.5 %
     ==============================================  ====================  ====================
 
-    Half of the errors are below 0.5 %, but for rare values (4 %). With skew weights it is less accurate at small samples.
+    Half of the errors are below 0.5 %, but for rare values (4 %). With skewed weights it is less accurate at small samples.
 
     See Also
     --------
@@ -196,12 +196,12 @@ class BootstrappedUCB(Policy):
             return self.constant or 1.0
         if schedule.rule == FIXED and not callable(self.alpha):
             return MARGIN * theorem_constant(self.beta, (schedule.value,))
-        # A callable goes through levels like a rule does, and may say one above 1/2, where the rules never are.
+        # A callable goes through levels like a rule does, and may return one above 1/2, where the rules never are.
         above = (schedule.value,) if schedule.rule == FIXED and schedule.value > LEVELS[0] else ()
         return MARGIN * theorem_constant(self.beta, above + LEVELS)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty quantile memory, and room for what ``quantile`` needs."""
         mode = QUANTILES[self.quantile]
         draws = self.n_resamples if mode == STREAMING else 0
         return State(
@@ -220,7 +220,7 @@ class BootstrappedUCB(Policy):
 
         ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"grid"`` and
         ``"fitted"`` approximate (see the notes of the class), ``"drawn"`` is an order statistic of draws, and ``"none"``
-        stands beside an arm without rewards.
+        marks an arm without rewards.
 
         Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
         """

@@ -158,5 +158,5 @@ class BootstrappedUCBPlus(Policy):
         return Params(self.sigma or 0.0, self.delta, self.exploration)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls at zero, and an empty quantile memory."""
         return State(order, np.zeros(n_arms, dtype=np.int64), new_memory(n_arms, with_grid=True))

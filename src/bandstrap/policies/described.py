@@ -79,7 +79,7 @@ class Described(metaclass=Declared):
 
     @classmethod
     def constructors(cls) -> list[type]:
-        """The policy, and the one all policies of its kind derive from: what lies between, it fills in by itself."""
+        """The policy, and the one all policies of its kind derive from: it fills in what lies between."""
         parts = Declared.constructors(cls)
         root = next((i for i, part in enumerate(parts) if "online_only" in vars(part)), 0)
         return [parts[0], *parts[max(root, 1) :]]
@@ -92,9 +92,9 @@ class Described(metaclass=Declared):
 
     @classmethod
     def from_call(cls, **options: Any) -> Self:
-        """Build it from the options of a call in one word; what makes a policy live, or turns it round, has no place there.
+        """Build it from the options of a call as text; what makes a policy live, or a minimiser, has no place there.
 
-        A simulation hands out arms and randomness by itself, and maximises rewards.
+        A simulation has arms and randomness of its own, and maximises rewards.
         """
         for option in ("arms", "rng", "direction"):
             if option in options and options[option] != "max":
@@ -110,7 +110,7 @@ class Described(metaclass=Declared):
 
     @property
     def label(self) -> str:
-        """Name and settings in one word, as the command line takes it."""
+        """Name and settings as text, as the command line takes them."""
         return str(Call(self.origin or self.name, self.settings()))
 
     def round_params(self, params: Any) -> Any:
@@ -152,7 +152,7 @@ class Described(metaclass=Declared):
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:
         """Keep the parameters of the schedule, checked."""
         self.alpha, self.tau, self.horizon = alpha, tau, horizon
-        # A function is asked round by round, and a horizon may come with the simulation; what is given is checked now.
+        # A function is called round by round, and a horizon may come with the simulation; what is given is checked now.
         rule = "1/(t+1)" if callable(alpha) else alpha
         make_schedule(rule, tau, 2 if horizon is None else horizon, type(self).__name__)
 

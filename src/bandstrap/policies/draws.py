@@ -113,7 +113,7 @@ def draw_weight(law: int, rng: np.random.Generator) -> float:
 
 @jitable
 def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.random.Generator) -> None:
-    """Draw one weight a resample and add ``w reward`` to ``sums`` and ``w`` to ``totals``."""
+    """Draw one weight per resample and add ``w reward`` to ``sums`` and ``w`` to ``totals``."""
     if law == RADEMACHER:
         bits = 0
         left = 0

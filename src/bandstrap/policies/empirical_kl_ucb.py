@@ -149,7 +149,7 @@ class EmpiricalKLUCB(Policy):
         return Params(self.upper, self.c)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no solution yet, and room for ``capacity`` rewards per arm."""
         solved = np.zeros((n_arms, 4))
         solved[:, DUAL] = -np.inf
         return State(order, np.zeros(n_arms, dtype=np.int64), solved, np.zeros((n_arms, capacity)))

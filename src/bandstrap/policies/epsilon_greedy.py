@@ -90,5 +90,5 @@ class EpsilonGreedy(Policy):
         return Params(self.epsilon, self.decay)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

@@ -73,5 +73,5 @@ class GaussianTS(Policy):
         return self.sigma
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

@@ -14,14 +14,14 @@ from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
-    """Exponent of the prior, and the rewards it takes for the posterior to be used."""
+    """Exponent of the prior, and the number of rewards from which the posterior is used."""
 
     a: float
     n_initial: int
 
 
 def prepare(params: Params, state: State, round_: int) -> float:
-    """``2a - 1``, what the degrees of freedom exceed the rewards by."""
+    """``2a - 1``, by which the degrees of freedom exceed the number of rewards."""
     return 2.0 * params.a - 1.0
 
 

@@ -59,7 +59,7 @@ class Giro(Policy):
     Parameters
     ----------
     a
-        Pseudo-rewards of each kind per reward. The default is the one of Giro's theory and matches the paper's figures;
+        Pseudo-rewards of each kind per reward. The default is that of Giro's theory and matches the paper's figures;
         0.1 does better in practice.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
@@ -101,5 +101,5 @@ class Giro(Policy):
         return Params(self.a)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: room for ``capacity`` of them per arm."""
         return no_rewards(n_arms, capacity, order)

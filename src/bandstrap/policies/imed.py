@@ -131,7 +131,7 @@ class IMED(Policy):
         return Params(KINDS[self.divergence], self.sigma, self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: sums at zero, and room for the rewards if they are bounded."""
         rows = n_arms if self.divergence == "bounded" else 0
         return State(
             order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms), np.zeros((rows, capacity))

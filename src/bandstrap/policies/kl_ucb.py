@@ -17,7 +17,7 @@ from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
-    """Which divergence, its noise scale if normal, whether ``t/n`` stands for ``t``, and the factor of ``log log t``."""
+    """Which divergence, its noise scale if normal, whether ``t/n`` replaces ``t``, and the factor of ``log log t``."""
 
     kind: int
     sigma: float
@@ -59,7 +59,7 @@ class KLUCB(Policy):
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     plus
-        KL-UCB+: ``t/n`` in the place of ``t``. Not the default, because less is proved of it, but nearly always better.
+        KL-UCB+: ``t/n`` in place of ``t``. Not the default, because less is proved about it, but nearly always better.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction
@@ -111,5 +111,5 @@ class KLUCB(Policy):
         return Params(DIVERGENCES[self.divergence], self.sigma, self.plus, self.c)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

@@ -98,11 +98,11 @@ class MaillardSampling(Policy):
         return Params(DIVERGENCES[self.divergence], self.sigma)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)
 
     def probabilities(self) -> dict[Hashable, float]:
-        """The probability of each arm to be the next that :meth:`select` returns."""
+        """For each arm, the probability that :meth:`select` returns it next."""
         self._need_arms("probabilities")
         initial = -1 if self._is_ready else self._initial_arm()
         if initial >= 0:

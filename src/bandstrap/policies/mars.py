@@ -70,7 +70,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     empty = 0.5 ** state.pulls[arm]  # probability of an empty subset
     if empty <= params.alpha:
         state.bounds[arm] = largest_subset_mean(state, arm)
-    else:  # too few rewards for a finite bound that errs so rarely
+    else:  # too few rewards for a finite bound at this error probability
         state.bounds[arm] = state.tops[arm] if rng.random() < params.alpha / empty else math.inf
 
 
@@ -128,7 +128,7 @@ class MARS(Policy):
         return Params(self.alpha)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: empty subsets, and infinite bounds."""
         n_subsets = math.ceil(1 / self.alpha - 1e-9)
         return State(
             order=order,

@@ -90,10 +90,10 @@ class MBE(Policy):
         ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
         together count as much as the rewards.
     weights
-        ``"gaussian"`` (default): normal weights, in law at O(1) a decision. ``"exponential"``: Exp(1), which are never
+        ``"gaussian"`` (default): normal weights, in law at O(1) per decision. ``"exponential"``: Exp(1), which are never
         negative, at O(t).
     variance
-        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is said
+        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is given
         here.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
@@ -102,11 +102,11 @@ class MBE(Policy):
 
     Notes
     -----
-    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws have heavy tails then.
+    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws then have heavy tails.
 
     See Also
     --------
-    bandstrap.WeightedBootstrap : one pseudo-reward of each kind in all instead of one a reward; explores less.
+    bandstrap.WeightedBootstrap : one pseudo-reward of each kind in all instead of one per reward; explores less.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class MBE(Policy):
         return Params(LAWS[self.weights], math.sqrt(self.variance), self.strength)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: moments at zero, and room for the rewards if weights are exponential."""
         n_kept = n_arms if self.weights == "exponential" else 0
         return State(
             order=order,

@@ -15,7 +15,7 @@ from bandstrap.policies.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
-    """Noise scale, factor of the logarithm, and the horizon, 0 where the round stands for it."""
+    """Noise scale, factor of the logarithm, and the horizon, 0 where the round replaces it."""
 
     sigma: float
     c: float
@@ -48,11 +48,11 @@ class MOSS(Policy):
     sigma
         Assumed noise scale; 1/2 is enough for rewards in [0, 1].
     c
-        Factor of the logarithm. The default 2 is the one of UCB1, with less regret on average than the proved ones. With 4
+        Factor of the logarithm. The default 2 is that of UCB1, with less regret on average than the proved ones. With 4
         and ``sigma = 1/2`` it is the original index, whose regret is proved to be minimax where the horizon is known;
         without a horizon Degenne and Perchet take 4.7.
     horizon
-        ``T``, to stand for ``t``; by default it is not known. The simulator does not fill it in.
+        ``T``, which replaces ``t``; by default it is not known. The simulator does not fill it in.
     arms, rng, direction
         See :class:`bandstrap.Policy`.
 
@@ -90,5 +90,5 @@ class MOSS(Policy):
         return Params(self.sigma, self.c, self.horizon or 0)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

@@ -82,5 +82,5 @@ class NPTS(Policy):
         return Params(self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: room for ``capacity`` of them per arm."""
         return no_rewards(n_arms, capacity, order)

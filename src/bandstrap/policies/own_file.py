@@ -1,7 +1,7 @@
 """Policies in a user's own file: ``path/mine.py:Mine:key=value``, wherever a policy is named in text.
 
-A file is known by its content. It is loaded under a module name made of its place and a digest of what it and the modules
-beside it say, so that two files of one name do not meet, and one that was edited is loaded anew.
+A file is identified by its content. It is loaded under a module name made of its place and a digest of what it and the
+modules beside it say, so that two files of the same name do not clash, and one that was edited is loaded again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORM = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>
 
 
 class FileCall(NamedTuple):
-    """A policy of a file: the file, the class (``None`` if it is to be the only one) and the options."""
+    """A policy of a file: the file, the class (``None`` for the only one there is) and the options."""
 
     file: str
     name: str | None
@@ -129,7 +129,7 @@ def load_file(path: Path) -> types.ModuleType:
 
 @contextlib.contextmanager
 def importing_from(folder: Path) -> Iterator[None]:
-    """Let imports find modules beside a file, and forget them afterwards: another folder may have others of that name."""
+    """Let imports find modules beside a file, and forget them afterwards: another folder may have namesakes."""
     before = dict(sys.modules)
     sys.path.insert(0, str(folder))
     try:

@@ -15,7 +15,7 @@ from bandstrap.policies.sums import State, learn, no_rewards
 
 
 def prepare(params: float, state: State, round_: int) -> float:
-    """Pseudo-rewards a reward."""
+    """Pseudo-rewards per reward."""
     return params
 
 
@@ -37,7 +37,7 @@ class PHE(Policy):
     Parameters
     ----------
     a
-        Pseudo-rewards a reward. Regret is proved to be logarithmic for ``a > 1``, and the default 1.1 is just above; with
+        Pseudo-rewards per reward. Regret is proved logarithmic for ``a > 1``, and the default 1.1 is just above; with
         less it can grow almost linearly.
     check_range
         Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
@@ -70,9 +70,9 @@ class PHE(Policy):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> float:
-        """Pseudo-rewards a reward."""
+        """Pseudo-rewards per reward."""
         return self.a
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

@@ -28,7 +28,7 @@ LARGEST_Z = 5.0
 
 
 class Memory(NamedTuple):
-    """Rows for each arm; the pulls they belong to stand in the state itself."""
+    """Rows for each arm; the pulls they belong to are in the state itself."""
 
     powers: Floats  # sums of powers of the rewards, around the first
     shifts: Floats  # the first reward
@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
 
 def new_memory(n_arms: int, *, with_grid: bool) -> Memory:
-    """Nothing known yet; the grid is left empty where no quantile is read off it."""
+    """Memory before the first reward; the grid is left empty where no quantile is read off it."""
     return Memory(
         powers=np.zeros((n_arms, N_POWERS)),
         shifts=np.zeros(n_arms),

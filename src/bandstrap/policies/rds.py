@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 @inlined
 def bonus(params: Params, state: State, arm: int, target: float) -> float:
-    """How far above ``target`` the pseudo-reward stands: at the known bound, or ``rho`` mean shortfalls."""
+    """How far above ``target`` the pseudo-reward lies: at the known bound, or ``rho`` mean shortfalls."""
     if params.upper < math.inf:
         above = params.upper - target
     else:
@@ -85,13 +85,13 @@ class RDS(Policy):
     ----------
     upper
         The largest possible reward, which then takes the place of ``b`` (BDS). Without it (default, RDS) nothing is
-        assumed of the rewards' range or scale.
+        assumed about the rewards' range or scale.
     arms, rng, direction
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    The factor ``sqrt(log(1 + n))`` grows without end, for which the regret of RDS is a little more than logarithmic under
+    The factor ``sqrt(log(1 + n))`` grows without end, and so the regret of RDS is a little more than logarithmic under
     light tails of any scale; BDS has logarithmic regret with the best constant. A duel costs O(n) of the challenger's
     pulls.
 
@@ -127,7 +127,7 @@ class RDS(Policy):
         return Params(math.inf if self.upper is None else self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no round under way, and room for ``capacity`` rewards per arm."""
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),

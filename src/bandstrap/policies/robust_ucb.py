@@ -192,7 +192,7 @@ class RobustUCB(Policy):
             The root of :math:`\sum_i \psi(a (y_i - \theta)) = 0` with
             :math:`\psi(x) = \mathrm{sign}(x) \log(1 + |x| + x^2/2)` and
             :math:`a^2 = 2L / (n (v + 2 v L/(n - 2L)))`, deviation :math:`2 \sqrt{v L/n}`; infinite while ``n < 4L``.
-            Needs a variance, ``epsilon = 1``. O(t) a decision.
+            Needs a variance, ``epsilon = 1``. O(t) per decision.
     epsilon
         Order of the moment less one, in (0, 1]. The default assumes a finite variance.
     moment
@@ -250,7 +250,7 @@ class RobustUCB(Policy):
         return Params(ESTIMATORS[self.estimator], self.epsilon, self.moment)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no estimates, and room for ``capacity`` rewards or running sums per arm."""
         sums_only = self.estimator == "median-of-means"
         cached = np.zeros((n_arms, 2))
         cached[:, UNTIL] = np.inf

@@ -42,7 +42,7 @@ def exploration(t: float, c: float) -> float:
 
 
 def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
-    """Check ``alpha`` and turn it into a rule; a callable is asked anew each round, online."""
+    """Check ``alpha`` and turn it into a rule; a callable is called again each round, online."""
     check_number(tau, "tau", owner, above=0)
     rounds = None if horizon is None else check_count(horizon, "horizon", owner)
     if isinstance(alpha, str) and alpha in RULES:

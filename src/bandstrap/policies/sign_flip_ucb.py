@@ -17,7 +17,7 @@ from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import N_POWERS, central_moments, mean_reward, remember
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
-# Up to so many rewards subsets are counted, up to so many the rewards are kept for a saddlepoint; beyond, moments serve.
+# Up to this many rewards subsets are counted, up to that many they are kept for a saddlepoint; beyond, moments serve.
 MOST_COUNTED = 16
 MOST_KEPT = 48
 # Where subsets are counted and more than this many may be above, their number is rounded down to so many times a power of
@@ -50,7 +50,7 @@ class State(NamedTuple):
     units: Floats  # the common unit of an arm's rewards; 0 while all are equal, negative if they have none
     lumps: Floats  # the distance of the values near which the rewards kept crowd, or 0
     firsts: Floats  # where subsets are counted: for numbers of subsets from this one ...
-    lasts: Floats  # ... up to, but without, this one the bound is that in ``lows``
+    lasts: Floats  # ... up to, but not including, this one the bound is that in ``lows``
     keys: Floats  # elsewhere: what the next two were computed for, an octave
     lows: Floats  # at a level of 2^-octave the bound or, beyond MOST_KEPT rewards, its quantile over the normal one ...
     highs: Floats  # ... and at half that level
@@ -72,7 +72,7 @@ class Shared(NamedTuple):
 
 
 def prepare(params: Params, state: State, round_: int) -> Shared:
-    """The level in all its guises."""
+    """The level in all the forms that arms need."""
     alpha = error_probability(params.schedule, round_)
     level = min(alpha, 0.5)
     fewest = math.ceil(-math.log2(level))  # 2^-fewest <= level, and the logarithm may have been rounded
@@ -193,7 +193,7 @@ class SignFlipUCB(Policy):
 
     Each reward is in the subset with probability 1/2, and the empty subset counts as infinity. For rewards that are
     symmetric about their mean, whatever their scale and tails, the mean exceeds the bound with probability at most
-    :math:`\alpha`, at every sample size; how closely the index follows it is told below.
+    :math:`\alpha`, at every sample size; how closely the index follows it is said below.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class SignFlipUCB(Policy):
         return Params(self.schedule_for(horizon), math.inf if self.sigma is None else self.sigma)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: power sums at zero, no bounds, and room to count subsets in."""
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),

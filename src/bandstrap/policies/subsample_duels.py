@@ -105,7 +105,7 @@ class SubsampleDuels(Policy):
         Which of the leader's rewards a challenger meets.
 
         ``"random-block"``
-            ``n`` consecutive rewards from a random place (default, RB-SDA): O(1) a duel by running sums, and
+            ``n`` consecutive rewards from a random place (default, RB-SDA): O(1) per duel by running sums, and
             asymptotically optimal for Bernoulli, normal and Poisson rewards.
         ``"last-block"``
             The last ``n`` (LB-SDA): O(1), and no randomness but the order of pulls.
@@ -157,7 +157,7 @@ class SubsampleDuels(Policy):
         return Params(SAMPLERS[self.sampler], self.forced_exploration)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: no round under way, and room for ``capacity`` rewards or running sums."""
         in_blocks = self.sampler != "without-replacement"
         return State(
             order=order,

@@ -94,5 +94,5 @@ class UCB1(Policy):
         return Params(self.sigma, self.schedule_for(horizon))
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)

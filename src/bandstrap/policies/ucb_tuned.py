@@ -44,7 +44,7 @@ class UCBTuned(Policy):
 
     Notes
     -----
-    Nothing is proved of it, but it is hard to beat on Bernoulli rewards at short horizons.
+    Nothing is proved about it, but it is hard to beat on Bernoulli rewards at short horizons.
 
     See Also
     --------

@@ -116,6 +116,6 @@ class WeightedBootstrap(Policy):
         return Params(self.ones, self.zeros)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """Nothing known yet."""
+        """State before the first reward: counts at zero, and room for ``capacity`` rewards per arm."""
         counts = np.zeros(n_arms, dtype=np.int64)
         return State(order, counts, counts.copy(), counts.copy(), np.zeros((n_arms, capacity)))

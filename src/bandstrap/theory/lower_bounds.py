@@ -131,7 +131,7 @@ def lai_robbins_bound(
     family
         As in :func:`divergence`.
     sigma
-        Standard deviation of the rewards, one for all arms or one an arm; for the Gaussian families.
+        Standard deviation of the rewards, one for all arms or one per arm; for the Gaussian families.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The ``psi_beta`` (Orlicz) norm, the scale that the sub-Weibull theorems speak of: of a law and of a sample."""
+"""The ``psi_beta`` (Orlicz) norm, the scale in which the sub-Weibull theorems are stated: of a law and of a sample."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def orlicz_norm(law: Any, beta: float, *, centred: bool = True) -> float:
     is_law = all(hasattr(law, name) for name in needed) and (hasattr(law, "pmf") or hasattr(law, "pdf"))
     if not is_law or np.ndim(law.median()):
         raise requirement("law", "orlicz_norm", "a frozen scipy.stats distribution of one number", repr(law))
-    # SciPy's moments and densities overflow and divide by zero on their way to a right limit.
+    # SciPy's moments and densities overflow and divide by zero on their way to a correct limit.
     with np.errstate(all="ignore"):
         centre = float(law.mean()) if is_centred else 0.0
         if not math.isfinite(centre):
@@ -109,8 +109,8 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     Returns
     -------
     float or ndarray
-        One norm a sample; 0 if all rewards are at the centre. It tends to that of the law from below, slowly: the
-        expectation hangs on rewards that are rare.
+        One norm per sample; 0 if all rewards are at the centre. It tends to that of the law from below, slowly: the
+        expectation depends on rewards that are rare.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Regret that theorems 3 and 4 promise: of bootstrapped UCB at most, of the naive policy at least."""
+"""Regret that theorems 3 and 4 promise: at most for bootstrapped UCB, at least for the naive policy."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> Number:
 
     .. math:: R(T) \ge \Delta \left((1 - \mu_1) \mu_2 (T - 2) + 1\right)
 
-    If the best arm's first reward is 0 and the other's 1, the best arm has index 0 for ever, and the other's stays above.
+    If the best arm's first reward is 0 and the other's 1, the best arm has index 0 forever, and the other's stays above.
 
     It applies to two Bernoulli arms, each pulled once in the first two rounds, whatever the weights, the tie rule and the
     levels, as long as the bootstrap quantile is not negative: with the exact quantile, ``alpha (1 - delta) < 1/2``.

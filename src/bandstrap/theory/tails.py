@@ -110,8 +110,8 @@ def sub_weibull_constant(beta: float) -> float:
     r"""The constant ``C_beta`` of theorem 2, which the paper leaves open.
 
     It is the largest ratio of the width that moments prove to the formula of theorem 2 (see
-    :func:`mean_deviation_bound`), over ``n`` up to a thousand million at ``alpha = exp(-2)``, the largest level theorem 2
-    speaks of; smaller levels have smaller ratios.
+    :func:`mean_deviation_bound`), over ``n`` up to a billion at ``alpha = exp(-2)``, the largest level theorem 2
+    covers; smaller levels have smaller ratios.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def sub_weibull_constant(beta: float) -> float:
     Returns
     -------
     float
-        ``C_beta``; computed on sizes that are four an octave, so good to about a hundredth.
+        ``C_beta``; computed at four sizes per octave, so good to about a hundredth.
 
     Examples
     --------

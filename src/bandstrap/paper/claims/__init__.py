@@ -17,7 +17,7 @@ from bandstrap.paper.claims.statistics import ERROR_RATE
 
 
 def claims_of(module: ModuleType) -> tuple[Claim, ...]:
-    """The claims of a module, in the order in which they stand there."""
+    """The claims of a module, in the order they are written there."""
     return tuple(value for value in vars(module).values() if isinstance(value, Claim))
 
 

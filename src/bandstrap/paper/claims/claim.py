@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in short, where it stands, the panels it needs, and its check."""
+    """A sentence of the paper in short, where it is found, the panels it needs, and its check."""
 
     name: str
     where: str

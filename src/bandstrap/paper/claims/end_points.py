@@ -15,9 +15,9 @@ TOLERANCE = 0.10
 def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> Callable[[Evidence], Finding]:
     """A check of a figure's published end points.
 
-    Those of curves in ``unclear`` ("panel: label") hang on a setting that the paper does not state; a figure with such
+    Those of curves in ``unclear`` ("panel: label") depend on a setting that the paper does not state; a figure with such
     curves depends on it at best. Three standard errors are allowed for, though no more than the tolerance itself: a mean
-    that is hardly known agrees with nothing.
+    known so poorly agrees with nothing.
     """
 
     def check(evidence: Evidence) -> Finding:

@@ -13,7 +13,7 @@ from bandstrap.paper.claims.statistics import ends, lower, straightness
     "7a",
 )
 def giro_fails(evidence: Evidence) -> Finding:
-    """Fails: regret of at least twice bootstrapped UCB's; with one pseudo-reward of each kind a reward, and with fewer."""
+    """Fails: regret at least twice bootstrapped UCB's; with one pseudo-reward of each kind per reward, and with fewer."""
     panel = evidence["7a"]
     tests = {label: lower(panel, BUCB, label, factor=0.5) for label in ("Giro", "Giro, a = 0.1")}
     numbers = (

@@ -127,5 +127,5 @@ def ends_in(evidence: Evidence, names: str, *labels: str) -> list[Number]:
 
 
 def brief(value: float, digits: int = 3) -> str:
-    """A few digits, and never a power of ten for what is large."""
+    """A few digits, and no powers of ten for large numbers."""
     return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"

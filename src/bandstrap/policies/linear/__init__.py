@@ -1,4 +1,4 @@
-"""Policies for linear bandits, one a file: told the features of the actions each round, they pick one."""
+"""Policies for linear bandits, one per file: told the features of the actions each round, they pick one."""
 
 from bandstrap.policies.linear.lin_ucb import LinUCB
 from bandstrap.policies.linear.linear_bootstrapped_ucb import LinearBootstrappedUCB

@@ -50,7 +50,7 @@ class LinUCB(LinearPolicy):
     delta
         Error probability; the default gives :math:`a = 2.22`.
     width
-        :math:`a` itself, in place of the one of ``delta``.
+        :math:`a` itself, in place of the one from ``delta``.
     ridge
         :math:`\lambda`, the penalty of the estimate; 1 in the original.
     dimension, rng, direction
@@ -92,5 +92,5 @@ class LinUCB(LinearPolicy):
         return Params(1.0 + math.sqrt(math.log(2.0 / self.delta) / 2.0) if self.width is None else self.width)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression."""
         return State(start_regression(dimension, self.ridge))

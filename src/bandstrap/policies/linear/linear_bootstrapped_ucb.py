@@ -113,8 +113,8 @@ class LinearBootstrappedUCB(OFUL):
     Parameters
     ----------
     quantile
-        ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) a round.
-        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) a
+        ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) per round.
+        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) per
         round, whatever ``t``.
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
@@ -177,7 +177,7 @@ class LinearBootstrappedUCB(OFUL):
         )
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StreamingState | ResampledState:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""
         regression = start_regression(dimension, self.ridge)
         if self.quantile == "streaming":
             return StreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))

@@ -23,7 +23,7 @@ from bandstrap.policies.linear.ridge import (
 
 
 class Params(NamedTuple):
-    """Pseudo-rewards an observation, and their two values."""
+    """Pseudo-rewards per observation, and their two values."""
 
     a: int
     lower: float
@@ -79,7 +79,7 @@ class LinearPHE(LinearPolicy):
     Parameters
     ----------
     a
-        Pseudo-rewards an observation. The default is the one of the authors' experiments; their theory asks for about
+        Pseudo-rewards per observation. The default is that of the authors' experiments; their theory asks for about
         :math:`\sqrt{d \log T}`.
     ridge
         :math:`\lambda`, the penalty of the estimate.
@@ -135,6 +135,6 @@ class LinearPHE(LinearPolicy):
         return Params(self.a, self.lower, self.upper)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, no known actions, and room for a draw."""
         regression = start_regression(dimension, self.ridge)
         return State(regression, start_known(dimension, capacity), np.zeros(dimension), np.zeros(dimension))

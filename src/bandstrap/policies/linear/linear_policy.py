@@ -82,7 +82,7 @@ class LinearPolicy(Described):
     # -- online ----------------------------------------------------------------------------------------------------
 
     def select(self, actions: ArrayLike) -> int:
-        """Which of the actions, one a row, to take: its index."""
+        """Which of the actions, one per row, to take: its index."""
         matrix = self._features(actions, "actions", "select", 2)
         self._begin(matrix.shape[1])
         return int(
@@ -92,7 +92,7 @@ class LinearPolicy(Described):
         )
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
-        """Take in the reward of an action given by its features, or of several, one a row; all of them or none."""
+        """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
         many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
         several: Any = reward if many else [reward]

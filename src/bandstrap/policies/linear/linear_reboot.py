@@ -98,5 +98,5 @@ class LinearReBoot(LinearPolicy):
         return Params(self.omega)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, and no known actions."""
         return State(start_regression(dimension, self.ridge), start_known(dimension, capacity))

@@ -150,5 +150,5 @@ class LinearTS(LinearPolicy):
         return Params(INFLATIONS[self.inflation], self.sigma, self.delta, self.schedule_for(horizon))
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression, and room for a draw."""
         return State(start_regression(dimension, self.penalty), np.zeros(dimension), np.zeros(dimension))

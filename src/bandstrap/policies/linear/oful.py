@@ -110,5 +110,5 @@ class OFUL(LinearPolicy):
         return Params(Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule))
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
-        """Nothing known yet."""
+        """State before the first reward: an empty ridge regression."""
         return State(start_regression(dimension, self.ridge))

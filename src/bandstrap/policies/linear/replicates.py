@@ -155,7 +155,7 @@ class Observed(NamedTuple):
 
 
 class Generators(NamedTuple):
-    """One xorshift128+ generator a replicate: the policy's own would take longer than all else together."""
+    """One xorshift128+ generator per replicate: the policy's own would take longer than all else together."""
 
     first: Words
     second: Words
