@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bandstrap.bounds import BOUNDS
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import spec
+from bandstrap.experiments import names, spec, toml
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import Curve, Panel, make_policy, read_experiment, resolve_horizon
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -125,7 +125,8 @@ def test_a_file_is_checked_without_playing_or_compiling_anything(read, monkeypat
         raise AssertionError("nothing is to be played")
 
     monkeypatch.setattr("bandstrap.engine.blocks.play_policy", refuse)
-    read(regret(policy="bootstrapped_ucb"))
+    (panel,) = read(regret(policy="bootstrapped_ucb")).panels
+    assert [curve.policy for curve in panel.curves] == ["bootstrapped_ucb"]
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
@@ -365,7 +366,7 @@ def experiments():
     max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_junk_is_read_or_refused_and_never_anything_else(tmp_path_factory, monkeypatch, content):
-    monkeypatch.setattr(spec.tomllib, "loads", lambda _: content)
+    monkeypatch.setattr(toml.tomllib, "loads", lambda _: content)
     path = tmp_path_factory.getbasetemp() / "mine.toml"
     path.write_text("")
     told = ""
@@ -397,5 +398,6 @@ def test_panels_can_be_made_in_python_with_the_same_checks():
 
 def test_a_name_that_was_given_up_is_understood():
     assert (
-        spec.make("sda:sampler=last-block", spec.NAMED_POLICIES, "policy").label == "subsample_duels:sampler=last-block"
+        names.make("sda:sampler=last-block", names.NAMED_POLICIES, "policy").label
+        == "subsample_duels:sampler=last-block"
     )

@@ -7,7 +7,7 @@ from scipy import stats
 
 from bandstrap.environments import ENVIRONMENTS, UnequalVariances
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
+from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.league import read_league
 from bandstrap.league.spec import asked, fill
 from bandstrap.policies import POLICIES

@@ -67,7 +67,7 @@ def simulate(
         return
     from bandstrap.engine.simulate import Interrupted
     from bandstrap.engine.simulate import simulate as run
-    from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
+    from bandstrap.experiments.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
     if not policy:
         raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")

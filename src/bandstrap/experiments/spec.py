@@ -49,52 +49,27 @@ from the folder where the command is run, and drawn with replacement.
 from __future__ import annotations
 
 import functools
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import coverage, measure_exact, resolve_distribution
 from bandstrap.calls import parse_call
-from bandstrap.engine.simulate import check_horizon, named_policies
-from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.own_file import anchored, make_from_file, parse_file_call
+from bandstrap.experiments.names import (
+    NAMED_ENVIRONMENTS,
+    NAMED_POLICIES,
+    anchored_environment,
+    check_game,
+    make,
+)
+from bandstrap.experiments.toml import Count, Flag, Number, Strict, check_names, placed, read_table
+from bandstrap.policies.own_file import anchored
 
-# Environments made of Python objects cannot be written as text.
-NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
-NAMED_POLICIES = POLICIES | LINEAR_POLICIES
-# The option that a first value without a key stands for, where one is allowed: the data file.
-FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
-# Names that were given up, and are still understood.
-OLD_NAMES = {"sda": "subsample_duels"}
 # A curve of the distribution itself beside the bounds.
 EXACT = "exact"
-
-Count = Annotated[int, Field(ge=1, strict=True)]
-Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-# What pydantic calls things, and what a writer of TOML does.
-IN_TOML = {
-    "valid dictionary or instance of Panel": "table",
-    "valid dictionary or instance of Curve": "table",
-    "valid dictionary or instance of Sweep": "table",
-    "valid dictionary": "table",
-    "a valid tuple": "a list",
-    "Tuple should": "the list should",
-    " after validation, not 0": "",
-}
-Table = TypeVar("Table", bound=BaseModel)
-
-
-class Strict(BaseModel):
-    """A table of the file: no unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Sweep(Strict):
@@ -220,123 +195,24 @@ def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
     return experiment.model_copy(update={"panels": tuple(panels)})
 
 
-def anchored_environment(text: str, folder: Path) -> str:
-    """A call whose file, if it names one, is looked for in ``folder`` unless its path is absolute."""
-    try:
-        call = parse_call(text, FIRST_OPTIONS)
-    except InvalidInput:  # refused later, with its place in the file
-        return text
-    file = call.options.get(FIRST_OPTIONS.get(call.name, ""))
-    if not isinstance(file, str):
-        return text
-    return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
-
-
-def read_table(path: Path, model: type[Table]) -> Table:
-    """A TOML file as a model says it must be."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InvalidInput(f"{str(path)!r} is not a TOML file: {error}.") from None
-    try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise InvalidInput(f"{path}: {first_problem(error, content, model)}") from None
-
-
-def check_names(path: Path, key: str, names: Sequence[str]) -> None:
-    """Refuse tables of one kind that share a name."""
-    if len(set(names)) < len(names):
-        raise InvalidInput(f"{path}: the names of the {key} must differ. Got {', '.join(names)} instead.")
-
-
-def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) -> str:
-    """The first thing pydantic found, as a sentence with the key and what is allowed."""
-    problem = error.errors()[0]
-    # pydantic names the variant of a union it tried; only keys and positions are the user's.
-    place: list[Any] = []
-    value: Any = content
-    for part in problem["loc"]:
-        known: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
-        if part in known:
-            value = value[part]
-            place.append(part)
-    if problem["type"] in ("missing", "extra_forbidden"):
-        key = repr(problem["loc"][-1])
-        table = place[:-1] if problem["type"] == "extra_forbidden" else place
-        where = f" of {as_key(table)}" if table else ""
-        if problem["type"] == "missing":
-            return f"the key {key}{where} is missing."
-        return f"unknown key {key}{where}; allowed are {', '.join(allowed_keys(table, model))}."
-    message = problem["msg"].removeprefix("Value error, ")
-    for theirs, ours in IN_TOML.items():
-        message = message.replace(theirs, ours)
-    where = f"'{as_key(place)}': " if place else ""
-    shown = f" Got {value!r} instead." if not isinstance(value, dict | list) else ""
-    return f"{where}{message[0].lower()}{message[1:]}.{shown}"
-
-
-def allowed_keys(table: list[Any], model: type[BaseModel]) -> list[str]:
-    """The keys of the table at a place in the file."""
-    for key in table:
-        if isinstance(key, str):
-            model = inner_model(model.model_fields[key].annotation)
-    return list(model.model_fields)
-
-
-def inner_model(annotation: Any) -> Any:
-    """The model inside an annotation such as ``tuple[Panel, ...] | None``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := inner_model(part)) is not None), None)
-
-
-def as_key(place: list[Any]) -> str:
-    """``panels[0].curves[1].policy``."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-    return text.removeprefix(".")
-
-
 def check_panel(panel: Panel, horizon: int, where: str) -> None:
     """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
     if panel.distribution is not None:
-        described(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
+        placed(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
     for value in panel.sweep.values if panel.sweep is not None else (None,):
-        rounds = described(f"{where}.horizon", lambda value=value: resolve_horizon(panel, horizon, value))
+        rounds = placed(f"{where}.horizon", lambda value=value: resolve_horizon(panel, horizon, value))
         world = None
         if panel.environment is not None:
-            world = described(f"{where}.environment", lambda value=value: make_environment(panel, value))
+            world = placed(f"{where}.environment", lambda value=value: make_environment(panel, value))
         for j, curve in enumerate(panel.curves):
             key = "policy" if curve.policy is not None else "bound"
             make = make_policy if curve.policy is not None else make_bound
-            made = described(
+            made = placed(
                 f"{where}.curves[{j}].{key}", lambda curve=curve, value=value, make=make: make(panel, curve, value)
             )
             if world is not None:
                 game = functools.partial(check_game, made, world, rounds)
-                described(f"{where}.curves[{j}].policy", game)
-
-
-def check_game(policy: Any, environment: Any, horizon: int) -> None:
-    """Refuse a policy that cannot play that many rounds of an environment."""
-    names, policies = named_policies(policy)
-    check_horizon(names, policies, environment, horizon)
-
-
-def described(where: str, build: Any) -> Any:
-    """What ``build`` builds; a refusal names the file and the key."""
-    try:
-        return build()
-    except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error}") from None
-    except ValueError as error:  # NumPy's or SciPy's
-        raise InvalidInput(f"{where}: {error}.") from None
+                placed(f"{where}.curves[{j}].policy", game)
 
 
 def filled(text: str, panel: Panel, value: float | None) -> str:
@@ -371,19 +247,6 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
         if row.skipped:
             raise InvalidInput(f"the bound {str(call)!r} {row.skipped}.")
     return call
-
-
-def make(text: str, registry: dict[str, Any], kind: str) -> Any:
-    """Build a policy or an environment from ``name:key=value,...``; a policy also from ``file.py:Class:key=value,...``."""
-    in_file = parse_file_call(text) if kind == "policy" else None
-    if in_file is not None:
-        return make_from_file(in_file)
-    call = parse_call(text, FIRST_OPTIONS)
-    call = call._replace(name=OLD_NAMES.get(call.name, call.name))
-    if call.name not in registry:
-        known = ", ".join(repr(name) for name in registry)
-        raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
-    return registry[call.name].from_call(**call.options)
 
 
 def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bandstrap.engine.blocks import Block, EnvironmentLike, PolicyLike
-from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, make
+from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
 from bandstrap.policies import POLICIES
 

@@ -30,7 +30,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.spec import NAMED_ENVIRONMENTS, Number, Strict, check_names, described, make, read_table
+from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
+from bandstrap.experiments.toml import Number, Strict, check_names, placed, read_table
 from bandstrap.policies import POLICIES
 from bandstrap.policies.own_file import anchored
 
@@ -161,10 +162,10 @@ def read_league(path: Path | None = None) -> League:
     check_names(path, "environments", [environment.name for environment in league.environments])
     check_names(path, "policies", [policy.name for policy in league.policies])
     for i, environment in enumerate(league.environments):
-        described(f"{path}: environments[{i}]", lambda environment=environment: check_environment(environment))
+        placed(f"{path}: environments[{i}]", lambda environment=environment: check_environment(environment))
     for i, policy in enumerate(league.policies):
         call = fill(policy.call, dict.fromkeys(TRUTHS, 1.0))
-        described(f"{path}: policies[{i}].call", lambda call=call: make(call, POLICIES, "policy"))
+        placed(f"{path}: policies[{i}].call", lambda call=call: make(call, POLICIES, "policy"))
     return league
 
 

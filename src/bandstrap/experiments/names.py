@@ -1,0 +1,52 @@
+"""Policies and environments by the names that the command line, experiments and the league call them by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bandstrap.calls import parse_call
+from bandstrap.engine.simulate import check_horizon, named_policies
+from bandstrap.environments import ENVIRONMENTS
+from bandstrap.errors import InvalidInput
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.policies.own_file import make_from_file, parse_file_call
+
+# Environments made of Python objects cannot be written as text.
+NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
+NAMED_POLICIES = POLICIES | LINEAR_POLICIES
+# The option that a first value without a key stands for, where one is allowed: the data file.
+FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
+# Names that were given up, and are still understood.
+OLD_NAMES = {"sda": "subsample_duels"}
+
+
+def make(text: str, registry: dict[str, Any], kind: str) -> Any:
+    """Build a policy or an environment from ``name:key=value,...``; a policy also from ``file.py:Class:key=value,...``."""
+    in_file = parse_file_call(text) if kind == "policy" else None
+    if in_file is not None:
+        return make_from_file(in_file)
+    call = parse_call(text, FIRST_OPTIONS)
+    call = call._replace(name=OLD_NAMES.get(call.name, call.name))
+    if call.name not in registry:
+        known = ", ".join(repr(name) for name in registry)
+        raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
+    return registry[call.name].from_call(**call.options)
+
+
+def anchored_environment(text: str, folder: Path) -> str:
+    """A call whose file, if it names one, is looked for in ``folder`` unless its path is absolute."""
+    try:
+        call = parse_call(text, FIRST_OPTIONS)
+    except InvalidInput:  # refused later, with its place in the file
+        return text
+    file = call.options.get(FIRST_OPTIONS.get(call.name, ""))
+    if not isinstance(file, str):
+        return text
+    return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
+
+
+def check_game(policy: Any, environment: Any, horizon: int) -> None:
+    """Refuse a policy that cannot play that many rounds of an environment."""
+    names, policies = named_policies(policy)
+    check_horizon(names, policies, environment, horizon)
