@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (five minutes on two cores, seconds when run again)"
-	@echo "make test    run the tests (about five minutes on two cores)"
+	@echo "make test    run the tests (six minutes on two cores, four once everything is compiled)"
 	@echo "make check   check style, types and layers"
 	@echo "make bench   measure speed, as ratios side by side"
 	@echo "make format  format the sources"
