@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -110,7 +111,7 @@ class Block:
         """Blocks of one group meet the same tapes, which are drawn once for all of them."""
         return self.environment.label, self.horizon, self.seed, self.first, self.last
 
-    @property
+    @cached_property
     def about(self) -> dict[str, Any]:
         """Everything its numbers depend on, as text and numbers."""
         player = getattr(self.policy, "made", type(self.policy))
