@@ -106,7 +106,7 @@ def test_defaults_and_quick(run, monkeypatch):
         (["6", "--seed", "-1"], "'seed' parameter of bandstrap paper must be an integer of at least 0. Got -1"),
         (["6", "--out", "figure6.toml"], "Got figure6.toml, where figure6.toml is no folder, instead."),
         (["6", "--out", "figure6.toml/below"], "Got figure6.toml/below, where figure6.toml is no folder, instead."),
-        (["6", "--out", "/proc/nothing"], "/proc/nothing: "),
+        (["6", "--out", "/proc/nothing"], "Got /proc/nothing, where /proc cannot be written to ("),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

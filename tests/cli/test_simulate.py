@@ -1,12 +1,14 @@
 import csv
+import errno
+import os
+import subprocess
+import sys
 
 import pytest
 
 from bandstrap import OFUL, UCB1, Result, simulate
 from bandstrap.environments import ENVIRONMENTS, Empirical, Gaussian, LinearBandit
-from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.storage import check_folder
 
 
 def test_simulate_prints_a_table_and_writes_three_files(run, tmp_path):
@@ -183,10 +185,53 @@ def test_a_refusal_makes_no_folder(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_without_leave_to_write_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)  # whoever runs the tests may write anywhere
-    with pytest.raises(InvalidInput, match=rf"where {tmp_path} cannot be written to, instead\.$"):
-        check_folder(tmp_path / "new" / "folder", "out", "bandstrap simulate")
-    (tmp_path / "there").mkdir()
-    check_folder(tmp_path / "there" / "deeper", "out", "bandstrap simulate")
-    assert not (tmp_path / "there" / "deeper").exists()
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+from bandstrap.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", "--policy", "ucb1", "--out"],
+        ["simulate", "t.toml", "--out"],
+        ["paper", "6", "--out"],
+        ["league", "--out"],
+        ["coverage", "--distribution", "normal", "--sample-size", "9", "--plot"],
+    ],
+    ids=lambda value: " ".join(value[:2]),
+)
+def test_a_full_disk_is_found_before_any_play(tmp_path, arguments):
+    (tmp_path / "t.toml").write_text(TOML)
+    name = "picture.png" if arguments[0] == "coverage" else "out"
+    command = [sys.executable, "-c", FULL, *arguments, name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: The '{arguments[-1][2:]}' parameter of bandstrap {arguments[0]} must be a ")
+    assert done.stderr.endswith(f"Got {name}, where {tmp_path} cannot be written to (File too large), instead.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.toml"]
+
+
+def test_a_disk_that_fills_up_is_one_sentence_with_the_name_of_the_file_and_no_half_file(run, tmp_path, monkeypatch):
+    def fsync(descriptor):
+        if os.pread(descriptor, 4, 0) == b"PAR1":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    done = run("simulate", "--policy", "ucb1", "--horizon", 30, "--replications", 2, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr == f"error: {tmp_path / 'out' / 'result.parquet'}: No space left on device.\n"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_picture_that_cannot_be_is_refused_before_any_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandstrap.bounds.coverage", lambda *_, **__: pytest.fail("measured"))
+    (tmp_path / "taken.png").mkdir()
+    sample = ("coverage", "--distribution", "normal", "--sample-size", 9, "--plot")
+    for name, said in (("a.doc", "must end in one of"), ("taken.png", "where taken.png is no file, instead.")):
+        done = run(*sample, tmp_path / name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr

@@ -1,6 +1,7 @@
 """``bandstrap simulate FILE.toml``: panels from a file, kept and resumed in a folder."""
 
 import csv
+import random
 
 import pytest
 
@@ -8,6 +9,7 @@ from bandstrap import UCB1, simulate
 from bandstrap.bounds import coverage
 from bandstrap.environments import Empirical, Gaussian
 from bandstrap.experiments import run as module
+from bandstrap.storage import read_sealed
 
 TEXT = """
 title = "My experiment"
@@ -117,6 +119,24 @@ def test_ctrl_c_is_one_word_and_keeps_what_is_done(run, tmp_path, monkeypatch):
         assert run("mine.toml", "--out", "out", "--jobs", 1) == (130, "", "stopped\n")
     assert len(list((tmp_path / "out/blocks").iterdir())) >= 3
     assert run("mine.toml", "--out", "out")[:2] == run("mine.toml")[:2]
+
+
+def test_damaged_blocks_are_run_again_whatever_bit_was_flipped(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("bandstrap.plots.style.save_figure", lambda *_: None)  # which takes longest
+    first = run("mine.toml", "--out", "out")
+    table = (tmp_path / "out/summary.csv").read_bytes()
+    blocks = sorted((tmp_path / "out/blocks").iterdir())
+    rng = random.Random(0)  # noqa: S311 - no secret
+    for _ in range(4):
+        for path in blocks:
+            data = bytearray(path.read_bytes())
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            path.write_bytes(data)
+        (tmp_path / "out/summary.csv").unlink()
+        assert run("mine.toml", "--out", "out") == first
+        assert (tmp_path / "out/summary.csv").read_bytes() == table
+        for path in blocks:
+            read_sealed(path)
 
 
 def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):

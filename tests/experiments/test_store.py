@@ -95,25 +95,21 @@ def test_truncated_files_are_run_again(store, block, finished):
 
 
 @pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
-def test_a_flipped_bit_is_noticed(store, block, finished, capfd):
-    kept = finished()
-    store.save(block, kept)
+def test_a_flipped_bit_is_run_again_without_being_parsed(store, block, finished, monkeypatch):
+    store.save(block, finished())
     whole = store.path(block).read_bytes()
+
+    def parse(*_, **__):
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr("polars.read_parquet_metadata", parse)
+    monkeypatch.setattr(module.json, "loads", parse)
     rng = random.Random(0)  # noqa: S311 - no secret
-    again = 0
     for _ in range(300):
         damaged = bytearray(whole)
         damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
         store.path(block).write_bytes(damaged)
-        back = store.load(block)
-        again += back is None
-        if isinstance(back, Played):
-            assert back.regret.tobytes() == kept.regret.tobytes()
-            assert back.pulls.tobytes() == kept.pulls.tobytes()
-        elif back is not None:
-            assert back == kept
-    assert again > 150
-    capfd.readouterr()  # polars may tell of its panics
+        assert store.load(block) is None
 
 
 @pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
@@ -176,17 +172,14 @@ def test_a_folder_in_the_place_of_a_file_is_not_read(store):
 
 @pytest.mark.parametrize(("block", "finished"), FINISHED, ids=KINDS)
 def test_an_error_while_writing_leaves_nothing_new(store, monkeypatch, block, finished):
-    import polars
-
-    def half(*arguments, **__):
-        next(a for a in arguments if isinstance(a, Path)).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
+    def fail(self, target):
+        assert self.stat().st_size > 0
+        raise OSError(28, "No space left on device", str(self))
 
     store.save(block, finished())
     before = store.path(block).read_bytes()
-    monkeypatch.setattr(polars.DataFrame, "write_parquet", half)
-    monkeypatch.setattr(Path, "write_text", half)
-    with pytest.raises(OSError, match="No space"):
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match=f"No space left on device: '{store.path(block)}'"):
         store.save(block, finished())
     assert [path.name for path in store.folder.iterdir()] == [store.path(block).name]
     assert store.path(block).read_bytes() == before

@@ -10,6 +10,7 @@ import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
 from bandstrap.errors import InvalidInput, check_choice
+from bandstrap.storage import check_file
 
 
 def coverage(
@@ -39,6 +40,11 @@ def coverage(
     if distribution is None or not sample_size:
         raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")
     check_choice(format, "format", "bandstrap coverage", FORMATS)
+    if plot is not None:
+        from bandstrap.plots.style import check_picture
+
+        check_picture(plot)
+        check_file(plot, "plot", "bandstrap coverage")
 
     from bandstrap.bounds import coverage as measure
     from bandstrap.bounds.bound import SIDES

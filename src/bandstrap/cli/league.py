@@ -52,7 +52,8 @@ def league(
     from bandstrap.league import play_league, read_league
 
     chosen = read_league().choose(environment or (), policy or (), also or ())
-    check_folder(out, "out", "bandstrap league")
+    files = ("league.html", "league.parquet", "heatmap.svg", "heatmap.png")
+    check_folder(out, "out", "bandstrap league", folders=("blocks",), files=files)
     start = time.perf_counter()
     with workers(jobs, "bandstrap league") as executor:
         result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=executor)

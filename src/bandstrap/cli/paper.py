@@ -45,7 +45,8 @@ def paper(
     given = FULL if replications is None else replications
     wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
     check_count(seed, "seed", "bandstrap paper", at_least=0)
-    check_folder(out, "out", "bandstrap paper")
+    files = ("claims.json", "report.html")
+    check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
     start = time.perf_counter()
     with workers(jobs, "bandstrap paper") as executor:
         found = reproduce(figure or [], out, seed=seed, replications=wanted, executor=executor)

@@ -19,6 +19,10 @@ from bandstrap.cli.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
+# What is written of policies that were played, and of an experiment in a file.
+PLAYED = ("summary.csv", "result.parquet", "regret.png")
+DRAWN = ("summary.csv", "panels.png", "panels.svg")
+
 
 def simulate(
     file: Annotated[
@@ -57,7 +61,8 @@ def simulate(
     threads = workers(jobs, "bandstrap simulate")
     check_count(seed, "seed", "bandstrap simulate", at_least=0)
     if out is not None:
-        check_folder(out, "out", "bandstrap simulate")
+        folders, files = ([], PLAYED) if file is None else (["blocks"], DRAWN)
+        check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)
     if file is not None:
         if policy or environment is not None or horizon is not None or replications is not None:
             raise InvalidInput(

@@ -13,9 +13,9 @@ import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Block, Played
-from bandstrap.engine.parquet import Table, read_table, write_table
+from bandstrap.engine.parquet import Table, read_about, read_table, write_table
 from bandstrap.experiments.plan import AnyBlock, BoundBlock
-from bandstrap.storage import write_text
+from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 
 
 @dataclass(frozen=True)
@@ -46,39 +46,42 @@ class Store:
             return None
         try:
             return self._load_row(path, block) if isinstance(block, BoundBlock) else self._load_played(path, block)
-        except (ValueError, TypeError, KeyError, OSError, RecursionError):
+        except (ValueError, OSError):
             return None
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
-        """Keep a finished block."""
+        """Keep a finished block.
+
+        It is not waited for until it is on the disk: a block that a power cut takes is run again.
+        """
         about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
         if isinstance(finished, Measured):
             about["row"] = dataclasses.asdict(finished.row)
-            write_text(self.path(block), json.dumps(about | {"digest": digest(about)}))
+            write_bytes(self.path(block), seal(json.dumps(about | {"seal": NO_SEAL}).encode()), lasting=False)
         elif isinstance(block, Block):
             replications = np.arange(block.first, block.last)
             table = Table([block.policy.label], replications, finished.regret[None], finished.pulls[None])
-            write_table(self.path(block), table, about)
+            write_table(self.path(block), table, about, lasting=False)
 
     def _load_played(self, path: Path, block: Block) -> Played:
-        table, about = read_table(path)
+        data = read_sealed(path)
+        about = read_about(data)
         check_block(about, block)
+        table = read_table(data)
         return Played(table.regret[0], table.pulls[0], float(about["seconds"]))
 
     def _load_row(self, path: Path, block: BoundBlock) -> Measured:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(about, dict) or about.pop("digest") != digest(about):
-            raise ValueError("not what was saved")
+        about = json.loads(read_sealed(path))
         check_block(about, block)
         return Measured(CoverageRow(**about["row"]), float(about["seconds"]))
 
 
 def digest(about: dict[str, Any]) -> str:
-    """Digest of what is written as JSON."""
+    """Digest of what a block is about, its file's name."""
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def check_block(about: dict[str, Any], block: AnyBlock) -> None:
     """Refuse the file of another block."""
-    if about["block"] != block.about:
+    if about.get("block") != block.about:
         raise ValueError("another block")

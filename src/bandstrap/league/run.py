@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
-from bandstrap.storage import whole_file
+from bandstrap.storage import write_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,7 @@ def play_league(
     matches = plan_league(league, horizon, replications, seed)
     if not any(match.blocks for match in matches):
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
+    out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
     blocks = [block for match in matches for block in match.blocks]
     done = finish(
         blocks,
@@ -182,8 +184,9 @@ def write_parquet(result: LeagueResult, path: Path) -> None:
         {"environment": environment, "policy": policy, "told": told[policy], "sat_out": reason}
         for (environment, policy), reason in result.sat_out.items()
     ]
-    with whole_file(path) as temporary:
-        polars.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
+    content = io.BytesIO()
+    polars.DataFrame(rows, infer_schema_length=None).write_parquet(content)
+    write_bytes(path, content.getvalue())
 
 
 def as_row(standing: Standing) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from bandstrap.errors import InvalidInput
-from bandstrap.storage import whole_file
+from bandstrap.storage import write_bytes
 
 # Okabe and Ito's palette, dark enough on white; yellow left out, grey and wine added.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255")
@@ -40,13 +41,21 @@ def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> 
     return figure, axes
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write to a temporary name and rename, so that a killed run leaves no half picture."""
-    kinds = figure.canvas.get_supported_filetypes()
+def check_picture(path: Path) -> str:
+    """The kind of picture that a file's name ends in; refused if it is none."""
+    kinds = Figure().canvas.get_supported_filetypes()
     kind = path.suffix.lstrip(".").lower()
     if kind not in kinds:
         raise InvalidInput(f"The picture file {str(path)!r} must end in one of {', '.join(sorted(kinds))}.")
+    return kind
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a picture, whole or not at all."""
+    kind = check_picture(path)
     # No date and no random names in an SVG: the same numbers give the same bytes.
     metadata = {"Date": None} if kind == "svg" else None
-    with rc_context({"svg.hashsalt": "bandstrap"}), whole_file(path) as temporary:
-        figure.savefig(temporary, format=kind, dpi=150, metadata=metadata)
+    content = io.BytesIO()
+    with rc_context({"svg.hashsalt": "bandstrap"}):
+        figure.savefig(content, format=kind, dpi=150, metadata=metadata)
+    write_bytes(path, content.getvalue())
