@@ -22,6 +22,8 @@ from bandstrap.arrays import Floats
 Word = TypeVar("Word", bound=str)
 
 
+# Compiled code counts in 64 bits.
+LARGEST_COUNT = 2**63 - 1
 # Words that mean yes and words that mean no; True is 1 and False is 0.
 FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
 
@@ -72,10 +74,16 @@ def check_number(
     return number
 
 
-def check_count(value: Any, parameter: str, owner: str, *, at_least: int = 1) -> int:
-    """Return ``value`` as an int of at least ``at_least``."""
+def check_count(
+    value: Any, parameter: str, owner: str, *, at_least: int = 1, at_most: int | None = LARGEST_COUNT
+) -> int:
+    """Return ``value`` as an int of at least ``at_least`` and, unless that is ``None``, of at most ``at_most``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
         raise requirement(parameter, owner, f"an integer of at least {at_least}", repr(value))
+    if at_most is not None and value > at_most:
+        raise requirement(
+            parameter, owner, f"an integer between {at_least} and {at_most}", f"{Decimal(int(value)):.3g}"
+        )
     return int(value)
 
 

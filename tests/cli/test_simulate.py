@@ -1,8 +1,6 @@
 import csv
 import errno
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -185,14 +183,6 @@ def test_a_refusal_makes_no_folder(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-FULL = """
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-from bandstrap.cli import main
-main()
-"""
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -204,11 +194,17 @@ main()
     ],
     ids=lambda value: " ".join(value[:2]),
 )
-def test_a_full_disk_is_found_before_any_play(tmp_path, arguments):
+def test_a_full_disk_is_found_before_any_play(run, tmp_path, monkeypatch, arguments):
+    resource = pytest.importorskip("resource")
     (tmp_path / "t.toml").write_text(TOML)
+    monkeypatch.chdir(tmp_path)
     name = "picture.png" if arguments[0] == "coverage" else "out"
-    command = [sys.executable, "-c", FULL, *arguments, name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        done = run(*arguments, name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: The '{arguments[-1][2:]}' parameter of bandstrap {arguments[0]} must be a ")
     assert done.stderr.endswith(f"Got {name}, where {tmp_path} cannot be written to (File too large), instead.\n")

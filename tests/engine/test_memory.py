@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -22,11 +24,11 @@ def test_no_tape_takes_more_than_said(environment, features):
 
 def test_sizes_beyond_all_machine_integers_are_counted():
     assert bytes_of_tape(5, 10**30) == 96 * 10**30
-    assert bytes_of_result(2, 10**20, 200, 5) == 3280 * 10**20
+    assert bytes_of_result(2, 10**20, 200, 5) == 2 * 3280 * 10**20
 
 
-def test_what_the_machine_has_not_got_is_refused_with_both_numbers(monkeypatch):
-    monkeypatch.setattr(memory, "memory_of_machine", lambda: 16e9)
+def test_what_is_not_there_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr(memory, "usable_memory", lambda: 16e9)
     check_memory(16 * 10**9, "horizon", "simulate", 10**8)
     with pytest.raises(InvalidInput) as refusal:
         check_memory(96 * 10**9, "horizon", "simulate", 10**9)
@@ -34,9 +36,94 @@ def test_what_the_machine_has_not_got_is_refused_with_both_numbers(monkeypatch):
         "The 'horizon' parameter of simulate must be small enough for the 16 GB of memory there are. "
         "Got 1000000000, which takes 96 GB, instead."
     )
+    with pytest.raises(InvalidInput, match=r"Got 1\.00e\+6000, which takes 8\.00e\+5991 GB, instead\.$"):
+        check_memory(8 * 10**6000, "horizon", "simulate", 10**6000)
 
 
-def test_where_the_system_tells_nothing_nothing_is_refused(monkeypatch):
+@pytest.fixture
+def bare(monkeypatch, tmp_path):
+    """A system that tells nothing, but for the files that a test puts there: a folder of the process, one of groups."""
+    monkeypatch.setattr(memory, "memory_of_machine", lambda: math.inf)
+    monkeypatch.setattr(memory, "resource", None)
+    for name in ("PROCESS", "CONTROL_GROUPS"):
+        monkeypatch.setattr(memory, name, tmp_path / name)
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def test_a_machine_that_does_not_say_has_no_end_of_memory(monkeypatch):
     monkeypatch.delattr("os.sysconf")
     assert memory.memory_of_machine() == math.inf
+
+
+@pytest.mark.usefixtures("bare")
+def test_where_the_system_tells_nothing_nothing_is_refused():
+    assert memory.usable_memory() == math.inf
     check_memory(10**30, "horizon", "simulate", 10**29)
+
+
+def group(folder, file, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "top", "file"),
+    [
+        ("0::/a/b\n", "", "memory.max"),
+        ("5:cpu:/x\n4:memory,hugetlb:/a/b\n0::/\n", "memory", "memory.limit_in_bytes"),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_the_least_of_all_groups_counts(bare, lines, top, file):
+    (bare / "PROCESS" / "cgroup").write_text(lines)
+    groups = bare / "CONTROL_GROUPS" / top
+    assert memory.usable_memory() == math.inf  # a container sees the name of its group, but not the folder
+    group(groups, file, 8 * 10**9)
+    assert memory.usable_memory() == 8e9
+    group(groups / "a" / "b", file, "max")
+    assert memory.usable_memory() == 8e9
+    group(groups / "a", file, 3 * 10**9)
+    assert memory.usable_memory() == 3e9
+    group(groups / "a" / "b", file, 10**9)
+    assert memory.usable_memory() == 1e9
+
+
+LIMITED = """
+import resource
+from bandstrap.engine.memory import usable_memory
+from bandstrap import UCB1, simulate
+from bandstrap.environments import Gaussian
+resource.setrlimit(getattr(resource, "{}"), (4 * 10**9,) * 2)
+print(usable_memory())
+try:
+    simulate(UCB1(), Gaussian(), horizon=5 * 10**7, replications=1, seed=0)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_the_limits_of_a_process_count_less_what_it_has_taken(limit):
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(limit)], capture_output=True, text=True, check=True, timeout=100
+    )
+    left, refusal = done.stdout.splitlines()
+    assert 1e9 < float(left) < 4e9 - 1e6
+    assert refusal.endswith("Got 50000000, which takes 4.8 GB, instead.")
+
+
+def test_small_needs_do_not_ask_the_system(monkeypatch):
+    monkeypatch.setattr(memory, "usable_memory", lambda: pytest.fail("asked"))
+    check_memory(memory.SMALL, "horizon", "simulate", 10)
+
+
+def test_a_run_that_takes_much_says_so_on_a_terminal(monkeypatch, capsys):
+    memory.announce_memory(3 * 10**9, shown=True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    memory.announce_memory(3 * 10**9, shown=False)
+    memory.announce_memory(10**8, shown=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    memory.announce_memory(3 * 10**9, shown=True)
+    assert capsys.readouterr().err == "this takes about 3 GB of memory\n"

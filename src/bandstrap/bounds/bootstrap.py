@@ -11,10 +11,11 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
+from bandstrap.engine.memory import check_memory
 from bandstrap.errors import check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.mean_sign import tail_rounding
-from bandstrap.multipliers.monte_carlo import draws
+from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
 from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
@@ -126,6 +127,8 @@ def bootstrap(
     check_choice(interval, "interval", "bootstrap", INTERVALS)
     check_choice(quantile, "quantile", "bootstrap", METHODS)
     check_count(n_resamples, "n_resamples", "bootstrap")
+    if quantile == "monte-carlo":
+        check_memory(bytes_of_draws(LAWS[weights], 1, n_resamples), "n_resamples", "bootstrap", n_resamples)
     check_number(delta, "delta", "bootstrap", above=0, below=1)
     options = {
         "sigma": sigma,

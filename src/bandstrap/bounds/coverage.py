@@ -15,6 +15,7 @@ from bandstrap.bounds.bound import BOUNDS, SIDES, Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_choice, check_count, check_number, requirement
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
@@ -102,12 +103,14 @@ def coverage(
     sign_flip 43 0.66
     bootstrap:correction=none 75 0.54
     """
-    law = resolve_distribution(distribution)
     sizes = [check_count(n, "sample_size", "coverage") for n in np.atleast_1d(np.asarray(sample_size, dtype=object))]
     check_number(alpha, "alpha", "coverage", above=0, below=1)
     check_choice(side, "side", "coverage", SIDES)
     check_count(replications, "replications", "coverage")
-    check_count(seed, "seed", "coverage", at_least=0)
+    for n in sizes:
+        check_sample_size(n, replications)
+    law = resolve_distribution(distribution)
+    check_count(seed, "seed", "coverage", at_least=0, at_most=None)
     others = [name for name in BOUNDS if name != "bootstrap"]
     calls = [parse_call(text) for text in (bounds if bounds is not None else [*others, *BOOTSTRAP_FORMS])]
     for call in calls:
@@ -118,6 +121,13 @@ def coverage(
         for n in sizes
         for call, options in zip(calls, told, strict=True)
     ]
+
+
+def check_sample_size(n: int, replications: int) -> None:
+    """Refuse samples, or numbers of them, that no memory would hold."""
+    # The rewards that are held at once, and a copy in another order; the width of every sample, and all of them together.
+    check_memory(2 * WORD * n, "sample_size", "coverage", n)
+    check_memory(2 * WORD * replications, "replications", "coverage", replications)
 
 
 def resolve_distribution(distribution: Any) -> Any:
@@ -266,6 +276,7 @@ def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> 
     edges = np.linspace(low, high, n_cells + 1)
     mass = np.diff(law.cdf(edges))
     length = n * (n_cells - 1) + 1
+    check_memory(6 * WORD * length, "n", "mean_quantile", n)  # the law of the sum, its transform and its places
     size = 1 << (length - 1).bit_length()
     sums = np.fft.irfft(np.fft.rfft(mass, size) ** n, size)[:length]
     # Cell j of the sum lies between its two edges, so its distribution function is known at the upper ones.

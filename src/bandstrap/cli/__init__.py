@@ -52,7 +52,7 @@ def main() -> None:
     warnings.simplefilter("once", AccuracyWarning)
     try:
         app()
-    except (InvalidInput, OSError) as error:
+    except (InvalidInput, OSError, MemoryError) as error:
         complain(f"error: {describe(error)}")
         sys.exit(2)
     except KeyboardInterrupt:
@@ -65,7 +65,9 @@ def main() -> None:
 
 
 def describe(error: Exception) -> str:
-    """One sentence for an error of ours or of the file system."""
+    """One sentence for an error of ours, of the file system, or of memory."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {str(error) or 'nothing more can be allocated'}."
     return str(error)

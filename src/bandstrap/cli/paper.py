@@ -44,7 +44,7 @@ def paper(
         raise InvalidInput("bandstrap paper takes --quick or --replications, not both.")
     given = FULL if replications is None else replications
     wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
-    check_count(seed, "seed", "bandstrap paper", at_least=0)
+    check_count(seed, "seed", "bandstrap paper", at_least=0, at_most=None)
     files = ("claims.json", "report.html")
     check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
     start = time.perf_counter()

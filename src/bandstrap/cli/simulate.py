@@ -59,7 +59,7 @@ def simulate(
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
     """
     threads = workers(jobs, "bandstrap simulate")
-    check_count(seed, "seed", "bandstrap simulate", at_least=0)
+    check_count(seed, "seed", "bandstrap simulate", at_least=0, at_most=None)
     if out is not None:
         folders, files = ([], PLAYED) if file is None else (["blocks"], DRAWN)
         check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)

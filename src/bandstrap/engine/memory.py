@@ -1,12 +1,30 @@
-"""How much memory a simulation needs, known before it begins."""
+"""How much memory a computation needs and how much there is, known before it begins."""
 
 from __future__ import annotations
 
+import math
 import os
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from bandstrap.errors import requirement
 
 WORD = 8  # bytes per number
+# Limits of processes; only Unix-like systems have them.
+resource: Any = import_module("resource") if os.name == "posix" else None
+PROCESS = Path("/proc/self")
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+# This much is always there: it is not worth the files that the system would have to be asked.
+SMALL = 2**24
+# More than this is worth a word before a run begins.
+LARGE = 2**30
+
+
+# --- what is needed -----------------------------------------------------------------------------------------------------
 
 
 def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0) -> int:
@@ -23,21 +41,95 @@ def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0) -> int:
 
 
 def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_arms: int) -> int:
-    """Bytes of the regret at checkpoints and the pulls of each arm, of all replications."""
-    return WORD * n_policies * replications * (n_checkpoints + n_arms)
+    """Bytes of the regret at checkpoints and the pulls of each arm, of all replications.
+
+    Twice: as they were played, block by block, and put together.
+    """
+    return 2 * WORD * n_policies * replications * (n_checkpoints + n_arms)
+
+
+# --- what there is ------------------------------------------------------------------------------------------------------
+
+
+def usable_memory() -> float:
+    """Bytes of memory that this process could have; infinite where the system does not say.
+
+    The least of what the machine has, what the control groups allow that the process is in, and what its own limits leave.
+    """
+    return min(memory_of_machine(), *memory_of_groups(), *memory_within_limits(), math.inf)
 
 
 def memory_of_machine() -> float:
-    """Bytes of memory in the machine; infinite where the system does not say."""
+    """Bytes of memory in the machine."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):  # not a Unix-like system
-        return float("inf")
+        return math.inf
 
 
-def check_memory(needed: int, parameter: str, owner: str, received: object) -> None:
-    """Refuse what would need more memory than the machine has, which must never be tried."""
-    there = memory_of_machine()
+def memory_of_groups() -> Iterator[float]:
+    """Bytes that the control groups of this process may have, and those around them, in both versions of the system."""
+    for line in lines_of(PROCESS / "cgroup"):
+        _, controllers, name = line.split(":", 2)
+        if not controllers:
+            top, file = CONTROL_GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):
+            top, file = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = top / name.lstrip("/")
+        for folder in (group, *group.parents):
+            if folder.is_relative_to(top):
+                yield from (float(text) for text in lines_of(folder / file) if text.isdecimal())  # or "max"
+
+
+def memory_within_limits() -> Iterator[float]:
+    """Bytes that the limits of this process leave: those of its address space and of its data."""
+    if resource is None:
+        return
+    used = next(iter(lines_of(PROCESS / "statm")), "0 0 0 0 0 0 0").split()  # in pages
+    for name, field in (("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)):
+        limit = resource.getrlimit(getattr(resource, name))[0]
+        if limit != resource.RLIM_INFINITY:
+            yield max(0.0, limit - int(used[field]) * resource.getpagesize())
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file of the system; none where it is not there."""
+    try:
+        return path.read_text().split("\n")[:-1]
+    except (OSError, ValueError):
+        return []
+
+
+# --- the check ----------------------------------------------------------------------------------------------------------
+
+
+def check_memory(needed: int, parameter: str, owner: str, received: int) -> None:
+    """Refuse what would need more memory than there is, which must never be tried."""
+    if needed <= SMALL:
+        return
+    there = usable_memory()
     if needed > there:
-        rule = f"small enough for the {there / 1e9:.3g} GB of memory there are"
-        raise requirement(parameter, owner, rule, f"{received}, which takes {needed / 1e9:.3g} GB,")
+        rule = f"small enough for the {gigabytes(there)} of memory there are"
+        raise requirement(parameter, owner, rule, f"{digits(received)}, which takes {gigabytes(needed)},")
+
+
+def announce_memory(needed: int, *, shown: bool) -> None:
+    """On a terminal, say what a run will need before it begins, if that is much."""
+    if shown and needed > LARGE and sys.stderr.isatty():
+        sys.stderr.write(f"this takes about {gigabytes(needed)} of memory\n")
+
+
+def gigabytes(number: float) -> str:
+    """Bytes as a text of three digits, be they beyond the largest float.
+
+    >>> gigabytes(25_300_000_000), gigabytes(8 * 10**400)
+    ('25.3 GB', '8.00e+391 GB')
+    """
+    return f"{Decimal(number) / 10**9:.3g} GB"
+
+
+def digits(count: int) -> str:
+    """A count as a text: to three digits where it has more than anybody reads."""
+    return str(count) if abs(count) < 10**20 else f"{Decimal(count):.3g}"

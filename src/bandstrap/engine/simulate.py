@@ -23,7 +23,7 @@ from bandstrap.engine.blocks import (
     warm,
 )
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
+from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
@@ -91,11 +91,12 @@ def simulate(
     check_executor(executor, "simulate")
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
-    seed = check_count(seed, "seed", "simulate", at_least=0)
+    seed = check_count(seed, "seed", "simulate", at_least=0, at_most=None)
     check_horizon(names, described, environment, horizon)
     marks = checked_checkpoints(checkpoints, horizon)
     needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
     check_memory(needed, "replications", "simulate", replications)
+    announce_memory(needed, shown=progress)
     size = check_count(block_size, "block_size", "simulate") if block_size is not None else BLOCK_SIZE
     size = min(size, math.ceil(replications / (os.cpu_count() or 1)))
     blocks = [Block(policy, environment, horizon, seed, 0, replications, marks).cut(size) for policy in described]
@@ -173,6 +174,8 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
     """Refuse a horizon too short to pull every arm, and rewards outside a policy's range."""
     if isinstance(environment, type) or not hasattr(environment, "tape"):
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", repr(environment))
+    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
+    check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):
         if policy.plays not in environment.offers:
@@ -190,5 +193,5 @@ def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: En
             rule = f"one with rewards inside [{policy.support[0]:g}, {policy.support[1]:g}], the range of {name}"
             raise requirement("environment", "simulate", rule, f"rewards in [{low:g}, {high:g}] ({environment.label})")
         policy.make_params(horizon)
-    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
-    check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
+        check_size = getattr(policy, "check_size", lambda size: None)
+        check_size(getattr(environment, "dimension", 1) if policy.plays == "actions" else environment.n_arms)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_count, check_number, requirement
 from bandstrap.registry import register
 
@@ -70,6 +71,8 @@ class Environment(metaclass=Declared):
             raise requirement("mean_range", owner, "left out when 'means' are given", repr(mean_range))
         default = len(self.means) if self.means is not None else self.implied["n_arms"]
         self.n_arms = check_count(default if n_arms is None else n_arms, "n_arms", owner)
+        # At least a mean, a gap and a reward of each.
+        check_memory(3 * WORD * self.n_arms, "n_arms", owner, self.n_arms)
         if self.means is not None and self.n_arms != len(self.means):
             raise requirement("n_arms", owner, f"the number of 'means', {len(self.means)}, or left out", self.n_arms)
         low, high = self.mean_range or self.default_range

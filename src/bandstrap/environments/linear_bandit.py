@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.calls import fingerprint, parse_call
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
 from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.environments.noisy import Noisy
@@ -85,6 +86,9 @@ class LinearBandit(Environment):
         rows = self.actions or ()
         self.dimension = self._agreed(dimension, "dimension", len(self.theta or ()), len(rows[0]) if rows else 0)
         self.n_actions = self._agreed(n_actions, "n_actions", len(rows))
+        size = self.n_actions * self.dimension
+        larger = "dimension" if self.dimension > self.n_actions else "n_actions"
+        check_memory(WORD * size, larger, owner, max(self.dimension, self.n_actions))
         if self.actions is not None and self.contextual:
             raise requirement("contextual", owner, "false when 'actions' are given", "true")
         self.theta_scale = self._unless(theta, "theta", theta_scale, "theta_scale")

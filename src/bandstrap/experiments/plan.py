@@ -18,6 +18,7 @@ from bandstrap.experiments.spec import (
     Panel,
     make_environment,
     make_policy,
+    planned_replications,
     resolve_horizon,
 )
 from bandstrap.sources import code_digest
@@ -81,8 +82,7 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
     """Cut a panel into blocks; ``share`` of the replications are run, and at least two unless one is wanted."""
     curves = []
     for curve in panel.curves:
-        wanted = curve.replications or panel.replications or experiment.replications
-        replications = max(min(2, wanted), round(share * wanted))
+        replications = planned_replications(panel, curve, experiment, share)
         if panel.plot == "bounds":
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
             bound, law = str(parse_call(curve.bound or "")), str(panel.distribution)

@@ -49,14 +49,17 @@ from the folder where the command is run, and drawn with replacement.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from bandstrap.bounds import BOUNDS
-from bandstrap.bounds.coverage import coverage, measure_exact, resolve_distribution
+from bandstrap.bounds.coverage import check_sample_size, coverage, measure_exact, resolve_distribution
 from bandstrap.calls import parse_call
+from bandstrap.engine.blocks import N_CHECKPOINTS
+from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.names import (
     NAMED_ENVIRONMENTS,
@@ -171,6 +174,7 @@ def read_experiment(path: Path) -> Experiment:
     check_names(path, "panels", [panel.name for panel in experiment.panels])
     for i, panel in enumerate(experiment.panels):
         check_panel(panel, experiment.horizon, f"{path}: panels[{i}]")
+        placed(f"{path}: panels[{i}]", lambda panel=panel: check_replications([panel], experiment))
     return experiment
 
 
@@ -213,6 +217,29 @@ def check_panel(panel: Panel, horizon: int, where: str) -> None:
             if world is not None:
                 game = functools.partial(check_game, made, world, rounds)
                 placed(f"{where}.curves[{j}].policy", game)
+
+
+def check_replications(panels: Iterable[Panel], experiment: Experiment, share: float = 1.0) -> int:
+    """Refuse more replications than memory would hold, ``share`` of them being played; the bytes that they take."""
+    needed = most = 0
+    for panel in panels:
+        for curve in panel.curves:
+            replications = planned_replications(panel, curve, experiment, share)
+            most = max(most, replications)
+            for n in panel.sample_sizes or ():
+                check_sample_size(n, replications)
+            for value in panel.sweep.values if panel.sweep is not None else (None,) * (panel.environment is not None):
+                marks = N_CHECKPOINTS if panel.sweep is None else 1
+                marks = min(marks, resolve_horizon(panel, experiment.horizon, value))
+                needed += bytes_of_result(1, replications, marks, make_environment(panel, value).n_arms)
+    check_memory(needed, "replications", f"the experiment {experiment.title!r}", most)
+    return needed
+
+
+def planned_replications(panel: Panel, curve: Curve, experiment: Experiment, share: float = 1.0) -> int:
+    """How often a curve is played: ``share`` of what is wanted, and at least twice unless one is wanted."""
+    wanted = curve.replications or panel.replications or experiment.replications
+    return max(min(2, wanted), round(share * wanted))
 
 
 def filled(text: str, panel: Panel, value: float | None) -> str:

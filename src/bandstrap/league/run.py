@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
+from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.errors import InvalidInput, check_count
+from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League
@@ -114,7 +117,8 @@ def play_league(
     """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
-    check_count(seed, "seed", "bandstrap league", at_least=0)
+    check_count(seed, "seed", "bandstrap league", at_least=0, at_most=None)
+    check_league(league, horizon, replications, progress=progress)
     matches = plan_league(league, horizon, replications, seed)
     if not any(match.blocks for match in matches):
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
@@ -131,6 +135,19 @@ def play_league(
     result = gather(league, matches, done, horizon, replications, seed)
     write_result(result, out)
     return result
+
+
+def check_league(league: League, horizon: int, replications: int, *, progress: bool) -> None:
+    """Refuse rounds and replications that memory would not hold, before any is planned."""
+    shares = sum(policy.share for policy in league.policies)
+    needed = 0
+    for environment in league.environments:
+        n_arms = make(environment.call, NAMED_ENVIRONMENTS, "environment").n_arms
+        check_memory(bytes_of_tape(n_arms, horizon), "horizon", "bandstrap league", horizon)
+        needed += bytes_of_result(1, replications, 1, n_arms)
+    needed = math.ceil(shares * needed)
+    check_memory(needed, "replications", "bandstrap league", replications)
+    announce_memory(needed, shown=progress)
 
 
 def gather(

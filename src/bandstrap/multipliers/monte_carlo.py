@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.memory import WORD
 from bandstrap.multipliers.order_statistic import order_statistics
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 
 # Weights held in memory at once when they are drawn as numbers.
 MOST_WEIGHTS = 1 << 22
+
+
+def bytes_of_draws(law: int, n: int, n_resamples: int) -> int:
+    """Bytes that draws of ``n`` rewards take: the draws, once more in order, and the signs they are made with."""
+    return WORD * n_resamples * (2 + (-(-n // 64) if law == RADEMACHER else 0))
 
 
 def sign_words(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np.uint64]:

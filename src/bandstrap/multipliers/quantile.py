@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.memory import check_memory
 from bandstrap.errors import AccuracyWarning, check_choice, check_count, check_levels, check_sample, requirement
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
@@ -161,6 +162,8 @@ def quantiles(
     law = LAWS[check_choice(weights, "weights", OWNER, WEIGHTS)]
     check_choice(method, "method", OWNER, METHODS)
     check_count(n_resamples, "n_resamples", OWNER)
+    if method == "monte-carlo":
+        check_memory(monte_carlo.bytes_of_draws(law, rewards.shape[-1], n_resamples), "n_resamples", OWNER, n_resamples)
     if method != "auto" and law not in METHOD_LAWS[method]:
         able = ", ".join(repr(m) for m in METHODS if m == "auto" or law in METHOD_LAWS[m])
         raise requirement("method", OWNER, f"one of {able} for {weights} weights", repr(method))

@@ -14,10 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from bandstrap.engine.memory import announce_memory, check_memory
 from bandstrap.errors import check_choice
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
-from bandstrap.experiments.spec import Experiment, read_experiment
+from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
 from bandstrap.experiments.store import Store
 from bandstrap.paper.claims import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
 from bandstrap.paper.report import write_report
@@ -84,8 +85,11 @@ def reproduce(
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
     wanted = [f"figure{name}" for name in names] + [*EVIDENCE] * (set(names) == set(FIGURES))
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in wanted}
-    out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
     share = replications / FULL
+    needed = sum(check_replications(each.panels, each, share) for each in experiments.values())
+    check_memory(needed, "replications", "bandstrap paper", replications)
+    announce_memory(needed, shown=progress)
+    out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
     plans = {
         name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]
         for name, experiment in experiments.items()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
@@ -116,6 +117,7 @@ class BootstrappedTS(Policy):
         **online: Unpack[Online],
     ) -> None:
         self.n_replicates = check_count(n_replicates, "n_replicates", type(self).__name__)
+        self.check_size(1)
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
         self.prior = check_choice(prior, "prior", type(self).__name__, PRIORS)
@@ -125,6 +127,10 @@ class BootstrappedTS(Policy):
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
         return Params(self.n_replicates)
+
+    def check_size(self, size: int) -> None:
+        """Refuse replicates of which no memory would hold two numbers for each arm."""
+        check_memory(2 * WORD * size * self.n_replicates, "n_replicates", type(self).__name__, self.n_replicates)
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> State:
         """A new state; the prior data are drawn here where they are random."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count, check_number
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import LAWS, Weights
@@ -165,6 +166,7 @@ class BootstrappedUCB(Policy):
         self.sigma = self.positive(sigma, "sigma")
         self.quantile = check_choice(quantile, "quantile", owner, QUANTILES)
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
+        self.check_size(1)
         self.weights = check_choice(weights, "weights", owner, WEIGHTS)
         self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
         self.phi = check_choice(phi, "phi", owner, PHIS)
@@ -173,6 +175,11 @@ class BootstrappedUCB(Policy):
         self.delta = check_number(delta, "delta", owner, above=0, below=1)
         self.set_schedule(alpha, tau, horizon)
         super().__init__(**online)
+
+    def check_size(self, size: int) -> None:
+        """Refuse resamples of which no memory would hold what ``quantile`` needs."""
+        numbers = {STREAMING: 2 * size + 1, LITERAL: 1}.get(QUANTILES[self.quantile], 0)
+        check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""

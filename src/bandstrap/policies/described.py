@@ -70,6 +70,9 @@ class Described(metaclass=Declared):
         """Numbers for the kernel, as a NamedTuple."""
         raise NotImplementedError
 
+    def check_size(self, size: int) -> None:
+        """Refuse settings whose state, for ``size`` arms or for actions with ``size`` features, no memory would hold."""
+
     def transform(self, reward: float) -> float:
         """The reward as the kernel sees it: larger is better."""
         if self.direction == "max":

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
+from bandstrap.engine.memory import check_memory
 from bandstrap.errors import requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
 
 POLICIES: dict[str, type[Policy]] = {}
+# What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
+BYTES_PER_ARM = 200
 # The arms' number, or their labels.
 Arms = int | Sequence[Hashable] | NDArray[Any]
 
@@ -95,6 +98,7 @@ class Policy(Described):
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
         """A new state; the order that breaks ties is drawn here, once."""
+        self.check_size(n_arms)
         state = self.make_state(n_arms, capacity, rng.permutation(n_arms))
         needed = ("pulls", "order") if self.kernel.choose is None else ("pulls",)
         for field in needed:
@@ -171,9 +175,13 @@ class Policy(Described):
         if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
             if arms < 1:
                 raise requirement("arms", owner, rule, repr(arms))
+            check_memory(BYTES_PER_ARM * int(arms), "arms", owner, int(arms))
             return tuple(range(int(arms)))
         if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray | range):
             raise requirement("arms", owner, rule, repr(arms))
+        if isinstance(arms, range) and arms:  # the longest have no length that Python could tell
+            number = (arms[-1] - arms[0]) // arms.step + 1
+            check_memory(BYTES_PER_ARM * number, "arms", owner, number)
         labels = tuple(arms)
         try:
             distinct = len(set(labels))

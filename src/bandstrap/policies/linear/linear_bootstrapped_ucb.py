@@ -9,6 +9,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
@@ -175,6 +176,13 @@ class LinearBootstrappedUCB(OFUL):
             horizon=horizon,
             **online,
         )
+
+    def check_size(self, size: int) -> None:
+        """Refuse also resamples of which no memory would hold their factors, or their generators."""
+        super().check_size(size)
+        # A generator is two words, which are Python's integers while it is made.
+        numbers = size * (size + 1) if self.quantile == "streaming" else 10
+        check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StreamingState | ResampledState:
         """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""

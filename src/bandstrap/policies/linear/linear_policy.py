@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.engine import play
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.linear.known_actions import doubled
@@ -66,6 +67,7 @@ class LinearPolicy(Described):
     ) -> None:
         super().__init__(direction)
         self.dimension = None if dimension is None else check_count(dimension, "dimension", type(self).__name__)
+        self.check_size(self.dimension or 1)
         self.rng = np.random.default_rng(rng)
         self.n_rewards = 0
         self._params: Any = None
@@ -75,8 +77,13 @@ class LinearPolicy(Described):
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
         raise NotImplementedError
 
+    def check_size(self, size: int) -> None:
+        """Refuse so many features that no memory would hold their matrix of products and its root."""
+        check_memory(2 * WORD * size**2, "dimension", type(self).__name__, size)
+
     def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """A new state."""
+        self.check_size(dimension)
         return self.make_state(dimension, capacity, rng)
 
     # -- online ----------------------------------------------------------------------------------------------------
