@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bandstrap import (
     OFUL,
@@ -11,6 +12,7 @@ from bandstrap import (
     BootstrappedTS,
     BootstrappedUCB,
     LinearBootstrappedUCB,
+    LinearPHE,
     LinUCB,
     NaiveBootstrappedUCB,
     simulate,
@@ -43,6 +45,7 @@ def linear(**sizes):
 SIZES = {
     "horizon": lambda n: play(horizon=n),
     "replications": lambda n: play(replications=n),
+    "checkpoints": lambda n: play(checkpoints=range(1, n + 1)),
     "arms to play": lambda n: play(environment=Gaussian(n_arms=n), horizon=10**15),
     "arms of an environment": lambda n: Bernoulli(n_arms=n),
     "arms of unequal variances": lambda n: UnequalVariances(n_arms=n),
@@ -62,7 +65,7 @@ SIZES = {
     "sample size": lambda n: coverage("normal", n),
     "one of the sample sizes": lambda n: coverage("normal", [5, n]),
     "samples": lambda n: coverage("normal", 5, replications=n),
-    "size of an exact law": lambda n: measure_exact("uniform", n, 0.05),
+    "size of an exact law": lambda n: measure_exact(stats.uniform(), n, 0.05),
     "resamples of a quantile": lambda n: bootstrap_quantile([1.0, 2.0, 4.0], 0.1, method="monte-carlo", n_resamples=n),
     "resamples of a bound": lambda n: BOUNDS["bootstrap"].function(
         [1.0, 2.0], 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=n, rng=1
@@ -114,6 +117,11 @@ def test_what_is_not_held_may_be_as_many_as_one_likes():
     assert BootstrappedUCB(n_resamples=10**10).n_resamples == 10**10  # its order statistic is drawn, not its resamples
     assert bootstrap_quantile([1.0, 2.0, 4.0], 0.1, n_resamples=10**10) > 0  # by a method that does not draw
     assert mean_deviation_bound(10**15, 0.05, sigma=1.0, beta=2.0) > 0
+
+
+def test_coins_that_would_not_be_counted_are_refused():
+    with pytest.raises(InvalidInput, match=r"'a' parameter of LinearPHE must be an integer between 1 and 2147483648"):
+        LinearPHE(a=2**62)
 
 
 def test_a_seed_may_be_larger_than_any_count():

@@ -121,6 +121,17 @@ def announce_memory(needed: int, *, shown: bool) -> None:
         sys.stderr.write(f"this takes about {gigabytes(needed)} of memory\n")
 
 
+def length(values: Any) -> int:
+    """How many values there are, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
+
+    >>> length(range(10**30)) == 10**30, length([1, 2]), length(3)
+    (True, 2, 0)
+    """
+    if isinstance(values, range):
+        return (values[-1] - values[0]) // values.step + 1 if values else 0
+    return len(values) if hasattr(values, "__len__") else 0
+
+
 def gigabytes(number: float) -> str:
     """Bytes as a text of three digits, be they beyond the largest float.
 

@@ -23,7 +23,7 @@ from bandstrap.engine.blocks import (
     warm,
 )
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
+from bandstrap.engine.memory import WORD, announce_memory, bytes_of_result, bytes_of_tape, check_memory, length
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
@@ -93,6 +93,7 @@ def simulate(
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0, at_most=None)
     check_horizon(names, described, environment, horizon)
+    check_memory(WORD * length(checkpoints), "checkpoints", "simulate", length(checkpoints))
     marks = checked_checkpoints(checkpoints, horizon)
     needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
     check_memory(needed, "replications", "simulate", replications)

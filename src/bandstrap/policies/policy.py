@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
-from bandstrap.engine.memory import check_memory
+from bandstrap.engine.memory import check_memory, length
 from bandstrap.errors import requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.moments import no_rewards
@@ -179,9 +179,7 @@ class Policy(Described):
             return tuple(range(int(arms)))
         if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray | range):
             raise requirement("arms", owner, rule, repr(arms))
-        if isinstance(arms, range) and arms:  # the longest have no length that Python could tell
-            number = (arms[-1] - arms[0]) // arms.step + 1
-            check_memory(BYTES_PER_ARM * number, "arms", owner, number)
+        check_memory(BYTES_PER_ARM * length(arms), "arms", owner, length(arms))
         labels = tuple(arms)
         try:
             distinct = len(set(labels))

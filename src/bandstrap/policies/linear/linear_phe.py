@@ -121,7 +121,7 @@ class LinearPHE(LinearPolicy):
         check_range: bool = True,
         **online: Unpack[Online],
     ) -> None:
-        self.a = check_count(a, "a", "LinearPHE")
+        self.a = check_count(a, "a", "LinearPHE", at_most=2**31)  # coins of all pulls are counted in 64 bits
         self.ridge = self.positive(ridge, "ridge")
         self.lower = check_number(lower, "lower", "LinearPHE")
         self.upper = check_number(upper, "upper", "LinearPHE")
