@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from bandstrap.cli import app
+from bandstrap.cli.commands import app
 
 README = Path(__file__).parents[1] / "README.md"
 

@@ -5,20 +5,20 @@ import os
 import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import bandstrap.engine.simulate as module
-from bandstrap.engine import blocks, pool
+from bandstrap.engine import blocks
 from bandstrap.engine.blocks import play_blocks
 from bandstrap.engine.simulate import Interrupted, simulate
 from bandstrap.engine.streams import ENVIRONMENT, stream
 from bandstrap.environments import Arms, Bernoulli, Beta, Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1, BernoulliTS, EmpiricalKLUCB, GaussianTS, Giro
+from stops import interrupted_after
 
 QUICK = {"horizon": 40, "replications": 10, "seed": 1, "progress": False}
 
@@ -225,33 +225,16 @@ def test_an_error_inside_a_block_reaches_the_caller():
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
-def interrupting_bar(monkeypatch, after: int):
-    """Stand for a user who presses Ctrl-C when ``after`` blocks are done."""
-    seen = []
-
-    @contextmanager
-    def bar(total, *, shown):
-        def advance(count):
-            seen.append(count)
-            if len(seen) == after:
-                raise KeyboardInterrupt
-
-        yield advance
-
-    monkeypatch.setattr(pool, "progress_bar", bar)
-    return seen
-
-
 @pytest.mark.parametrize("threads", [None, 1, 3])
-def test_an_interrupted_run_tells_what_is_done(monkeypatch, threads):
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupted_run_tells_what_is_done(threads, times):
     whole = quick(GaussianTS(), replications=20)
-    interrupting_bar(monkeypatch, 3)
     if threads is None:
-        with pytest.raises(Interrupted, match=r"stopped after .* of 20 replications") as stopped:
+        with interrupted_after(3, times), pytest.raises(Interrupted, match=r"after .* of 20 replications") as stopped:
             quick(GaussianTS(), replications=20, block_size=2)
     else:
         with ThreadPoolExecutor(threads) as lent:
-            with pytest.raises(Interrupted) as stopped:
+            with interrupted_after(3, times), pytest.raises(Interrupted) as stopped:
                 quick(GaussianTS(), replications=20, block_size=2, executor=lent)
             assert lent.submit(int, 3).result() == 3  # a pool that was lent is not shut
     part = stopped.value.result
@@ -313,9 +296,10 @@ def test_blocks_cover_all_replications_once():
 
     class Watching(InterruptedExecutor):
         def submit(self, fn, /, *args, **kwargs):
-            assert fn is play_blocks
-            assert len({(block.first, block.last) for block in args[0]}) == 1  # all policies on the same tapes
-            seen.append((args[0][0].first, args[0][0].last))
+            run, blocks = args
+            assert run is play_blocks
+            assert len({(block.first, block.last) for block in blocks}) == 1  # all policies on the same tapes
+            seen.append((blocks[0].first, blocks[0].last))
             return super().submit(fn, *args, **kwargs)
 
     quick([UCB1(), GaussianTS()], replications=23, block_size=4, executor=Watching(-1))
@@ -352,16 +336,16 @@ def test_progress_is_shown_on_a_terminal_and_not_when_unwanted(monkeypatch):
 def test_a_real_interrupt_ends_a_real_run_with_what_is_done():
     code = """
 import os, signal, threading
-from bandstrap import BootstrappedUCB, simulate
+from bandstrap import UCB1, simulate
 from bandstrap.environments import Gaussian
-slow = BootstrappedUCB(quantile="resampled-literal")
-simulate(slow, Gaussian(), horizon=10, replications=1, seed=0)
-threading.Timer(3.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+simulate(UCB1(), Gaussian(), horizon=10, replications=1, seed=0, progress=False)
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    simulate(slow, Gaussian(), horizon=1500, replications=5000, seed=0, block_size=1)
+    game = {"horizon": 20_000, "replications": 100_000, "seed": 0, "block_size": 1, "checkpoints": [20_000]}
+    simulate(UCB1(), Gaussian(), **game, progress=False)
 except KeyboardInterrupt as stopped:
     result = stopped.result
-print(0 < result.n_replications < 5000, result.summary()[0]["mean"] > 0)
+print(0 < result.n_replications < 100_000, result.summary()[0]["mean"] > 0)
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert finished.returncode == 0, finished.stderr

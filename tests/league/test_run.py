@@ -75,13 +75,13 @@ def test_the_whole_league_can_be_planned():
     matches = plan_league(LEAGUE, 2000, 200, 0)
     assert len(matches) == len(LEAGUE.environments) * len(LEAGUE.policies)
     for match in matches:
-        assert bool(match.blocks) != bool(match.sits_out)
-        assert all(block.last - block.first <= BLOCK_SIZE for block in match.blocks)
-        if match.blocks:
-            assert match.blocks[-1].last == round(match.policy.share * 200)
-    played = {match.policy.name for match in matches if match.blocks}
+        assert (match.block is None) == bool(match.sits_out)
+        if match.block is not None:
+            assert match.block.last == round(match.policy.share * 200)
+            assert all(block.work <= BLOCK_SIZE for block in match.block.cut())
+    played = {match.policy.name for match in matches if match.block is not None}
     assert played == {policy.name for policy in LEAGUE.policies}
-    giro = [match for match in matches if match.policy.call == Giro().label and match.blocks]
+    giro = [match for match in matches if match.policy.call == Giro().label and match.block is not None]
     assert [match.environment.name for match in giro] == [e.name for e in LEAGUE.environments if e.upper is not None]
     assert {match.factor for match in giro} == {1.0, 4.0, 8.0}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from bandstrap.bounds.bound import BOUNDS, SIDES, Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
+from bandstrap.engine.interrupts import answered
+from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_choice, check_count, check_number, requirement
 
@@ -30,6 +33,9 @@ DISTRIBUTION_NAMES = {
 }
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
+# Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
+# time, so that its numbers do not depend on this.
+SLICE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ def coverage(
     side: Side = "upper",
     replications: int = 2000,
     seed: int = 0,
+    progress: bool = False,
 ) -> list[CoverageRow]:
     """Measure miss rate and width of bounds on samples from a known distribution.
 
@@ -89,6 +96,8 @@ def coverage(
         Number of samples.
     seed
         Seed of the samples; every bound sees the same ones.
+    progress
+        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
 
     Returns
     -------
@@ -116,11 +125,13 @@ def coverage(
     for call in calls:
         check_choice(call.name, "bounds", "coverage", BOUNDS)
     told = [tell_truth(call, law) for call in calls]
-    return [
-        measure(call, options, law, n, alpha, side, replications, seed)
-        for n in sizes
-        for call, options in zip(calls, told, strict=True)
-    ]
+    total = len(sizes) * replications * sum(not isinstance(options, str) for options in told)
+    with progress_bar(total, shown=progress, of="samples") as show:
+        return [
+            measure(call, options, law, n, alpha, side, replications, seed, show=show)
+            for n in sizes
+            for call, options in zip(calls, told, strict=True)
+        ]
 
 
 def check_sample_size(n: int, replications: int) -> None:
@@ -205,8 +216,9 @@ def measure(
     side: Side,
     replications: int,
     seed: int,
+    show: Show = lambda done, doing="": None,
 ) -> CoverageRow:
-    """Run one bound at one sample size."""
+    """Run one bound at one sample size, and show how many samples are done."""
     if isinstance(options, str):
         nothing = math.nan
         return CoverageRow(
@@ -219,15 +231,20 @@ def measure(
     widths: list[Floats] = []
     guarantee = None
     step = max(1, MOST_REWARDS // n)
+    doing = f"{call}, n = {n}"
     for start in range(0, replications, step):
         rewards = law.rvs(size=(min(step, replications - start), n), random_state=rng)
-        try:
-            bound = entry.function(rewards, alpha, side=side, **options)
-        except TypeError as error:
-            raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
-        misses += int(np.sum(bound.misses(mean)))
-        widths.append(np.asarray(bound.width))
-        guarantee = bound.guarantee
+        for first in range(0, len(rewards), max(1, SLICE // n)):
+            some = rewards[first : first + max(1, SLICE // n)]
+            function = partial(entry.function, some, alpha, side=side, **options)
+            try:
+                bound = answered(function, tick=partial(show, 0, doing))  # which may begin by being compiled
+            except TypeError as error:
+                raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
+            misses += int(np.sum(bound.misses(mean)))
+            widths.append(np.asarray(bound.width))
+            guarantee = bound.guarantee
+            show(len(some), doing)
     notes = [] if has_mean(law) else ["the law has no mean: its median is covered"]
     if guarantee is not None:
         unmet = unmet_assumption(call.name, options, law)

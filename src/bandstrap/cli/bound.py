@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
+from bandstrap.engine.interrupts import answered
 from bandstrap.errors import InvalidInput, check_choice, check_number, sample_mean
 
 
@@ -65,22 +66,22 @@ def bound(
 
     # Under the name of one of the result's columns, groups would be overwritten.
     name = "group" if by is None or by in RESULT_COLUMNS else by
-    rows = []
-    for group, rewards in groups.items():
+
+    def row_of(group: str, rewards: list[float]) -> dict[str, Any]:
         warnings = doubts(call.name, rewards, options)
         impossible = any("cannot be computed" in text for text in warnings)
         found = None if impossible else evaluate(BOUNDS[call.name].function, call.name, rewards, alpha, side, options)
-        rows.append(
-            {
-                name: group,
-                "n": len(rewards),
-                "mean": float(sample_mean(np.array(rewards))),
-                **ends(found, side),
-                "width": found.width if found else math.nan,
-                "assumption": found.holds_for if found else "",
-                "warning": "; ".join(warnings),
-            }
-        )
+        return {
+            name: group,
+            "n": len(rewards),
+            "mean": float(sample_mean(np.array(rewards))),
+            **ends(found, side),
+            "width": found.width if found else math.nan,
+            "assumption": found.holds_for if found else "",
+            "warning": "; ".join(warnings),
+        }
+
+    rows = answered(lambda: [row_of(group, rewards) for group, rewards in groups.items()])
     if format == "table":
         columns = [key for key in rows[0] if key != "warning"]
         title = f"{call.name}, {side}, alpha = {alpha:g}"

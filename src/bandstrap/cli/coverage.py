@@ -50,7 +50,16 @@ def coverage(
     from bandstrap.bounds.bound import SIDES
 
     end = check_choice(side, "side", "bandstrap coverage", SIDES)
-    rows = measure(distribution, sample_size, alpha, bounds=bound, side=end, replications=replications, seed=seed)
+    rows = measure(
+        distribution,
+        sample_size,
+        alpha,
+        bounds=bound,
+        side=end,
+        replications=replications,
+        seed=seed,
+        progress=True,
+    )
     title = f"{distribution}, {side}, alpha = {alpha:g}, {replications} samples"
     if format == "table":
         print_table(

@@ -16,6 +16,7 @@ import typer
 
 from bandstrap.cli.terminal import complain, print_table
 from bandstrap.cli.workers import workers
+from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
@@ -91,10 +92,12 @@ def simulate(
     except Interrupted as interrupted:  # what was played is shown and kept
         stopped, result = interrupted, interrupted.result
         complain(f"stopped after {result.n_replications} of {replications} replications")
+    tell("")
     rows = result.summary()
     title = f"Regret after {horizon} rounds of {result.environment}, {result.n_replications} replications, seed {seed}"
     print_table(list(rows[0]), [list(row.values()) for row in rows], title=title)
     if out is not None:
+        tell("drawing")
         from bandstrap.plots.style import save_figure
 
         result.to_parquet(out / "result.parquet")
@@ -135,6 +138,7 @@ def simulate_file(path: Path, seed: int, out: Path | None, threads: Executor) ->
     ]
     print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
     if out is not None:
+        tell("drawing")
         from bandstrap.plots.panels import plot_panels
         from bandstrap.plots.style import save_figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.interrupts import step
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import compiled_play, compiled_play_linear
-from bandstrap.engine.progress import tell
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.errors import InvalidInput, SlowWarning, requirement
 from bandstrap.sources import code_digest
@@ -109,7 +109,23 @@ class Block:
     @property
     def group(self) -> tuple[Any, ...]:
         """Blocks of one group meet the same tapes, which are drawn once for all of them."""
-        return self.environment.label, self.horizon, self.seed, self.first, self.last
+        return *self.race, self.first, self.last
+
+    @property
+    def race(self) -> tuple[Any, ...]:
+        """Blocks of one race meet the same tapes in the replications they share."""
+        return self.environment.label, self.horizon, self.seed
+
+    @property
+    def needs(self) -> tuple[str, str]:
+        """The compiled code it is played with."""
+        policy = self.policy
+        return policy.label if policy.kernel is None else policy.kernel.identity.digest, policy.plays
+
+    @property
+    def label(self) -> str:
+        """Who plays."""
+        return self.policy.label
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -126,10 +142,15 @@ class Block:
             "code": code_digest(__name__, player.__module__, type(self.environment).__module__),
         }
 
-    def cut(self, size: int = BLOCK_SIZE) -> tuple[Block, ...]:
-        """The block in pieces of at most ``size`` replications."""
+    def cut(self, size: int = BLOCK_SIZE) -> Iterator[Block]:
+        """The block in pieces of at most ``size`` replications, each made when it is asked for."""
         starts = range(self.first, self.last, size)
-        return tuple(replace(self, first=first, last=min(first + size, self.last)) for first in starts)
+        return (replace(self, first=first, last=min(first + size, self.last)) for first in starts)
+
+    def record(self) -> PlayedSoFar:
+        """Where its pieces are put together."""
+        shape = self.last - self.first, self.checkpoints.size, self.environment.n_arms
+        return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
 
 
 class Played(NamedTuple):
@@ -140,13 +161,25 @@ class Played(NamedTuple):
     seconds: float
 
 
-def join(parts: Sequence[Played]) -> Played:
-    """Several blocks as one."""
-    return Played(
-        np.concatenate([part.regret for part in parts]),
-        np.concatenate([part.pulls for part in parts]),
-        sum(part.seconds for part in parts),
-    )
+class PlayedSoFar:
+    """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
+
+    def __init__(self, first: int, regret: Floats, pulls: NDArray[np.int64]) -> None:
+        self.regret, self.pulls = regret, pulls
+        self.is_there = np.zeros(len(regret), dtype=np.bool_)
+        self._first = first
+        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order pieces come in
+
+    def put(self, piece: Block, played: Played) -> None:
+        """Add a piece."""
+        rows = slice(piece.first - self._first, piece.last - self._first)
+        self.regret[rows], self.pulls[rows], self.is_there[rows] = played.regret, played.pulls, True
+        self._nanoseconds += round(1e9 * played.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Core-seconds of all pieces."""
+        return self._nanoseconds / 1e9
 
 
 def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
@@ -184,6 +217,7 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
             found[p].regret[i] = np.cumsum(lost)[block.checkpoints - 1]
             found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
             seconds[p] += time.thread_time() - start + drawing
+            step()
     return [played._replace(seconds=float(spent)) for played, spent in zip(found, seconds, strict=True)]
 
 
@@ -237,27 +271,19 @@ def play_policy(
         compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial, by_round)
 
 
-def warm(blocks: Iterable[Block], *, told: bool = True) -> None:
-    """Compile or load ``play`` for each policy before workers start, since two must not compile the same at once.
+def warm(block: Block) -> None:
+    """Compile or load ``play`` for a block's policy.
 
-    If ``told``, a terminal shows the policy that is being compiled.
+    This is done before any block of the policy is handed out, since two workers must not compile the same at once.
     """
-    seen = set()
-    for block in blocks:
-        policy = block.policy
-        kind = (policy.label if policy.kernel is None else policy.kernel.identity.digest, policy.plays)
-        if kind not in seen:
-            seen.add(kind)
-            tell(f"compiling {policy.label}", shown=told)
-            warm_policy(policy, block.environment)
-    tell("", shown=told)
+    warm_policy(block.policy, block.environment)
 
 
 def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
     """Play a few rounds, so that a policy that cannot be played is found at once."""
     if policy.kernel is None:
         message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
-        warnings.warn(message, SlowWarning, stacklevel=4)
+        warnings.warn(message, SlowWarning, stacklevel=2)
     else:
         policy.kernel.check_unchanged()
     horizon = environment.n_arms * max(policy.n_initial, 1) + 1

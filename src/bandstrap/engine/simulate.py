@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from bandstrap.engine.blocks import (
     BLOCK_SIZE,
     Block,
     EnvironmentLike,
-    Played,
+    PlayedSoFar,
     PolicyLike,
     checked_checkpoints,
-    join,
     play_blocks,
     warm,
 )
@@ -64,7 +62,7 @@ def simulate(
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core (compiled play releases the GIL).
     progress
-        Show a progress bar on standard error, where that is a terminal.
+        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
     checkpoints
         Rounds at which regret is recorded; by default 200, evenly spaced, the last round among them.
     block_size
@@ -77,7 +75,9 @@ def simulate(
     Raises
     ------
     Interrupted
-        A ``KeyboardInterrupt`` whose ``result`` holds the replications that were done before Ctrl-C, if any were.
+        A ``KeyboardInterrupt`` whose ``result`` holds the replications that were done before Ctrl-C, if any were. Threads
+        stop between two replications; another kind of executor is waited for, unless Ctrl-C is pressed again. Called from
+        a thread other than the main one, a simulation is not interrupted: Python has signals in the main thread alone.
 
     Examples
     --------
@@ -100,34 +100,41 @@ def simulate(
     announce_memory(needed, shown=progress)
     size = check_count(block_size, "block_size", "simulate") if block_size is not None else BLOCK_SIZE
     size = min(size, math.ceil(replications / (os.cpu_count() or 1)))
-    blocks = [Block(policy, environment, horizon, seed, 0, replications, marks).cut(size) for policy in described]
-    # Replications in turn, all policies of each together.
-    ranks = list(zip(*blocks, strict=True))
-    done: dict[Block, Played] = {}
+    regret = np.empty((len(described), replications, marks.size))
+    pulls = np.empty((len(described), replications, environment.n_arms), dtype=np.int64)
+    records = {
+        Block(policy, environment, horizon, seed, 0, replications, marks): PlayedSoFar(0, regret[p], pulls[p])
+        for p, policy in enumerate(described)
+    }
 
     def result() -> Result:
         """The replications that all policies have played."""
-        whole = [rank for rank in ranks if all(block in done for block in rank)]
-        played = [join([done[block] for block in column]) for column in zip(*whole, strict=True)]
+        is_there = np.logical_and.reduce([record.is_there for record in records.values()])
         return Result(
             policies=names,
             environment=environment.label,
             horizon=horizon,
             seed=seed,
             checkpoints=marks,
-            replications=np.concatenate([np.arange(rank[0].first, rank[0].last) for rank in whole]),
-            regret=np.stack([part.regret for part in played]),
-            pulls=np.stack([part.pulls for part in played]),
+            replications=np.flatnonzero(is_there),
+            regret=regret if is_there.all() else regret[:, is_there],
+            pulls=pulls if is_there.all() else pulls[:, is_there],
         )
 
-    pieces = [block for rank in ranks for block in rank]
     try:
         finish(
-            pieces, play_blocks, prepare=partial(warm, told=progress), executor=executor, progress=progress, done=done
+            [*records],
+            play_blocks,
+            prepare=warm,
+            executor=executor,
+            progress=progress,
+            cut=lambda block: block.cut(size),
+            records=records,
         )
     except KeyboardInterrupt:
-        if any(all(block in done for block in rank) for rank in ranks):
-            raise Interrupted(result(), replications) from None
+        done = result()
+        if done.n_replications:
+            raise Interrupted(done, replications) from None
         raise
     return result()
 

@@ -49,9 +49,41 @@ class BoundBlock:
         return self
 
     @property
+    def race(self) -> BoundBlock:
+        """Shares its samples with no other."""
+        return self
+
+    @property
+    def needs(self) -> None:
+        """Nothing: what is compiled is compiled on the way."""
+
+    @property
+    def label(self) -> str:
+        """What is measured."""
+        return self.bound
+
+    @property
     def about(self) -> dict[str, Any]:
         """Everything its numbers depend on."""
         return {**vars(self), "code": code_digest(*MEASURING)}
+
+    def cut(self) -> Iterator[BoundBlock]:
+        """Itself, in one piece."""
+        yield self
+
+    def record(self) -> MeasuredSoFar:
+        """Where its outcome is put."""
+        return MeasuredSoFar()
+
+
+class MeasuredSoFar:
+    """The outcome of a measurement, once it is there."""
+
+    measured: Any = None
+
+    def put(self, piece: BoundBlock, measured: Any) -> None:
+        """Here it is."""
+        self.measured = measured
 
 
 AnyBlock = Block | BoundBlock
@@ -59,12 +91,12 @@ AnyBlock = Block | BoundBlock
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """The blocks of one curve, at each place of the axis where it has points."""
+    """The block of one curve at each place of the axis where it has points; it is cut when it is run."""
 
     curve: Curve
     # Swept values or sample sizes; a single ``None`` for regret against rounds.
     places: tuple[float | None, ...]
-    blocks: tuple[tuple[AnyBlock, ...], ...]
+    blocks: tuple[AnyBlock, ...]
 
 
 @dataclass(frozen=True)
@@ -75,32 +107,32 @@ class PanelPlan:
     curves: tuple[CurvePlan, ...]
 
     def __iter__(self) -> Iterator[AnyBlock]:
-        return (block for curve in self.curves for blocks in curve.blocks for block in blocks)
+        return (block for curve in self.curves for block in curve.blocks)
 
 
 def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1.0) -> PanelPlan:
-    """Cut a panel into blocks; ``share`` of the replications are run, and at least two unless one is wanted."""
+    """A panel's blocks; ``share`` of the replications are run, and at least two unless one is wanted."""
     curves = []
     for curve in panel.curves:
         replications = planned_replications(panel, curve, experiment, share)
         if panel.plot == "bounds":
             places: tuple[float | None, ...] = tuple(float(n) for n in panel.sample_sizes or ())
             bound, law = str(parse_call(curve.bound or "")), str(panel.distribution)
-            blocks: tuple[tuple[AnyBlock, ...], ...] = tuple(
-                (BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed),) for n in places
+            blocks: tuple[AnyBlock, ...] = tuple(
+                BoundBlock(bound, law, int(n or 0), panel.alpha, replications, seed) for n in places
             )
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
-            blocks = tuple(play_blocks(panel, curve, experiment, seed, replications, value) for value in places)
+            blocks = tuple(play_block(panel, curve, experiment, seed, replications, value) for value in places)
         curves.append(CurvePlan(curve, places, blocks))
     return PanelPlan(panel, tuple(curves))
 
 
-def play_blocks(
+def play_block(
     panel: Panel, curve: Curve, experiment: Experiment, seed: int, replications: int, value: float | None
-) -> tuple[Block, ...]:
-    """The blocks of a policy at a swept value."""
+) -> Block:
+    """All replications of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
     checkpoints = checked_checkpoints(None if panel.sweep is None else [horizon], horizon)
-    return Block(policy, environment, horizon, seed, 0, replications, checkpoints).cut()
+    return Block(policy, environment, horizon, seed, 0, replications, checkpoints)

@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.coverage import CoverageRow, coverage, measure_exact
-from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
+from bandstrap.engine.blocks import Block, play_blocks, warm
+from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.engine.result import standard_error
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan
@@ -84,22 +86,24 @@ def run_experiments(
 
     Ctrl-C (or a kill) loses no finished block; the next run resumes from there.
     """
-    blocks = [block for plan in plans for block in plan]
-    done = finish_blocks(blocks, store, executor=executor, progress=progress)
+    done = finish_blocks([block for plan in plans for block in plan], store, executor=executor, progress=progress)
     return [gather(plan, done) for plan in plans]
 
 
 def finish_blocks(
     blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
-) -> dict[AnyBlock, Finished]:
-    """Every block, from the store or run now, and stored."""
+) -> dict[AnyBlock, Any]:
+    """The record of every block, its pieces from the store or run now, and stored."""
     # Linear bandits first: their blocks take longest and must not be left for the end.
     ordered = sorted(blocks, key=lambda block: not (isinstance(block, Block) and block.policy.plays == "actions"))
-
-    def prepare(missing: Sequence[AnyBlock]) -> None:
-        warm((block for block in missing if isinstance(block, Block)), told=progress)
-
-    return finish(ordered, run_blocks, prepare=prepare, executor=executor, store=store, progress=progress)
+    needed = sum(
+        bytes_of_result(1, block.work, block.checkpoints.size, block.environment.n_arms)
+        for block in ordered
+        if isinstance(block, Block)
+    )
+    most = max((block.work for block in ordered), default=0)
+    check_memory(needed, "replications", "the experiment", most)
+    return finish(ordered, run_blocks, prepare=warm, executor=executor, store=store, progress=progress)
 
 
 def run_blocks(blocks: Sequence[AnyBlock]) -> list[Finished]:
@@ -125,30 +129,29 @@ def measure_block(block: BoundBlock) -> Measured:
     return Measured(row, time.thread_time() - start)
 
 
-def gather(plan: PanelPlan, done: Mapping[AnyBlock, Finished]) -> PanelData:
+def gather(plan: PanelPlan, done: Mapping[AnyBlock, Any]) -> PanelData:
     """Put the blocks of a panel together."""
     return PanelData(plan.panel, tuple(gather_curve(plan.panel, curve, done) for curve in plan.curves))
 
 
-def gather_curve(panel: Panel, plan: CurvePlan, done: Mapping[AnyBlock, Finished]) -> CurveData:
+def gather_curve(panel: Panel, plan: CurvePlan, done: Mapping[AnyBlock, Any]) -> CurveData:
     """Put the blocks of a curve together."""
     rows: list[CoverageRow] = []
     columns: list[Floats] = []
     seconds = 0.0
     places: NDArray[np.float64] = np.array([0.0 if place is None else place for place in plan.places])
-    for blocks in plan.blocks:
-        finished = [done[block] for block in blocks]
-        seconds += sum(part.seconds for part in finished)
-        measured = [part.row for part in finished if isinstance(part, Measured)]
-        rows += measured
-        if measured:
-            row = measured[0]
+    for block in plan.blocks:
+        found = done[block]
+        if isinstance(block, BoundBlock):
+            row = found.measured.row
+            rows.append(row)
+            seconds += found.measured.seconds
             columns.append(np.array([[row.mean_width if panel.show == "threshold" else row.miss_rate]]))
             continue
-        regret = join([part for part in finished if isinstance(part, Played)]).regret
+        seconds += found.seconds
         if plan.places == (None,):
-            places = next(block.checkpoints.astype(np.float64) for block in blocks if isinstance(block, Block))
-            columns.append(regret)
+            places = block.checkpoints.astype(np.float64)
+            columns.append(found.regret)
         else:
-            columns.append(regret[:, -1:])
+            columns.append(found.regret[:, -1:])
     return CurveData(plan.curve, places, np.concatenate(columns, axis=1), tuple(rows), seconds)

@@ -1,4 +1,4 @@
-"""From a league to matches: which policy plays which environment, told what, in which blocks."""
+"""From a league to matches: which policy plays which environment, told what."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bandstrap.policies import POLICIES
 
 @dataclass(frozen=True)
 class Match:
-    """A policy on an environment: the blocks to play, or why it sits out."""
+    """A policy on an environment: what to play, or why it sits out."""
 
     environment: LeagueEnvironment
     policy: LeaguePolicy
-    blocks: tuple[Block, ...] = ()
+    block: Block | None = None
     # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
     factor: float = 1.0
     sits_out: str = ""
@@ -52,7 +52,7 @@ def plan_match(
         return Match(environment, policy, sits_out=reason)
     n = max(2, round(policy.share * replications))
     at_the_end = np.array([horizon])
-    return Match(environment, policy, Block(player, world, horizon, seed, 0, n, at_the_end).cut(), factor)
+    return Match(environment, policy, Block(player, world, horizon, seed, 0, n, at_the_end), factor)
 
 
 def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:

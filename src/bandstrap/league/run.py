@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.blocks import Block, Played, join, play_blocks, warm
+from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
 from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.pool import finish
+from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.experiments.store import Store
@@ -113,27 +113,29 @@ def play_league(
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core.
     progress
-        Show a progress bar on standard error, where that is a terminal.
+        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
     """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
     check_count(seed, "seed", "bandstrap league", at_least=0, at_most=None)
     check_league(league, horizon, replications, progress=progress)
     matches = plan_league(league, horizon, replications, seed)
-    if not any(match.blocks for match in matches):
+    blocks = [match.block for match in matches if match.block is not None]
+    if not blocks:
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
     out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
-    blocks = [block for match in matches for block in match.blocks]
     done = finish(
         blocks,
         play_blocks,
-        prepare=partial(warm, told=progress),
+        prepare=warm,
         executor=executor,
         store=Store(out / "blocks"),
         progress=progress,
     )
+    tell("ranking and drawing", shown=progress)
     result = gather(league, matches, done, horizon, replications, seed)
     write_result(result, out)
+    tell("", shown=progress)
     return result
 
 
@@ -153,7 +155,7 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
 def gather(
     league: League,
     matches: Sequence[Match],
-    done: dict[Block, Played],
+    done: Mapping[Block, PlayedSoFar],
     horizon: int,
     replications: int,
     seed: int,
@@ -164,10 +166,10 @@ def gather(
     sat_out: dict[tuple[str, str], str] = {}
     for match in matches:
         environment, policy = match.environment.name, match.policy.name
-        if match.sits_out:
+        if match.block is None:
             sat_out[environment, policy] = match.sits_out
             continue
-        played = join([done[block] for block in match.blocks])
+        played = done[match.block]
         regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
         seconds[environment, policy] = played.seconds
     told = {policy.name: policy.told for policy in league.policies}

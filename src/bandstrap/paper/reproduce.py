@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bandstrap.engine.memory import announce_memory, check_memory
+from bandstrap.engine.progress import tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
@@ -97,17 +98,24 @@ def reproduce(
     flat = [plan for several in plans.values() for plan in several]
     data = iter(run_experiments(flat, Store(out / "blocks"), executor=executor, progress=progress))
     chapters = tuple(
-        finish_chapter(name, experiments[name], plans[name], data, out / "figures") for name in experiments
+        finish_chapter(name, experiments[name], plans[name], data, out / "figures", progress) for name in experiments
     )
+    tell("checking claims", shown=progress)
     evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
     reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications)
     write_text(out / "claims.json", claims_as_json(reproduction))
     write_report(reproduction, errata(), out / "report.html")
+    tell("", shown=progress)
     return reproduction
 
 
 def finish_chapter(
-    name: str, experiment: Experiment, plans: Sequence[PanelPlan], data: Iterator[PanelData], folder: Path
+    name: str,
+    experiment: Experiment,
+    plans: Sequence[PanelPlan],
+    data: Iterator[PanelData],
+    folder: Path,
+    progress: bool,
 ) -> Chapter:
     """Take a chapter's panels off the data and draw them, unless they have been drawn from the same numbers."""
     panels = tuple(next(data) for _ in plans)
@@ -121,6 +129,7 @@ def finish_chapter(
         from bandstrap.plots.panels import plot_panels
         from bandstrap.plots.style import save_figure
 
+        tell(f"drawing {name}", shown=progress)
         drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
         figure = plot_panels(experiment.title, panels)
         for path in pictures:

@@ -1,0 +1,67 @@
+"""All subcommands, and what they end with."""
+
+from __future__ import annotations
+
+import warnings
+
+import typer
+
+from bandstrap import __version__
+from bandstrap.cli import bound, coverage, league, listing, paper, simulate
+from bandstrap.cli.terminal import complain
+from bandstrap.errors import AccuracyWarning, InvalidInput
+
+app = typer.Typer(
+    name="bandstrap",
+    help="Bootstrapped upper confidence bounds: bandits and bounds whose optimism is read off the data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("bound")(bound.bound)
+app.command("coverage")(coverage.coverage)
+app.command("simulate")(simulate.simulate)
+app.command("paper")(paper.paper)
+app.command("league")(league.league)
+app.command("list")(listing.listing)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"bandstrap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Take the options that come before a subcommand."""
+
+
+def run() -> int:
+    """Run the command line, and give its exit code: 2 after a user's mistake, which is told in one sentence."""
+    warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+    warnings.simplefilter("once", AccuracyWarning)
+    try:
+        app()
+    except (InvalidInput, OSError, MemoryError) as error:
+        complain(f"error: {describe(error)}")
+        return 2
+    except SystemExit as end:
+        if end.code == 130:  # typer's way of passing Ctrl-C on
+            raise KeyboardInterrupt from None
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    return 0
+
+
+def describe(error: Exception) -> str:
+    """One sentence for an error of ours, of the file system, or of memory."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {str(error) or 'nothing more can be allocated'}."
+    return str(error)
