@@ -1,4 +1,5 @@
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -292,3 +293,11 @@ def test_the_exact_quantile_of_the_papers_figure():
 def test_the_exact_row_refuses_laws_it_cannot_convolve(name, message):
     with pytest.raises(InvalidInput, match=message):
         measure_exact(name, 2, 0.05)
+
+
+@pytest.mark.parametrize("law", ["normal", "bernoulli:p=0.3"])
+def test_numbers_do_not_depend_on_how_many_samples_are_bounded_at_once(monkeypatch, law):
+    whole = coverage(law, [3, 20], replications=60, seed=4)
+    for size in (50, 400):
+        monkeypatch.setattr(sys.modules["bandstrap.bounds.coverage"], "SLICE", size)
+        assert repr(coverage(law, [3, 20], replications=60, seed=4)) == repr(whole)

@@ -1,0 +1,97 @@
+"""Lines for a log, a bar for a terminal, nothing where nothing can be written."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from bandstrap.engine import progress
+from bandstrap.engine.pool import finish
+from bandstrap.engine.progress import Lines, is_terminal, progress_bar, tell, write
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is told."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_short_work_is_not_spoken_of(clock, capsys):
+    show = Lines(100, "replications")
+    for _ in range(100):
+        clock[0] += 0.0199
+        show(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_long_work_has_a_line_at_the_start_and_one_at_every_tenth(clock, capsys):
+    show = Lines(1000, "replications")
+    clock[0] += 1
+    show(0, "preparing ucb1")
+    clock[0] += 2
+    show(0, "compiling ucb1")
+    show(0, "compiling ucb1")
+    for _ in range(1000):
+        clock[0] += 0.1
+        show(1)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0] == "0 of 1000 replications after 3 s; compiling ucb1"
+    assert lines[1] == "100 of 1000 replications after 13 s, about 117 s left"
+    assert lines[-1] == "1000 of 1000 replications after 103 s"
+    assert len(lines) == 11
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_sees_what_is_compiled_and_how_long_it_has_taken(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    class Slow:
+        work, group, race, needs, label, about = 1, 0, 0, "compiler", "slow_policy", {}
+
+        def cut(self):
+            yield self
+
+        def record(self):
+            return self
+
+        def put(self, piece, outcome):
+            pass
+
+    finish([Slow()], lambda pieces: [None], prepare=lambda piece: time.sleep(1.6))
+    seen = screen.getvalue()
+    assert "preparing slow_policy" in seen
+    assert "compiling slow_policy, 1 s so far (up to a minute, the first time only)" in seen
+    assert "1/1" in seen
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "closed"])
+def test_nothing_is_lost_where_nothing_can_be_written(monkeypatch, clock, stream):
+    if stream is not None:
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert not is_terminal()
+    write("x")
+    tell("x")
+    with progress_bar(10, shown=True) as show:
+        clock[0] += 5
+        show(5)
+
+
+def test_no_work_and_unwanted_progress_are_silent(capsys, clock):
+    for total, shown in ((0, True), (10, False)):
+        with progress_bar(total, shown=shown) as show:
+            clock[0] += 10
+            show(5)
+    assert capsys.readouterr() == ("", "")
