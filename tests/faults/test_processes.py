@@ -44,8 +44,10 @@ def simulate_file(folder):
 
 
 def league(folder):
-    policies = ["--policy", "UCB1", "--policy", "UCB-tuned", "--environment", "beta"]
-    return ["league", *policies, "--horizon", 20, "--replications", 25 * N_BLOCKS // 2]
+    worlds = ("Gaussian", "beta", "Gaussian, sigma x 3", "truncated normal")
+    chosen = [option for world in worlds for option in ("--environment", world)]
+    policies = ["--policy", "UCB1", "--policy", "uniform"]
+    return ["league", *chosen, *policies, "--horizon", 20, "--replications", max(25 * N_BLOCKS // 8, 25)]
 
 
 def paper(folder):
