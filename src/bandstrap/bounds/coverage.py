@@ -17,8 +17,8 @@ from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
-from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, check_choice, check_count, check_number, requirement
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
