@@ -149,7 +149,13 @@ def arrays(state) -> dict[str, np.ndarray]:
     """The arrays of a state by name, those of tuples inside it and lists of the online object included."""
     found = {}
     for key, value in state._asdict().items():
-        found |= arrays(value) if isinstance(value, tuple) else {key: np.array(value, dtype=float)}
+        if isinstance(value, tuple):
+            found |= arrays(value)
+        elif isinstance(value, list) and value and isinstance(value[0], np.ndarray):  # rows with room of their own
+            longest = max(map(len, value))
+            found[key] = np.array([np.pad(row, (0, longest - len(row))) for row in value])
+        else:
+            found[key] = np.array(value, dtype=float)
     return found
 
 
@@ -159,6 +165,8 @@ def same_states(one, other) -> bool:
         if key == "scratch":
             continue
         twin = arrays(other)[key]
+        if value.size == twin.size == 0:
+            continue
         if value.shape != twin.shape:  # what holds rewards may have more room
             width = min(value.shape[1], twin.shape[1])
             value, twin = value[:, :width], twin[:, :width]
@@ -169,7 +177,8 @@ def same_states(one, other) -> bool:
 
 def snapshot(policy: Policy):
     """Everything a live policy knows, to be compared later; scratch is scratch."""
-    known = {key: value for key, value in vars(policy).items() if key not in ("_state", "rng")}
+    inner = ("_state", "rng", "_lock", "_rows")  # the last two are means, and hold no numbers of their own
+    known = {key: value for key, value in vars(policy).items() if key not in inner}
     return copy.deepcopy(
         (known, {k: v for k, v in arrays(policy._state).items() if k != "scratch"}, policy.rng.bit_generator.state)
     )

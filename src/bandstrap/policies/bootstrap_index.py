@@ -94,8 +94,9 @@ def streamed_quantile(state: State, arm: int, rank: int) -> float:
         for b in range(len(scratch)):
             scratch[b] = sums[b] - mean * totals[b]
             top = max(top, scratch[b])
-        cached[0] = rank
+        cached[0] = -1.0  # of no rank, until both are in place: online, an interrupt may come in between
         cached[1] = (top if rank == 0 else largest(scratch, rank)) / n
+        cached[0] = rank
     return cached[1]
 
 

@@ -222,6 +222,9 @@ class BootstrappedUCB(Policy):
             scratch=np.zeros(self.n_resamples if mode in (STREAMING, LITERAL) else 0),
         )
 
+    def _draws_in_update(self) -> bool:
+        return self.quantile == "streaming"
+
     def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
 
@@ -232,28 +235,30 @@ class BootstrappedUCB(Policy):
         Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
         """
         self._need_arms("bounds")
-        rng = np.random.Generator(type(self.rng.bit_generator)())
-        rng.bit_generator.state = self.rng.bit_generator.state
-        params = self.round_params(self._params)
-        shared = prepare(params, self._state, self.n_rewards + 1)
-        sign = 1.0 if self.direction == "max" else -1.0
-        table: dict[Hashable, Any] = {label: {} for label in self.arms}
-        for i in self._state.order:  # the order in which the next round draws
-            label = self.arms[i]
-            n = int(self._state.pulls[i])
-            if n == 0:
-                nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
-                table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
-                continue
-            mean = float(arm_mean(self._state.pulls, self._state.memory, i))
-            main = float(main_term(params, self._state, i, shared, rng))
-            total = float(threshold(params, n, main, shared))
-            table[label] = {
-                "pulls": n,
-                "mean": sign * mean,
-                "main": main,
-                "correction": total - main,
-                "index": sign * (mean + total),
-                "quantile": "drawn" if params.mode in (STREAMING, LITERAL) else quantile_source(params.law, n),
-            }
+        with self._lock:
+            self._settle()
+            rng = np.random.Generator(type(self.rng.bit_generator)())
+            rng.bit_generator.state = self.rng.bit_generator.state
+            params = self.round_params(self._params)
+            shared = prepare(params, self._state, self.n_rewards + 1)
+            sign = 1.0 if self.direction == "max" else -1.0
+            table: dict[Hashable, Any] = {label: {} for label in self.arms}
+            for i in self._state.order:  # the order in which the next round draws
+                label = self.arms[i]
+                n = int(self._state.pulls[i])
+                if n == 0:
+                    nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
+                    table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
+                    continue
+                mean = float(arm_mean(self._state.pulls, self._state.memory, i))
+                main = float(main_term(params, self._state, i, shared, rng))
+                total = float(threshold(params, n, main, shared))
+                table[label] = {
+                    "pulls": n,
+                    "mean": sign * mean,
+                    "main": main,
+                    "correction": total - main,
+                    "index": sign * (mean + total),
+                    "quantile": "drawn" if params.mode in (STREAMING, LITERAL) else quantile_source(params.law, n),
+                }
         return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
@@ -145,9 +146,11 @@ class Described(metaclass=Declared):
 
     def check_reward(self, reward: Any) -> float:
         """A reward as a float inside the support."""
+        low, high = self.support
+        if type(reward) is float and low <= reward <= high and -math.inf < reward < math.inf:
+            return reward  # most are, and need no words
         owner = f"{type(self).__name__}.update"
         value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
-        low, high = self.support
         if not low <= value <= high:
             raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
         return value

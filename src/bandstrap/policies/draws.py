@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.engine.kernel import compiled_body, inlined, jitable
 from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
     EFRON,
@@ -181,12 +181,23 @@ def doubled_mean(n: int, total: float, signed: float, signs: float) -> float:
     return (total + signed) / (n + signs)
 
 
-@jitable
 def exponential_sums(rewards: Floats, n: int, rng: np.random.Generator) -> tuple[float, float]:
     """``sum w_i y_i`` and ``sum w_i`` of the first ``n`` rewards with exponential weights.
 
     Their ratio is an average with Dirichlet(1, ..., 1) weights; a further entry joins by a further exponential.
     """
+    weights = rng.standard_exponential(n)
+    return sum_in_order(weights * rewards[:n]), sum_in_order(weights)
+
+
+def sum_in_order(terms: Floats) -> float:
+    """The sum, added up from the first to the last as a loop does; ``np.sum`` adds in another order."""
+    return 0.0 + float(terms.cumsum()[-1]) if terms.size > 0 else 0.0
+
+
+@compiled_body(exponential_sums)
+def exponential_sums_in_loops(rewards: Floats, n: int, rng: np.random.Generator) -> tuple[float, float]:
+    """See :func:`exponential_sums`."""
     weighted = 0.0
     total = 0.0
     for i in range(n):

@@ -53,7 +53,9 @@ def solve_arm(params: Params, state: State, arm: int, divergence: float) -> floa
     row = state.solved[arm]
     if row[FRESH] == 0.0 or row[DIVERGENCE] != divergence:
         rewards = state.history[arm][: state.pulls[arm]]
-        row[INDEX], row[DUAL] = solve_dual(rewards, params.upper, divergence, row[DUAL])
+        index, variable = solve_dual(rewards, params.upper, divergence, row[DUAL])
+        row[FRESH] = 0.0  # until all is in place: online, an interrupt may come in between
+        row[INDEX], row[DUAL] = index, variable
         row[DIVERGENCE] = divergence
         row[FRESH] = 1.0
     return row[INDEX]

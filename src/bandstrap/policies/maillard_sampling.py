@@ -104,10 +104,12 @@ class MaillardSampling(Policy):
     def probabilities(self) -> dict[Hashable, float]:
         """For each arm, the probability that :meth:`select` returns it next."""
         self._need_arms("probabilities")
-        initial = -1 if self._is_ready else self._initial_arm()
-        if initial >= 0:
-            return {label: float(arm == initial) for arm, label in enumerate(self.arms)}
-        best = highest_mean(self._state)
-        weights = [math.exp(log_weight(self._params, self._state, arm, best)) for arm in range(len(self.arms))]
+        with self._lock:
+            self._settle()
+            initial = -1 if self._is_ready else self._initial_arm()
+            if initial >= 0:
+                return {label: float(arm == initial) for arm, label in enumerate(self.arms)}
+            best = highest_mean(self._state)
+            weights = [math.exp(log_weight(self._params, self._state, arm, best)) for arm in range(len(self.arms))]
         total = math.fsum(weights)
         return {label: weight / total for label, weight in zip(self.arms, weights, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 
 import numpy as np
@@ -14,6 +14,15 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
 from bandstrap.errors import requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.journal import (
+    OwnLock,
+    Rows,
+    leaves,
+    put_back_whole,
+    refuse_inside_update,
+    save_whole,
+    uses_generator,
+)
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
 
@@ -22,6 +31,13 @@ POLICIES: dict[str, type[Policy]] = {}
 BYTES_PER_ARM = 200
 # The arms' number, or their labels.
 Arms = int | Sequence[Hashable] | NDArray[Any]
+# Most rewards are one of these; the union of them would be made anew with every call.
+ONE_NUMBER = (float, int)
+# Rewards of an arm that fit into a new live policy where it keeps them; rows double when they are full.
+FIRST_ROOM = 16
+# What an update under way began with: the number of rewards, whether all arms had theirs, the state, that of the generator
+# where rewards draw from it, what of the state is saved whole, and the rows of the arms concerned.
+Undo = tuple[int, bool, Any, Any, list[Any], dict[int, Any]]
 
 
 class Online(TypedDict, total=False):
@@ -78,11 +94,20 @@ class Policy(Described):
         self.rng = np.random.default_rng(rng)
         self.n_rewards = 0
         self._params = self.make_params(None)
-        self._growing = self._growing_fields()
-        self._state = as_lists(self.start(len(self.arms), 16, self.rng), self._growing)
+        self._growing, by_arm = self._long_fields()
+        self._state = as_lists(self.start(len(self.arms), FIRST_ROOM, self.rng))
         # Arms handed out but without a reward yet; kept until every arm has had its initial pulls.
         self._waiting = [0] * len(self.arms)
         self._is_ready = False
+        # What makes an update happen as a whole, see ``journal.py``.
+        self._lock = OwnLock()
+        self._undo: Undo | None = None
+        self._draws = self._draws_in_update()
+        if is_own(self._state):
+            self._rows = Rows(self._state, by_arm, (*self._growing, "kept"))
+        else:  # its ``learn`` may change anything, but of what grows with the rewards it changes its arm's row
+            self._rows = Rows(self._state, self._growing, ())
+        self._rows.numbers.append(self._waiting)
 
     # -- what a policy file provides ------------------------------------------------------------------------------
 
@@ -118,34 +143,86 @@ class Policy(Described):
     def select(self) -> Any:  # a label of the user's, whose type is not known here
         """The arm to pull next."""
         self._need_arms("select")
-        if not self._is_ready:
-            arm = self._initial_arm()
-            if arm >= 0:
-                self._waiting[arm] += 1
-                return self.arms[arm]
-        return self.arms[
-            play.select(self.kernel, self.round_params(self._params), self._state, self.n_rewards + 1, self.rng)
-        ]
+        with self._lock:
+            if self._undo is not None:
+                self._settle()
+            if not self._is_ready:
+                arm = self._initial_arm()
+                if arm >= 0:
+                    self._waiting[arm] += 1
+                    return self.arms[arm]
+            params = self.round_params(self._params)
+            return self.arms[play.select(self.kernel, params, self._state, self.n_rewards + 1, self.rng)]
 
     def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
-        if isinstance(reward, float | int) and self._is_label(arm):
+        if isinstance(reward, ONE_NUMBER) and self._is_label(arm):
             pairs = [(self._index[arm], self.check_reward(reward))]
         else:
             arms, rewards = self._pairs(arm, reward)
             pairs = [(self._arm_index(a), self.check_reward(r)) for a, r in zip(arms, rewards, strict=True)]
-        for index, value in pairs:
-            self._make_room(index)
-            self.n_rewards += 1
-            play.learn(self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards, self.rng)
-            if not self._is_ready:
-                self._waiting[index] = max(self._waiting[index] - 1, 0)
-                self._is_ready = min(self._state.pulls) >= self.n_initial
+        with self._lock:
+            if self._undo is not None:
+                self._settle()
+            self._take_in(pairs)
 
     def copy(self) -> Self:
         """An independent twin that will go on exactly as this one would."""
-        return copy.deepcopy(self)
+        if not self.arms:
+            return copy.deepcopy(self)
+        with self._lock:
+            self._settle()
+            return copy.deepcopy(self)
+
+    def _take_in(self, pairs: list[tuple[int, float]]) -> None:
+        """Take in the rewards of arms, all or none."""
+        rows = self._rows
+        saved: dict[int, Any] = {}
+        whole = [save_whole(values) for values in rows.whole] if rows.whole else []
+        drawn = self.rng.bit_generator.state if self._draws else None
+        self._undo = self.n_rewards, self._is_ready, self._state, drawn, whole, saved
+        try:
+            for index, value in pairs:
+                if index not in saved:
+                    saved[index] = rows.save(index)
+                if self._growing:
+                    self._make_room(index)
+                self.n_rewards += 1
+                play.learn(
+                    self.kernel, self._params, self._state, index, self.transform(value), self.n_rewards, self.rng
+                )
+                if not self._is_ready:
+                    self._waiting[index] = max(self._waiting[index] - 1, 0)
+                    self._is_ready = min(self._state.pulls) >= self.n_initial
+            self._undo = None
+        except BaseException:
+            self._take_back()
+            raise
+
+    def _settle(self) -> None:
+        """Take back an update that was interrupted, and whose taking back was interrupted as well."""
+        if self._undo is not None:
+            refuse_inside_update(Policy._take_in.__code__, self)
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Make everything as it was before the update under way, if there is one."""
+        if self._undo is None:
+            return
+        n_rewards, is_ready, state, drawn, whole, saved = self._undo
+        for values, before in zip(self._rows.whole, whole, strict=True):
+            put_back_whole(values, before)
+        for arm, rows in saved.items():
+            self._rows.put_back(arm, rows)
+        self.n_rewards, self._is_ready, self._state = n_rewards, is_ready, state
+        if drawn is not None:
+            self.rng.bit_generator.state = drawn
+        self._undo = None
+
+    def _draws_in_update(self) -> bool:
+        """Whether taking in a reward draws random numbers."""
+        return uses_generator(self.kernel.learn)
 
     def _initial_arm(self) -> int:
         """The arm handed out least while some lack their initial pulls; -1 once scores can be compared."""
@@ -155,19 +232,30 @@ class Policy(Described):
             return handed.index(least)
         return -1
 
-    def _growing_fields(self) -> tuple[str, ...]:
-        """The fields that hold a number for each reward of an arm: those that are longer for a larger capacity."""
-        states = [self.make_state(1, capacity, np.zeros(1, dtype=np.int64)) for capacity in (1, 2)]
-        shapes = [{name: getattr(value, "shape", ()) for name, value in state._asdict().items()} for state in states]
-        return tuple(name for name in shapes[0] if shapes[0][name] != shapes[1][name])
+    def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The fields that are longer for a larger capacity, with a number for each reward, and those for more arms."""
+
+        def shapes(n_arms: int, capacity: int) -> dict[str, Any]:
+            state = self.make_state(n_arms, capacity, np.arange(n_arms))
+            return {name: getattr(value, "shape", ()) for name, value in leaves(state)}
+
+        few = shapes(1, 1)
+        growing, by_arm = (
+            tuple(name for name in few if few[name] != more[name]) for more in (shapes(1, 2), shapes(2, 1))
+        )
+        return growing, by_arm
 
     def _make_room(self, arm: int) -> None:
-        """Double what holds rewards when an arm has filled it."""
-        rows = {name: getattr(self._state, name) for name in self._growing}
-        full = {name: row for name, row in rows.items() if self._state.pulls[arm] >= row.shape[1]}
-        if full:
-            doubled = {name: np.concatenate([row, np.zeros_like(row)], axis=1) for name, row in full.items()}
-            self._state = self._state._replace(**doubled)
+        """Double what holds an arm's rewards when they fill it."""
+        n = self._state.pulls[arm]
+        for name in self._growing:
+            rows = getattr(self._state, name)
+            if isinstance(rows, list):
+                if rows and n >= len(rows[arm]):
+                    rows[arm] = np.concatenate([rows[arm], np.zeros_like(rows[arm])])
+            elif n >= rows.shape[1]:
+                doubled = np.concatenate([rows, np.zeros_like(rows)], axis=1)
+                self._state = self._state._replace(**{name: doubled})
 
     def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
         owner = type(self).__name__
@@ -219,24 +307,34 @@ class Policy(Described):
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
 
-# What stays an array online in our own states: long rows, and what NumPy works on as a whole.
-KEPT_AS_ARRAYS = ("kept", "residuals", "tails", "known", "observed", "factors", "generators")
+# What an arm's row stays online in our own states: an array, because it is long or NumPy works on it as a whole.
+ROWS_OF_ARRAYS = ("history", "running", "kept", "residuals", "tails")
+# What stays one array.
+KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators", "room")
 
 
-def as_lists(state: Any, kept: Collection[str] = ()) -> Any:
+def is_own(state: Any) -> bool:
+    """Whether a state is one of the package's."""
+    return type(state).__module__.startswith("bandstrap.")
+
+
+def as_lists(state: Any) -> Any:
     """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers.
 
-    A state from outside the package stays as it is: its functions may use arrays as a whole.
+    Rows that are arrays are lists of them, so that each can grow on its own. A state from outside the package stays as it
+    is: its functions may use arrays as a whole.
     """
-    if not type(state).__module__.startswith("bandstrap."):
+    if not is_own(state):
         return state
 
     def converted(name: str, value: Any) -> Any:
-        if name in KEPT_AS_ARRAYS or name in kept:
+        if name in KEPT_AS_ARRAYS:
             return value
+        if name in ROWS_OF_ARRAYS:
+            return [row.copy() for row in value]
         return as_lists(value) if isinstance(value, tuple) else value.tolist()
 
-    return type(state)(*(converted(name, value) for name, value in state._asdict().items()))
+    return type(state)(*(converted(name, value) for name, value in zip(state._fields, state, strict=True)))
 
 
 Policy.online_only = tuple(inspect.signature(Policy.__init__).parameters)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, inlined, jitable
+from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_number
-from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.draws import exponential_sums, sum_in_order
 from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
 
@@ -33,6 +33,20 @@ class State(NamedTuple):
     history: Floats
 
 
+def shortfalls(rewards: Floats, n: int, target: float) -> float:
+    """Sum of ``(target - y_i)^+`` over the first ``n`` rewards."""
+    return sum_in_order(np.maximum(target - rewards[:n], 0.0))
+
+
+@compiled_body(shortfalls)
+def shortfalls_in_loops(rewards: Floats, n: int, target: float) -> float:
+    """See :func:`shortfalls`."""
+    total = 0.0
+    for i in range(n):
+        total += max(target - rewards[i], 0.0)
+    return total
+
+
 @inlined
 def bonus(params: Params, state: State, arm: int, target: float) -> float:
     """How far above ``target`` the pseudo-reward lies: at the known bound, or ``rho`` mean shortfalls."""
@@ -40,11 +54,7 @@ def bonus(params: Params, state: State, arm: int, target: float) -> float:
         above = params.upper - target
     else:
         n = state.pulls[arm]
-        rewards = state.history[arm]
-        shortfall = 0.0
-        for i in range(n):
-            shortfall += max(target - rewards[i], 0.0)
-        above = math.sqrt(math.log(1.0 + n)) * shortfall / n
+        above = math.sqrt(math.log(1.0 + n)) * shortfalls(state.history[arm], n, target) / n
     return above
 
 

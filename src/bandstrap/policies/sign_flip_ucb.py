@@ -55,7 +55,7 @@ class State(NamedTuple):
     lows: Floats  # at a level of 2^-octave the bound or, beyond MOST_KEPT rewards, its quantile over the normal one ...
     highs: Floats  # ... and at half that level
     fitted: Floats  # pulls at which the last two were computed
-    residuals: Floats  # room to count subsets in
+    room: Floats  # to count subsets in
 
 
 class Shared(NamedTuple):
@@ -125,23 +125,24 @@ def rounded_down(subsets: float) -> float:
 def refresh(state: State, arm: int, key: float, subsets: float, shared: Shared) -> None:
     """Compute an arm's row anew, because it was pulled or the level has moved enough."""
     n = state.pulls[arm]
+    # Not valid until all is in place: online, an interrupt may come in between.
+    state.keys[arm] = 0.0
+    state.lasts[arm] = 0.0
     state.fitted[arm] = n
     y = ascending(state.kept[arm][: min(n, MOST_KEPT)])
     if n <= MOST_COUNTED or (n <= MOST_KEPT and (state.units[arm] >= 0.0 or subsets < 2.0)):
         mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
-        x, first, last = counted_index(y, mean, subsets, state.residuals)
+        x, first, last = counted_index(y, mean, subsets, state.room)
         if not math.isnan(x):
-            state.keys[arm] = 0.0
-            state.firsts[arm] = first
-            state.lasts[arm] = last
             state.lows[arm] = x
             state.highs[arm] = x
+            state.firsts[arm] = first
+            state.lasts[arm] = last
             return
-    state.keys[arm] = key
-    state.lasts[arm] = 0.0
     state.lumps[arm] = lump_gap(y)
     state.lows[arm] = bound_at(state, arm, 0.5**shared.octave)
     state.highs[arm] = bound_at(state, arm, 0.5 ** (shared.octave + 1))
+    state.keys[arm] = key
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
@@ -277,5 +278,5 @@ class SignFlipUCB(Policy):
             lows=np.zeros(n_arms),
             highs=np.zeros(n_arms),
             fitted=np.zeros(n_arms),
-            residuals=np.zeros((4, 1 << (MOST_COUNTED // 2))),
+            room=np.zeros((4, 1 << (MOST_COUNTED // 2))),
         )

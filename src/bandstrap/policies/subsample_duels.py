@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, inlined, jitable
+from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.duels import ROUND, by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
@@ -43,17 +43,42 @@ class State(NamedTuple):
     history: Floats
 
 
+def shuffled_sum(rewards: Floats, n: int, size: int, rng: np.random.Generator) -> float:
+    """Bring ``size`` of the first ``n`` rewards, each set as likely, to the front by Fisher and Yates, and add them up.
+
+    The rewards change places in one step at the end: online, an interrupt in between would lose one.
+    """
+    total = 0.0
+    moved: dict[int, Any] = {}
+    draws = rng.random(size)
+    for i in range(size):
+        j = i + int(draws[i] * (n - i))
+        at_i = moved[i] if i in moved else rewards[i]
+        at_j = moved[j] if j in moved else rewards[j]
+        moved[i], moved[j] = at_j, at_i
+        total += at_j
+    rewards[np.fromiter(moved.keys(), dtype=np.int64)] = np.fromiter(moved.values(), dtype=np.float64)
+    return float(total)
+
+
+@compiled_body(shuffled_sum)
+def shuffled_sum_in_loops(rewards: Floats, n: int, size: int, rng: np.random.Generator) -> float:
+    """See :func:`shuffled_sum`."""
+    total = 0.0
+    for i in range(size):
+        j = i + int(rng.random() * (n - i))
+        rewards[i], rewards[j] = rewards[j], rewards[i]
+        total += rewards[i]
+    return total
+
+
 @inlined
 def sampled_sum(params: Params, state: State, arm: int, size: int, rng: np.random.Generator) -> float:
     """Sum of ``size`` of the arm's rewards."""
     n = state.pulls[arm]
     total = 0.0
-    if params.sampler == WITHOUT_REPLACEMENT:  # the first places of a Fisher-Yates shuffle
-        rewards = state.history[arm]
-        for i in range(size):
-            j = i + int(rng.random() * (n - i))
-            rewards[i], rewards[j] = rewards[j], rewards[i]
-            total += rewards[i]
+    if params.sampler == WITHOUT_REPLACEMENT:
+        total = shuffled_sum(state.history[arm], n, size, rng)
     else:
         first = n - size
         if params.sampler == RANDOM_BLOCK:

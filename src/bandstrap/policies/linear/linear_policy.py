@@ -14,14 +14,27 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.journal import (
+    OwnLock,
+    leaves,
+    put_back_whole,
+    refuse_inside_update,
+    save_whole,
+    uses_generator,
+)
 from bandstrap.policies.linear.known_actions import doubled
-from bandstrap.policies.policy import as_lists
+from bandstrap.policies.policy import FIRST_ROOM, as_lists, is_own
 from bandstrap.registry import register
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
 # Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
 LARGEST_NUMBER = 1e50
+# Of our own states, what ``learn`` only adds entries to, behind the last: without the count they are not there.
+ADDED_AT_END = ("features", "labels", "rewards")
+# What an update under way began with: the attributes, the generator's state where the update may draw, and the state's
+# arrays and lists with what they held.
+Undo = tuple[dict[str, Any], Any, list[tuple[Any, Any]]]
 
 
 class Online(TypedDict, total=False):
@@ -72,6 +85,9 @@ class LinearPolicy(Described):
         self.n_rewards = 0
         self._params: Any = None
         self._state: Any = None
+        # What makes an update happen as a whole, see ``journal.py``.
+        self._lock = OwnLock()
+        self._undo: Undo | None = None
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
@@ -91,12 +107,11 @@ class LinearPolicy(Described):
     def select(self, actions: ArrayLike) -> int:
         """Which of the actions, one per row, to take: its index."""
         matrix = self._features(actions, "actions", "select", 2)
-        self._begin(matrix.shape[1])
-        return int(
-            play.select_action(
-                self.kernel, self.round_params(self._params), self._state, matrix, self.n_rewards + 1, self.rng
-            )
-        )
+        with self._lock:
+            self._settle()
+            self._begin(matrix.shape[1])
+            params = self.round_params(self._params)
+            return int(play.select_action(self.kernel, params, self._state, matrix, self.n_rewards + 1, self.rng))
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
@@ -108,26 +123,65 @@ class LinearPolicy(Described):
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
             raise requirement("reward", self._owner("update"), rule, f"{len(rewards)} rewards for {len(rows)} actions")
-        self._begin(rows.shape[1])
-        for row, value in zip(rows, rewards, strict=True):
-            self._make_room()
-            self.n_rewards += 1
-            # Plain Python reads a list's numbers several times faster than an array's.
-            features = row.tolist()
-            play.learn(
-                self.kernel, self._params, self._state, features, self.transform(value), self.n_rewards, self.rng
-            )
+        with self._lock:
+            self._settle()
+            self._take_in(rows, rewards)
 
     def copy(self) -> Self:
         """An independent twin that will go on exactly as this one would."""
-        return copy.deepcopy(self)
+        with self._lock:
+            self._settle()
+            return copy.deepcopy(self)
+
+    def _take_in(self, rows: Floats, rewards: list[float]) -> None:
+        """Take in the rewards of actions, all or none."""
+        before = vars(self).copy()
+        drawn = self.rng.bit_generator.state if self._state is None or uses_generator(self.kernel.learn) else None
+        changing = [] if self._state is None else leaves(self._state)
+        intact = ADDED_AT_END if is_own(self._state) else ()
+        saved = [(values, save_whole(values)) for name, values in changing if name not in intact]
+        self._undo = before, drawn, saved
+        try:
+            self._begin(rows.shape[1])
+            for row, value in zip(rows, rewards, strict=True):
+                self._make_room()
+                self.n_rewards += 1
+                # Plain Python reads a list's numbers several times faster than an array's.
+                features = row.tolist()
+                play.learn(
+                    self.kernel, self._params, self._state, features, self.transform(value), self.n_rewards, self.rng
+                )
+            self._undo = None
+        except BaseException:
+            self._take_back()
+            raise
+
+    def _settle(self) -> None:
+        """Take back an update that was interrupted, and whose taking back was interrupted as well."""
+        if self._undo is not None:
+            refuse_inside_update(LinearPolicy._take_in.__code__, self)
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Make everything as it was before the update under way, if there is one."""
+        if self._undo is None:
+            return
+        before, drawn, saved = self._undo
+        for values, content in saved:
+            put_back_whole(values, content)
+        for name in ("n_rewards", "dimension", "_params", "_state"):
+            setattr(self, name, before[name])
+        if drawn is not None:
+            self.rng.bit_generator.state = drawn
+        self._undo = None
 
     def _begin(self, dimension: int) -> None:
-        """Make the state once the number of features is known."""
+        """Make the state once the number of features is known; all is made before any of it is kept."""
         if self._state is None:
-            self._params = self.make_params(None)
-            self.dimension = dimension
-            self._state = as_lists(self.start(dimension, 16, self.rng))
+            params = self.make_params(None)
+            state = as_lists(self.start(dimension, FIRST_ROOM, self.rng))
+            self._params, self.dimension = params, dimension
+            self._state = state
 
     def _make_room(self) -> None:
         """Double what holds observations when it is full."""

@@ -1,0 +1,125 @@
+"""An update of a live policy happens as a whole or not at all, also when it is interrupted, and one thread at a time.
+
+Before anything changes, what will change is written down; when all is done the entry is struck out. An exception, such as
+``KeyboardInterrupt``, may come at any point. An update that it ends is taken back at once, from the entry; should a second
+one end that too, the entry still stands, and the next call takes the update back before it does anything else. To take
+back is to put saved values in their places, which may be begun again as often as need be.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+# Written before they are read, every time: nothing is lost with them.
+SCRATCH = ("scratch", "room")
+
+
+class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind the function RLock
+    """A lock that every copy of its owner has for itself."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OwnLock:
+        return OwnLock()
+
+    def __reduce__(self) -> tuple[type[OwnLock], tuple[()]]:
+        return OwnLock, ()
+
+
+def leaves(state: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays or lists of a state by name, those of tuples inside it included; what else it holds cannot change."""
+    for name, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray | list):
+            yield name, value
+        elif hasattr(value, "_fields"):
+            yield from leaves(value)
+
+
+class Rows:
+    """Where a state keeps what ``learn`` may change when it takes in the reward of one arm.
+
+    Parameters
+    ----------
+    state
+        The state of a live policy.
+    by_arm
+        Names of the fields with an entry or a row per arm, of which ``learn`` changes the one of its arm.
+    at_end
+        Names of those of them to which it only adds an entry behind the last. Without the count, it is not there.
+    """
+
+    def __init__(self, state: Any, by_arm: Collection[str], at_end: Collection[str]) -> None:
+        self.numbers: list[list[Any]] = []
+        self.lists: list[list[list[Any]]] = []
+        self.arrays: list[Any] = []
+        self.whole: list[Any] = []
+        for name, values in leaves(state):
+            if name == "order" or name in at_end or (name in by_arm and len(values) == 0):
+                continue
+            if name not in by_arm:
+                if name not in SCRATCH:
+                    self.whole.append(values)
+            elif isinstance(values[0], list):
+                self.lists.append(values)
+            elif isinstance(values[0], np.ndarray):
+                self.arrays.append(values)
+            else:
+                self.numbers.append(values)
+        self.are_numbers = not (self.lists or self.arrays)
+
+    def save(self, arm: int) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the arm's entries and rows are now."""
+        numbers = [values[arm] for values in self.numbers]
+        if self.are_numbers:
+            return numbers, [], []
+        return numbers, [rows[arm][:] for rows in self.lists], [rows[arm].copy() for rows in self.arrays]
+
+    def put_back(self, arm: int, saved: tuple[list[Any], list[Any], list[Any]]) -> None:
+        """Make them so again."""
+        numbers, lists, arrays = saved
+        for values, number in zip(self.numbers, numbers, strict=True):
+            values[arm] = number
+        for rows, row in zip(self.lists, lists, strict=True):
+            rows[arm] = row
+        for rows, row in zip(self.arrays, arrays, strict=True):
+            rows[arm][:] = row
+
+
+def save_whole(values: Any) -> Any:
+    """A copy of an array, a list, or a list of lists."""
+    if isinstance(values, np.ndarray):
+        return values.copy()
+    return [row[:] for row in values] if values and isinstance(values[0], list) else values[:]
+
+
+def put_back_whole(values: Any, saved: Any) -> None:
+    """Give an array or a list the content it had."""
+    values[... if isinstance(values, np.ndarray) else slice(None)] = saved
+
+
+@functools.cache
+def uses_generator(learn: Callable[..., None]) -> bool:
+    """Whether a ``learn`` looks at its last parameter, the generator, at all."""
+    code = learn.__code__
+    rng = code.co_varnames[code.co_argcount - 1]
+    return any(step.opname.startswith("LOAD") and step.argval == rng for step in dis.get_instructions(code))
+
+
+def refuse_inside_update(take_in: CodeType, owner: object) -> None:
+    """Refuse a call that came out of an update of the same object: a signal handler's, run in the middle of it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is take_in and frame.f_locals.get("self") is owner:
+            raise RuntimeError(
+                f"This {type(owner).__name__} is in the middle of an update, out of which it was called. Let a signal "
+                "handler take a note, and call the policy later."
+            )
+        frame = frame.f_back
