@@ -77,7 +77,7 @@ def known(policy) -> list:
     for name, values in leaves(state):
         if name in ("scratch", "room", "row"):
             continue
-        if name in ("history", "running", "kept"):
+        if name in ("history", "limits", "running", "kept"):
             values = [row[:n].tobytes() for row, n in zip(values, counts, strict=False)]
         elif name in ("features", "means", "squares", "pulls") and hasattr(state, "known"):
             values = values[: state.known.size[0]]

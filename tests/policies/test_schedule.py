@@ -4,8 +4,17 @@ import math
 import numpy as np
 import pytest
 
+from bandstrap.environments import Beta
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import UCB1, BootstrappedUCB, NaiveBootstrappedUCB
+from bandstrap.policies import (
+    MARS,
+    POLICIES,
+    UCB1,
+    BootstrappedUCB,
+    GaussianTSUnknownVariance,
+    NaiveBootstrappedUCB,
+)
+from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
 from bandstrap.policies.schedule import error_probability, make_schedule
 
 
@@ -80,6 +89,71 @@ def test_a_callable_that_returns_no_probability_is_refused():
     policy.update(0, 1.0)
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of UCB1 must be .*Got 2"):
         policy.select()
+
+
+@pytest.mark.parametrize("level", [0, math.nan, "x", None, True, [0.1], 1e-320, lambda t: 0.1], ids=repr)
+def test_a_callable_that_returns_no_level_is_refused_with_nothing_changed(level):
+    policy = BootstrappedUCB(alpha=lambda t: level if t == 3 else 0.5, arms=2, rng=0)
+    policy.update([0, 1], [0.0, 1.0])
+    twin = policy.copy()
+    with pytest.raises(InvalidInput, match=r"'alpha' parameter of BootstrappedUCB must be .*Got"):
+        policy.select()
+    for either in (policy, twin):
+        either.update(0, 0.5)
+    assert [policy.select() for _ in range(5)] == [twin.select() for _ in range(5)]
+
+
+SCHEDULED = [make for make in [*POLICIES.values(), *LINEAR_POLICIES.values()] if "alpha" in make.parameters()]
+
+
+@pytest.mark.parametrize("make", SCHEDULED, ids=lambda make: make.name)
+@pytest.mark.parametrize("alpha", [1e-251, 5e-324])
+def test_a_level_that_is_too_small_to_compute_with_is_refused(make, alpha):
+    with pytest.raises(InvalidInput, match=rf"'alpha' parameter of {make.__name__} must be at least 1e-.*Got {alpha}"):
+        make(alpha=alpha)
+
+
+@pytest.mark.parametrize("make", [make for make in SCHEDULED if make.name != "mars"], ids=lambda make: make.name)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"alpha": 1e-250},
+        {"alpha": 1 - 1e-16},
+        {"alpha": "1/(t log^tau t)", "tau": 100},
+        {"alpha": "1/T^2", "horizon": 10**124},
+    ],
+    ids=str,
+)
+def test_the_smallest_and_largest_levels_can_be_played(make, options):
+    if not set(options) <= set(make.parameters()):
+        pytest.skip("no such parameter")
+    is_linear = make.plays == "actions"
+    policy = make(rng=0, **options) if is_linear else make(arms=2, rng=0, **options)
+    actions = np.eye(2)
+    for i in range(50):
+        arm = policy.select(actions) if is_linear else policy.select()
+        policy.update(actions[arm] if is_linear else arm, (i * 7 % 11) / 11)
+    assert policy.n_rewards == 50
+
+
+def test_settings_beyond_what_can_be_counted_are_refused():
+    with pytest.raises(InvalidInput, match=r"'tau' parameter of UCB1 must be at most 100. Got 101"):
+        UCB1(alpha="1/(t log^tau t)", tau=101)
+    with pytest.raises(InvalidInput, match=r"'horizon' parameter of UCB1 must be at most 1e\+125 for .*. Got 1000"):
+        UCB1(alpha="1/T^2", horizon=10**400)
+    for alpha in (1e-200, 1e-8):
+        with pytest.raises(InvalidInput, match=r"'alpha' parameter of MARS must be at least 1e-07, as .* Got"):
+            MARS(alpha=alpha)
+    for a in (1e308, -1e308):
+        with pytest.raises(
+            InvalidInput, match=r"'a' parameter of GaussianTSUnknownVariance must be a number in the open"
+        ):
+            GaussianTSUnknownVariance(a=a)
+    with pytest.raises(
+        InvalidInput, match=r"'v' parameter of Beta must be a finite number of at least 1e-300. Got 5e-324"
+    ):
+        Beta(v=5e-324)
+    assert np.isfinite(Beta(v=1e-300).tape(20, np.random.default_rng(0))[1]).all()
 
 
 def test_a_callable_is_refused_in_a_simulation():

@@ -19,6 +19,7 @@ from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
 from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
+from bandstrap.seeds import make_generator
 
 Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
@@ -137,7 +138,7 @@ def bootstrap(
     }
     by_draws = quantile == "monte-carlo"
     proved = weights == "rademacher" and correction in PROVED and not (by_draws and correction == "theorem")
-    generator = np.random.default_rng(rng) if by_draws else None
+    generator = make_generator(rng, "bootstrap") if by_draws else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
@@ -235,7 +236,7 @@ def drawn_quantile_and_factor(
     if weights != "rademacher":
         rule = "'rademacher' for correction='sharp' with quantile='monte-carlo'"
         raise requirement("weights", "bootstrap", rule, repr(weights))
-    generator = np.random.default_rng(rng)
+    generator = make_generator(rng, "bootstrap")
     n = rewards.shape[-1]
     residuals, exponents = scaled_residuals(rewards.reshape(-1, n))
     main, factor = np.empty(len(residuals)), np.empty(len(residuals))

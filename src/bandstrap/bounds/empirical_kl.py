@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.arrays import Floats, each, sum_in_order
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -20,21 +20,30 @@ from bandstrap.bounds.bound import (
     register,
     scale_to_support,
 )
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.kernel import compiled_body, entry, jitable
 from bandstrap.errors import check_choice, sample_mean
 
 Calibration = Literal["proved", "plain"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
 
 
-@jitable
 def dual(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
     """``f = mean log(nu - y) + log mean 1/(nu - y)`` at ``nu = highest + gap``; means of ``1/(nu - y)`` and its square."""
+    distances = (highest - y) + gap  # nu - y, without losing a gap far below the rewards
+    logs = sum_in_order(each(math.log, distances))
+    inverses = sum_in_order(1.0 / distances) / y.size
+    squares = sum_in_order(1.0 / (distances * distances))
+    return logs / y.size + math.log(inverses), inverses, squares / y.size
+
+
+@compiled_body(dual)
+def dual_in_loops(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
+    """See :func:`dual`."""
     logs = 0.0
     inverses = 0.0
     squares = 0.0
     for i in range(y.size):
-        distance = (highest - y[i]) + gap  # nu - y, without losing a gap far below the rewards
+        distance = (highest - y[i]) + gap
         logs += math.log(distance)
         inverses += 1.0 / distance
         squares += 1.0 / (distance * distance)
@@ -117,15 +126,33 @@ def least_divergence(y: Floats, top: float, mean: float, start: float) -> tuple[
             x = following
             if is_close:
                 break
+    return log_growth(y, mean, x) / y.size, x
+
+
+def log_growth(y: Floats, mean: float, x: float) -> float:
+    """``sum log(1 - x (y - mean))``."""
+    return sum_in_order(each(math.log1p, -x * (y - mean)))
+
+
+@compiled_body(log_growth)
+def log_growth_in_loops(y: Floats, mean: float, x: float) -> float:
+    """See :func:`log_growth`."""
     total = 0.0
     for i in range(y.size):
         total += math.log1p(-x * (y[i] - mean))
-    return total / y.size, x
+    return total
 
 
-@jitable
 def ascent(y: Floats, mean: float, x: float) -> tuple[float, float]:
     """First derivative of ``sum log(1 - x (y - mean))``, and the negative of the second."""
+    distances = y - mean
+    ratios = distances / (1.0 - x * distances)
+    return 0.0 - sum_in_order(ratios), sum_in_order(ratios * ratios)
+
+
+@compiled_body(ascent)
+def ascent_in_loops(y: Floats, mean: float, x: float) -> tuple[float, float]:
+    """See :func:`ascent`."""
     slope = 0.0
     curvature = 0.0
     for i in range(y.size):

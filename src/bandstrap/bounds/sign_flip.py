@@ -10,6 +10,7 @@ from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support,
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import check_flag, check_number, sample_mean
 from bandstrap.multipliers import subset_mean
+from bandstrap.seeds import make_generator
 
 
 @register(assumes="symmetric")
@@ -87,7 +88,7 @@ def sign_flip(
     alpha = check_number(alpha, "alpha", "sign_flip", above=0, below=1)
     options = {"sigma": sigma, "support": None if support is None else check_support(support, "sign_flip")}
     with_phi = phi is not None or any(value is not None for value in options.values())
-    generator = np.random.default_rng(rng) if check_flag(randomized, "randomized", "sign_flip") else None
+    generator = make_generator(rng, "sign_flip") if check_flag(randomized, "randomized", "sign_flip") else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]

@@ -47,6 +47,10 @@ class Bernoulli(UnitInterval):
         return (rng.random((means.size, horizon)) < means[:, None]).astype(np.float64)
 
 
+# Less than this times a mean may be no number above 0.
+SMALLEST_V = 1e-300
+
+
 class Beta(UnitInterval):
     """Rewards from ``Beta(v mean, v (1 - mean))``, of variance ``mean (1 - mean)/(v + 1)``.
 
@@ -61,7 +65,7 @@ class Beta(UnitInterval):
     """
 
     def __init__(self, means: Numbers | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:
-        self.v = check_number(v, "v", "Beta", above=0)
+        self.v = check_number(v, "v", "Beta", at_least=SMALLEST_V)
         super().__init__(means, **options)
 
     def check_means(self, means: Floats) -> None:

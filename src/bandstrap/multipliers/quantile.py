@@ -14,6 +14,7 @@ from bandstrap.engine.memory import check_memory
 from bandstrap.errors import AccuracyWarning, check_choice, check_count, check_levels, check_sample, requirement
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
+from bandstrap.seeds import make_generator
 
 OWNER = "bootstrap_quantile"
 WEIGHTS = tuple(LAWS)
@@ -207,7 +208,7 @@ def quantiles(
                         f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
                         "saturates at the largest draw; use method='auto' or more resamples"
                     )
-                generator = np.random.default_rng(rng)
+                generator = make_generator(rng, "bootstrap_quantile")
                 out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
     with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
         out = np.ldexp(out, exponents[:, None])

@@ -15,7 +15,7 @@ from bandstrap.calls import Call
 from bandstrap.constructors import Declared
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_flag, check_number, requirement
-from bandstrap.policies.schedule import Alpha, Schedule, make_schedule
+from bandstrap.policies.schedule import RULES, Alpha, Schedule, make_schedule
 
 # What every constructor of a policy takes: whether rewards are to be large or small, and the policy's randomness.
 Direction = Literal["max", "min"]
@@ -165,9 +165,11 @@ class Described(metaclass=Declared):
     def schedule_for(self, horizon: int | None) -> Schedule:
         """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one, online there is none."""
         owner = type(self).__name__
-        alpha = self.alpha
+        alpha: Any = self.alpha
         if callable(alpha):
             if horizon is not None:
                 raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")
             alpha = alpha(self.n_rewards + 1)
+            if not (isinstance(alpha, str) and alpha in RULES):
+                alpha = check_number(alpha, "alpha", owner, above=0, below=1)
         return make_schedule(alpha, self.tau, self.horizon or horizon, owner)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.arrays import Floats, sum_in_order
 from bandstrap.engine.kernel import compiled_body, inlined, jitable
 from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
@@ -188,11 +188,6 @@ def exponential_sums(rewards: Floats, n: int, rng: np.random.Generator) -> tuple
     """
     weights = rng.standard_exponential(n)
     return sum_in_order(weights * rewards[:n]), sum_in_order(weights)
-
-
-def sum_in_order(terms: Floats) -> float:
-    """The sum, added up from the first to the last as a loop does; ``np.sum`` adds in another order."""
-    return 0.0 + float(terms.cumsum()[-1]) if terms.size > 0 else 0.0
 
 
 @compiled_body(exponential_sums)

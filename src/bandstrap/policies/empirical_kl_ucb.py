@@ -117,7 +117,8 @@ class EmpiricalKLUCB(Policy):
     Notes
     -----
     Choices are those of the exact index, but arms are solved only when they could win: the index is concave in the
-    divergence, so the tangent at an arm's last solution bounds its later indices until it is pulled.
+    divergence, so the tangent at an arm's last solution bounds its later indices until it is pulled. All rewards are kept,
+    and solving an arm costs O(n) of its pulls: online about 0.1 microseconds per reward and step of Newton's method.
 
     See Also
     --------

@@ -12,6 +12,9 @@ from bandstrap.errors import check_number
 from bandstrap.policies.moments import State, learn
 from bandstrap.policies.policy import Online, Policy
 
+# Beyond, the prior outweighs any number of rewards, or asks for that many before the first decision.
+LARGEST_EXPONENT = 1e6
+
 
 class Params(NamedTuple):
     """Exponent of the prior, and the number of rewards from which the posterior is used."""
@@ -81,7 +84,7 @@ class GaussianTSUnknownVariance(Policy):
     name = "gaussian_ts_unknown_variance"
 
     def __init__(self, *, a: float = -0.5, **online: Unpack[Online]) -> None:
-        self.a = check_number(a, "a", type(self).__name__)
+        self.a = check_number(a, "a", type(self).__name__, above=-LARGEST_EXPONENT, below=LARGEST_EXPONENT)
         self.n_initial = max(2, 3 - math.floor(2 * self.a))
         super().__init__(**online)
 

@@ -8,9 +8,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.arrays import Floats, sum_in_order
 from bandstrap.engine.kernel import Kernel, compiled_body
-from bandstrap.policies.draws import sum_in_order
 from bandstrap.policies.history import State, learn, no_rewards
 from bandstrap.policies.policy import Online, Policy
 

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import check_number
+from bandstrap.errors import check_number, requirement
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
 from bandstrap.policies.policy import Online, Policy
+
+# 1/alpha subsets take 16 bytes each, of every arm.
+SMALLEST_ALPHA = 1e-7
 
 
 class Params(NamedTuple):
@@ -88,7 +91,7 @@ class MARS(Policy):
     Parameters
     ----------
     alpha
-        Error probability of the bound. The default is the authors', for 2,000 rounds.
+        Error probability of the bound, at least 1e-7. The default is the authors', for 2,000 rounds.
     arms, rng, direction
         See :class:`bandstrap.Policy`.
 
@@ -120,7 +123,10 @@ class MARS(Policy):
     alpha: float
 
     def __init__(self, *, alpha: float = 0.001, **online: Unpack[Online]) -> None:
-        self.alpha = check_number(alpha, "alpha", type(self).__name__, above=0, below=1)
+        owner = type(self).__name__
+        self.alpha = check_number(alpha, "alpha", owner, above=0, below=1)
+        if self.alpha < SMALLEST_ALPHA:
+            raise requirement("alpha", owner, f"at least {SMALLEST_ALPHA:g}, as 1/alpha subsets are kept", self.alpha)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

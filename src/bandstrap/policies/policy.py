@@ -25,6 +25,7 @@ from bandstrap.policies.journal import (
 )
 from bandstrap.policies.moments import no_rewards
 from bandstrap.registry import register
+from bandstrap.seeds import make_generator
 
 POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
@@ -57,7 +58,8 @@ class Policy(Described):
         Labels of the arms (any hashables), or their number. Without arms the object only describes a policy to
         :func:`bandstrap.simulate`.
     rng
-        Generator or seed of the policy's own randomness, ties included.
+        Generator, seed or ``SeedSequence`` of the policy's own randomness, ties included. A generator is used as it is: who
+        shares it shares its numbers.
     direction
         ``"max"`` (default) or ``"min"`` for rewards that are costs.
 
@@ -65,6 +67,21 @@ class Policy(Described):
     -----
     Rewards may come late and in any order: ``select`` may be called again before ``update``. Arms without a reward are
     handed out first, each once.
+
+    An update happens as a whole or not at all, a batch too, even if an exception such as ``KeyboardInterrupt`` comes in the
+    middle. A ``select`` that is interrupted keeps all that is known of rewards, but may have used up random numbers, and
+    a round of duels may be cut short. A signal handler that calls the policy out of an update is refused.
+
+    Threads may share a policy: calls wait for one another. Processes may not. Each child of a fork goes on with a copy of
+    the policy, generator included, and all of them draw the same numbers; give each a generator of its own,
+
+    >>> import numpy as np
+    >>> from bandstrap import UCB1
+    >>> seeds = np.random.SeedSequence(7).spawn(4)  # one for each worker
+    >>> worker = UCB1(arms=3, rng=0).copy()
+    >>> worker.rng = np.random.default_rng(seeds[2])  # in worker 2, before its first decision
+
+    and fork while no other thread uses the policy.
     """
 
     # What the simulator must hand it: arms alone, or the features of actions.
@@ -91,7 +108,7 @@ class Policy(Described):
             return
         self.arms = self._labels(arms)
         self._index = {label: i for i, label in enumerate(self.arms)}
-        self.rng = np.random.default_rng(rng)
+        self.rng = make_generator(rng, type(self).__name__)
         self.n_rewards = 0
         self._params = self.make_params(None)
         self._growing, by_arm = self._long_fields()
@@ -308,7 +325,7 @@ class Policy(Described):
 
 
 # What an arm's row stays online in our own states: an array, because it is long or NumPy works on it as a whole.
-ROWS_OF_ARRAYS = ("history", "running", "kept", "residuals", "tails")
+ROWS_OF_ARRAYS = ("history", "limits", "running", "kept", "residuals", "tails")
 # What stays one array.
 KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators", "room")
 

@@ -8,10 +8,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.arrays import Floats, sum_in_order
 from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_number
-from bandstrap.policies.draws import exponential_sums, sum_in_order
+from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.policy import Online, Policy
 

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, inlined, jitable
+from bandstrap.arrays import Floats, each, sum_in_order
+from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.policy import Online, Policy
@@ -36,12 +36,16 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Rewards, or their running sums for the median of means, and the last estimates."""
+    """Rewards, or their running sums for the median of means, and the last estimates.
+
+    ``limits`` says of each reward, for the truncated mean, up to which ``log(1/delta)`` it is kept.
+    """
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
     cached: Floats
     history: Floats
+    limits: Floats
     running: Floats
 
 
@@ -60,19 +64,30 @@ def kept_until(params: Params, reward: float, i: int) -> float:
     return until
 
 
+def kept_sum(rewards: Floats, limits: Floats, n: int, log: float) -> tuple[float, float]:
+    """Sum of the rewards, of the first ``n``, whose limit is not below ``log``, and the smallest limit among them."""
+    kept = limits[:n] >= log
+    return sum_in_order(rewards[:n][kept]), float(limits[:n][kept].min(initial=math.inf))
+
+
+@compiled_body(kept_sum)
+def kept_sum_in_loops(rewards: Floats, limits: Floats, n: int, log: float) -> tuple[float, float]:
+    """See :func:`kept_sum`."""
+    total = 0.0
+    until = math.inf
+    for i in range(n):
+        if limits[i] >= log:
+            total += rewards[i]
+            until = min(until, limits[i])
+    return total, until
+
+
 @jitable
-def truncated_sum(params: Params, state: State, arm: int, log: float) -> float:
+def truncated_sum(state: State, arm: int, log: float) -> float:
     """Sum of ``y_i`` over ``|y_i| <= (u i/log(1/delta))^(1/(1 + epsilon))``; fewer remain as the logarithm grows."""
     cached = state.cached[arm]
     if log > cached[UNTIL]:
-        total = 0.0
-        until = math.inf
-        for i in range(state.pulls[arm]):
-            reward = state.history[arm][i]
-            limit = kept_until(params, reward, i + 1)
-            if limit >= log:
-                total += reward
-                until = min(until, limit)
+        total, until = kept_sum(state.history[arm], state.limits[arm], state.pulls[arm], log)
         cached[VALUE] = total
         cached[UNTIL] = until
     return cached[VALUE]
@@ -101,6 +116,28 @@ def median_of_means(state: State, arm: int, log: float) -> float:
     return cached[VALUE]
 
 
+def influence(rewards: Floats, n: int, a: float, theta: float) -> tuple[float, float]:
+    """``sum psi(a (y_i - theta))`` over the first ``n`` rewards, and the sum of the derivatives of ``psi``."""
+    x = a * (rewards[:n] - theta)
+    size = np.abs(x)
+    inside = 1.0 + size + 0.5 * x * x
+    return sum_in_order(np.copysign(each(math.log, inside), x)), sum_in_order((1.0 + size) / inside)
+
+
+@compiled_body(influence)
+def influence_in_loops(rewards: Floats, n: int, a: float, theta: float) -> tuple[float, float]:
+    """See :func:`influence`."""
+    total = 0.0
+    slope = 0.0
+    for i in range(n):
+        x = a * (rewards[i] - theta)
+        size = abs(x)
+        inside = 1.0 + size + 0.5 * x * x
+        total += math.copysign(math.log(inside), x)
+        slope += (1.0 + size) / inside
+    return total, slope
+
+
 @jitable
 def catoni_mean(params: Params, state: State, arm: int, log: float) -> float:
     """Root of ``sum psi(a (y_i - theta)) = 0``, ``psi(x) = sign(x) log(1 + |x| + x^2/2)``, from the arm's last root."""
@@ -113,14 +150,7 @@ def catoni_mean(params: Params, state: State, arm: int, log: float) -> float:
     low = -math.inf
     high = math.inf
     for _ in range(MOST_STEPS):
-        total = 0.0
-        slope = 0.0
-        for i in range(n):
-            x = a * (rewards[i] - theta)
-            size = abs(x)
-            inside = 1.0 + size + 0.5 * x * x
-            total += math.copysign(math.log(inside), x)
-            slope += (1.0 + size) / inside
+        total, slope = influence(rewards, n, a, theta)
         if total > 0.0:
             low = theta
         else:
@@ -141,7 +171,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
     order = 1.0 + params.epsilon
     if params.estimator == TRUNCATED_MEAN:
         rate = 4.0 * params.moment ** (1.0 / order) * (shared / n) ** (params.epsilon / order)
-        index = truncated_sum(params, state, arm, shared) / n + rate
+        index = truncated_sum(state, arm, shared) / n + rate
     elif params.estimator == MEDIAN_OF_MEANS:
         rate = (12.0 * params.moment) ** (1.0 / order) * (16.0 * (0.125 + shared) / n) ** (params.epsilon / order)
         index = median_of_means(state, arm, shared) + rate
@@ -163,6 +193,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
         state.history[arm][n] = reward
     if params.estimator == TRUNCATED_MEAN:
         limit = kept_until(params, reward, n + 1)
+        state.limits[arm][n] = limit
         if limit >= prepare(params, state, round_):
             cached[VALUE] += reward
             cached[UNTIL] = min(cached[UNTIL], limit)
@@ -192,7 +223,7 @@ class RobustUCB(Policy):
             The root of :math:`\sum_i \psi(a (y_i - \theta)) = 0` with
             :math:`\psi(x) = \mathrm{sign}(x) \log(1 + |x| + x^2/2)` and
             :math:`a^2 = 2L / (n (v + 2 v L/(n - 2L)))`, deviation :math:`2 \sqrt{v L/n}`; infinite while ``n < 4L``.
-            Needs a variance, ``epsilon = 1``. O(t) per decision.
+            Needs a variance, ``epsilon = 1``.
     epsilon
         Order of the moment less one, in (0, 1]. The default assumes a finite variance.
     moment
@@ -205,7 +236,9 @@ class RobustUCB(Policy):
     Notes
     -----
     Regret is logarithmic, with constants that make these bounds wide: at a few thousand rounds they pay only where the
-    variance is infinite or rewards are contaminated. The truncated mean depends on where 0 is.
+    variance is infinite or rewards are contaminated. The truncated mean depends on where 0 is. A decision costs O(1) with
+    the truncated mean, but O(t) now and then, when a reward is cut off; O(log t) with the median of means; and O(t) with
+    Catoni's estimator. All rewards are kept.
 
     See Also
     --------
@@ -259,5 +292,6 @@ class RobustUCB(Policy):
             pulls=np.zeros(n_arms, dtype=np.int64),
             cached=cached,
             history=np.zeros((0 if sums_only else n_arms, capacity)),
+            limits=np.zeros((n_arms if self.estimator == "truncated-mean" else 0, capacity)),
             running=np.zeros((n_arms if sums_only else 0, capacity)),
         )

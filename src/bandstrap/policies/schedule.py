@@ -6,14 +6,20 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from bandstrap.engine.kernel import inlined
-from bandstrap.errors import check_count, check_number, requirement
+from bandstrap.errors import brief, check_count, check_number, requirement
 
 Rule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
 RULES: dict[Rule, int] = {word: code for code, word in enumerate(get_args(Rule))}
 ANYTIME, FIXED, LOGARITHMIC = RULES.values()
 # What a policy may be told: a rule, a number, or what gives the number of a round.
 Alpha = Rule | float | Callable[[int], float]
+# A smaller error probability has no normal quantile in floating point, once a part of it is taken.
+SMALLEST_ALPHA = 1e-250
+# (log t)^tau stays finite for any number of rounds that can be counted.
+LARGEST_TAU = 100
 
 
 class Schedule(NamedTuple):
@@ -42,17 +48,25 @@ def exploration(t: float, c: float) -> float:
 
 
 def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
-    """Check ``alpha`` and turn it into a rule; a callable is called again each round, online."""
-    check_number(tau, "tau", owner, above=0)
+    """Check ``alpha`` and turn it into a rule."""
+    if check_number(tau, "tau", owner, above=0) > LARGEST_TAU:
+        raise requirement("tau", owner, f"at most {LARGEST_TAU}", tau)
     rounds = None if horizon is None else check_count(horizon, "horizon", owner)
     if isinstance(alpha, str) and alpha in RULES:
         if RULES[alpha] == FIXED:
             if rounds is None:
                 rule = "given for alpha='1/T^2'; simulate() fills it in, online it must be said"
                 raise requirement("horizon", owner, rule, "None")
+            if rounds > SMALLEST_ALPHA**-0.5:
+                raise requirement(
+                    "horizon", owner, f"at most {SMALLEST_ALPHA**-0.5:g} for alpha='1/T^2'", brief(rounds)
+                )
             return Schedule(FIXED, 1.0 / max(rounds, 2) ** 2)
         return Schedule(RULES[alpha], float(tau))
-    if isinstance(alpha, str | bool) or not isinstance(alpha, int | float):
+    if isinstance(alpha, str | bool) or not isinstance(alpha, int | float | np.integer | np.floating):
         choices = ", ".join(repr(name) for name in RULES)
         raise requirement("alpha", owner, f"one of {choices}, a number in (0, 1) or a callable", repr(alpha))
-    return Schedule(FIXED, check_number(alpha, "alpha", owner, above=0, below=1))
+    level = check_number(alpha, "alpha", owner, above=0, below=1)
+    if level < SMALLEST_ALPHA:
+        raise requirement("alpha", owner, f"at least {SMALLEST_ALPHA:g}", level)
+    return Schedule(FIXED, level)

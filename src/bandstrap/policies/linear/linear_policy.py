@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bandstrap.arrays import Floats
 from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import check_count, requirement
+from bandstrap.errors import check_count, read_numbers, requirement
 from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.journal import (
     OwnLock,
@@ -25,6 +25,7 @@ from bandstrap.policies.journal import (
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.policy import FIRST_ROOM, as_lists, is_own
 from bandstrap.registry import register
+from bandstrap.seeds import make_generator
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
@@ -53,7 +54,7 @@ class LinearPolicy(Described):
     dimension
         Number of features; without it, that of the first actions or observations seen.
     rng
-        Generator or seed of the policy's own randomness.
+        Generator, seed or ``SeedSequence`` of the policy's own randomness.
     direction
         ``"max"`` (default) or ``"min"`` for rewards that are costs.
 
@@ -61,6 +62,9 @@ class LinearPolicy(Described):
     -----
     Actions may change from round to round, in number and in features. Rewards may come late and in any order. Equal
     scores are decided in favour of the action that comes first.
+
+    An update happens as a whole or not at all, and threads may share a policy, as is said of :class:`bandstrap.Policy`;
+    after a fork, each process needs a generator of its own.
     """
 
     plays: ClassVar[str] = "actions"
@@ -81,7 +85,7 @@ class LinearPolicy(Described):
         super().__init__(direction)
         self.dimension = None if dimension is None else check_count(dimension, "dimension", type(self).__name__)
         self.check_size(self.dimension or 1)
-        self.rng = np.random.default_rng(rng)
+        self.rng = make_generator(rng, type(self).__name__)
         self.n_rewards = 0
         self._params: Any = None
         self._state: Any = None
@@ -192,12 +196,7 @@ class LinearPolicy(Described):
 
     def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:
         rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action a row"
-        try:
-            if np.asarray(values).dtype.kind not in "biufO":  # nor dates, text and complex numbers
-                raise TypeError
-            array = np.array(values, dtype=np.float64, order="C")
-        except (TypeError, ValueError, OverflowError):
-            raise requirement(parameter, self._owner(method), rule, repr(values)) from None
+        array = read_numbers(values, parameter, self._owner(method), rule, kinds="biuf")
         if array.ndim != ndim or array.size == 0:
             raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")
         wrong = ~(np.abs(array) <= LARGEST_NUMBER)
