@@ -150,8 +150,8 @@ def goes_on(game, rounds=3):
 @every_case
 @pytest.mark.parametrize(
     ("n_rewards", "observations"),
-    [(0, (1, 0.25)), (40, BATCH), (48, (1, 0.25))],
-    ids=["first", "batch", "with room made"],
+    [(0, (1, 0.25)), (40, BATCH), (48, (1, 0.25)), (95, BATCH)],
+    ids=["first", "batch", "with room made", "first rewards full"],
 )
 def test_an_interrupted_update_is_there_or_is_not(case, n_rewards, observations):
     start = Game(case, n_rewards)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import math
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -60,17 +61,24 @@ class Rows:
         self.numbers: list[list[Any]] = []
         self.lists: list[list[list[Any]]] = []
         self.arrays: list[Any] = []
+        # Rows of arrays belong to the first rewards, those in ``kept``, and rest when these are full.
+        self.pulls = state.pulls
+        self.full = math.inf
         self.whole: list[Any] = []
         for name, values in leaves(state):
+            if name == "kept" and name in at_end:
+                self.full = len(values[0])
             if name == "order" or name in at_end or (name in by_arm and len(values) == 0):
                 continue
             if name not in by_arm:
                 if name not in SCRATCH:
                     self.whole.append(values)
             elif isinstance(values[0], list):
-                self.lists.append(values)
+                if values[0]:
+                    self.lists.append(values)
             elif isinstance(values[0], np.ndarray):
-                self.arrays.append(values)
+                if values[0].size > 0:
+                    self.arrays.append(values)
             else:
                 self.numbers.append(values)
         self.are_numbers = not (self.lists or self.arrays)
@@ -80,7 +88,8 @@ class Rows:
         numbers = [values[arm] for values in self.numbers]
         if self.are_numbers:
             return numbers, [], []
-        return numbers, [rows[arm][:] for rows in self.lists], [rows[arm].copy() for rows in self.arrays]
+        arrays = [rows[arm].copy() for rows in self.arrays] if self.pulls[arm] < self.full else []
+        return numbers, [rows[arm][:] for rows in self.lists], arrays
 
     def put_back(self, arm: int, saved: tuple[list[Any], list[Any], list[Any]]) -> None:
         """Make them so again."""
@@ -89,7 +98,7 @@ class Rows:
             values[arm] = number
         for rows, row in zip(self.lists, lists, strict=True):
             rows[arm] = row
-        for rows, row in zip(self.arrays, arrays, strict=True):
+        for rows, row in zip(self.arrays, arrays, strict=False):  # all or none
             rows[arm][:] = row
 
 
