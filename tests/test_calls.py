@@ -1,8 +1,10 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstrap.calls import Call, fingerprint, parse_call, parse_value
+from bandstrap.calls import LONGEST_CALL, Call, fingerprint, parse_call, parse_value, split_options
 from bandstrap.errors import InvalidInput
 
 
@@ -89,3 +91,41 @@ def test_a_fingerprint_tells_contents_apart_and_never_reads_as_a_number():
     assert len(words) == 2048
     assert fingerprint(b"ab", b"c") != fingerprint(b"a", b"bc")
     assert all(word.isalpha() and parse_value(word) == word for word in words)
+
+
+def test_a_call_that_is_too_long_is_refused_in_a_short_sentence():
+    with pytest.raises(InvalidInput, match=r"^A call has at most 100000 characters; 'x:a=1.* has 400004\.$") as error:
+        parse_call("x:a=" + "1" * 400_000)
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x:a=" + "b" * (LONGEST_CALL - 4),
+        "x:a=b" + " " * (LONGEST_CALL - 6) + "c",
+        "x:a=(" + "1," * (LONGEST_CALL // 2 - 5) + ")",
+        "x:" + ",".join(f"a{i}=1" for i in range(LONGEST_CALL // 9)),
+    ],
+    ids=["word", "spaces", "numbers", "options"],
+)
+def test_a_long_call_is_read_in_time_that_grows_like_its_length(text):
+    def seconds(part):
+        start = time.thread_time()
+        split_options(part)
+        return time.thread_time() - start
+
+    # In quadratic time the whole takes 64 times as long as an eighth; in linear time 8 times.
+    eighth, whole = (min(seconds(part) for _ in range(5)) for part in (text[: len(text) // 8], text))
+    assert whole < 32 * eighth
+    parse_call(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "0x" + "f" * 20_000, "(1,0x" + "f" * 20_000 + ")"], ids=len)
+def test_an_integer_of_more_digits_than_python_writes_is_a_word(text):
+    assert parse_call(f"x:a={text}").options == {"a": text}
+
+
+@pytest.mark.parametrize("text", ["'\\d'", "1is 2", "0777", "(" * 5000, "-" * 50_000 + "1", "1+" * 30_000 + "1", "\0"])
+def test_what_python_complains_about_is_read_in_silence(text):
+    parse_value(text)

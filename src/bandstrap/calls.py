@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, brief
 
 QUOTES = ("'", '"')
+# Characters of a call: room for thousands of numbers, and read in a moment.
+LONGEST_CALL = 100_000
 
 
 class Call(NamedTuple):
@@ -38,11 +41,13 @@ def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> C
     >>> parse_call("empirical:visits/may 1.csv,arm='2024'", {"empirical": "file"})
     Call(name='empirical', options={'file': 'visits/may 1.csv', 'arm': '2024'})
     """
+    if len(text) > LONGEST_CALL:
+        raise InvalidInput(f"A call has at most {LONGEST_CALL} characters; {brief(text)} has {len(text)}.")
     name, _, rest = text.partition(":")
     name = name.strip()
     options: dict[str, Any] = {}
     if not name or (":" in text and not rest.strip()):
-        raise InvalidInput(f"{text!r} is not of the form name:key=value,key=value.")
+        raise InvalidInput(f"{brief(text)} is not of the form name:key=value,key=value.")
     for i, item in enumerate(split_options(rest) if rest else []):
         key, equals, value = (part.strip() for part in item.partition("="))
         is_option = bool(equals) and key.isidentifier()
@@ -51,18 +56,18 @@ def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> C
             options[firsts[name]] = parse_value(item.strip()) if quoted else item.strip()
             continue
         if not is_option or not value:
-            raise InvalidInput(f"{item!r} in {text!r} is not of the form key=value.")
+            raise InvalidInput(f"{brief(item)} in {brief(text)} is not of the form key=value.")
         if key in options:
-            raise InvalidInput(f"{text!r} has the option {key!r} twice.")
+            raise InvalidInput(f"{brief(text)} has the option {brief(key)} twice.")
         options[key] = parse_value(value)
     return Call(name, options)
 
 
 def split_options(text: str) -> list[str]:
     """Split at commas; those inside quotes, or brackets of whatever depth, belong to a value."""
-    items, depth, quote, escaped = [""], 0, "", False
-    for character in text:
-        before = items[-1].rstrip()[-1:]
+    items: list[str] = []
+    start, depth, quote, escaped, before = 0, 0, "", False, ""
+    for i, character in enumerate(text):
         if quote:
             if character == quote and not escaped:
                 quote = ""
@@ -72,10 +77,11 @@ def split_options(text: str) -> list[str]:
         else:
             depth = max(0, depth + (character in "([") - (character in ")]"))
         if character == "," and depth == 0 and not quote:
-            items.append("")
-        else:
-            items[-1] += character
-    return items
+            items.append(text[start:i])
+            start, before = i + 1, ""
+        elif not character.isspace():
+            before = character
+    return [*items, text[start:]]
 
 
 def parse_value(text: str) -> Any:
@@ -83,7 +89,10 @@ def parse_value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about how it is written, of Python's compiler
+            value = ast.literal_eval(text)
+        repr(value)  # which Python refuses of an integer of very many digits
     except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: nested too deeply
         return text
     return tuple(value) if isinstance(value, list) else value

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, brief
 
 T = TypeVar("T")
 
@@ -82,12 +82,14 @@ def refuse_misfit(owner: str, signature: inspect.Signature, values: Iterable[Any
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise InvalidInput(f"{owner} has no parameter {name!r}{hint}; {takes}.")
+            raise InvalidInput(f"{owner} has no parameter {brief(name)}{hint}; {takes}.")
     values = list(values)
     by_place = [name for name, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
     if len(values) > len(by_place):
         extra = values[len(by_place)]
-        raise InvalidInput(f"{owner} takes its parameters by name: {', '.join(known)}. Got {extra!r} without a name.")
+        raise InvalidInput(
+            f"{owner} takes its parameters by name: {', '.join(known)}. Got {brief(extra)} without a name."
+        )
     given = {*by_place[: len(values)], *options}
     for name in by_place[: len(values)]:
         if name in options:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.text import ONE, listed, shortened, visible
 
 # One of a few words, where a parameter takes no others.
 Word = TypeVar("Word", bound=str)
@@ -28,8 +29,19 @@ LARGEST_COUNT = 2**63 - 1
 FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
 
 
+# Characters of a refusal, and of what it shows as received.
+LONGEST = 2000
+LONGEST_RECEIVED = 300
+
+
 class InvalidInput(ValueError):
-    """A parameter does not meet its requirement; the message says which, whose, what and what was received."""
+    """A parameter does not meet its requirement; the message says which, whose, what and what was received.
+
+    Whatever was received, the message is one line of bounded length without control characters.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shortened(visible(sentence), LONGEST))
 
 
 class AccuracyWarning(UserWarning):
@@ -42,7 +54,8 @@ class SlowWarning(UserWarning):
 
 def requirement(parameter: str, owner: str, rule: str, received: object) -> InvalidInput:
     """Build the one sentence every refusal is made of."""
-    return InvalidInput(f"The '{parameter}' parameter of {owner} must be {rule}. Got {received} instead.")
+    shown = shortened(str(received), LONGEST_RECEIVED)
+    return InvalidInput(f"The '{parameter}' parameter of {owner} must be {rule}. Got {shown} instead.")
 
 
 def check_number(
@@ -78,8 +91,10 @@ def check_count(
     value: Any, parameter: str, owner: str, *, at_least: int = 1, at_most: int | None = LARGEST_COUNT
 ) -> int:
     """Return ``value`` as an int of at least ``at_least`` and, unless that is ``None``, of at most ``at_most``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
-        raise requirement(parameter, owner, f"an integer of at least {at_least}", repr(value))
+    # NumPy counts a length of time among the integers.
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+    if not is_integer or value < at_least:
+        raise requirement(parameter, owner, f"an integer of at least {at_least}", brief(value))
     if at_most is not None and value > at_most:
         raise requirement(
             parameter, owner, f"an integer between {at_least} and {at_most}", f"{Decimal(int(value)):.3g}"
@@ -100,13 +115,13 @@ def check_flag(value: Any, parameter: str, owner: str) -> bool:
         for flag, names in FLAGS.items():
             if word in names:
                 return flag
-    raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", repr(value))
+    raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", brief(value))
 
 
 def check_choice(value: Any, parameter: str, owner: str, choices: Collection[Word]) -> Word:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), repr(value))
+        raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), brief(value))
     return cast("Word", value)
 
 
@@ -160,8 +175,7 @@ def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: s
     if not isinstance(values, np.ndarray) and hasattr(values, "__array__") and hasattr(values, "columns"):
         names = getattr(values, "column_names", values.columns)  # Arrow's, whose columns are not names
         if len(names) != 1:
-            shown = ", ".join(str(name) for name in names)
-            raise requirement(parameter, owner, "one column of a data frame", f"{len(names)} ({shown})")
+            raise requirement(parameter, owner, "one column of a data frame", f"{len(names)} ({listed(names, 5)})")
         values = np.asarray(values).reshape(-1)
     try:
         array = np.asarray(values)
@@ -221,5 +235,10 @@ def sample_mean(rewards: Floats) -> Floats:
 
 def brief(value: object) -> str:
     """What a refusal shows of ``value``: one line of at most 60 characters."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    if isinstance(value, str | bytes):
+        value = value[: ONE + 1]  # which is cut again below, where it was longer
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001 - an object's own, or Python's about an integer of many digits
+        text = f"something of type {type(value).__name__}"
+    return text if len(text) <= ONE else text[: ONE - 3] + "..."

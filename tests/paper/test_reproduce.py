@@ -134,6 +134,18 @@ def test_a_lost_picture_is_drawn_again(tmp_path, count, name):
     assert {path: path.read_bytes() for path in (tmp_path / "out/figures").iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["figure6.svg", "figure6.png", "figure6.key"])
+def test_a_picture_that_was_replaced_is_drawn_again(tmp_path, count, name):
+    go(tmp_path / "out")
+    path = tmp_path / "out/figures" / name
+    before, report = path.read_bytes(), (tmp_path / "out/report.html").read_bytes()
+    path.write_bytes(b"\xff<svg><script>alert(1)</script></svg>")
+    go(tmp_path / "out")
+    assert count["pictures"] == 2
+    assert path.read_bytes() == before
+    assert (tmp_path / "out/report.html").read_bytes() == report
+
+
 def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypatch):
     from bandstrap.plots import style
 

@@ -2,15 +2,22 @@
 
 import math
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
+from bandstrap.bounds import CoverageRow
+from bandstrap.engine.result import Result
 from bandstrap.experiments import PanelData
 from bandstrap.experiments.run import CurveData
 from bandstrap.experiments.spec import Curve, Panel, Sweep
+from bandstrap.plots.coverage import plot_coverage
+from bandstrap.plots.league import plot_heatmap
 from bandstrap.plots.panels import look, plot_panels
+from bandstrap.plots.regret import plot_regret
 from bandstrap.plots.style import COLOURS, DASHES, save_figure
 
 
@@ -174,6 +181,38 @@ def test_text_means_itself(tmp_path):
     text = drawn(figure, tmp_path).decode()
     comments = re.findall(r"<!-- (.*?) -->", text, re.S)
     assert {" _hidden", "$10 to $20", r"$\frac$", "a &lt; b &amp; c", "100 %"} <= set(comments)
+
+
+HOSTILE = ("$\\frac$", "a$b$c", "\x1b[31m\x00\u202e", "\uffff\x85", r"\$ \x{", "_a\nb", "%s {0}", "l" * 10**4)
+
+
+def pictures():
+    """Every picture there is, with text of the worst kind wherever text comes from outside."""
+    for text in HOSTILE:
+        yield plot_panels(text, [regret(text), swept(text, label=text, log=True), bounds(text)])
+        yield plot_regret(
+            Result(
+                policies=(text,),
+                environment=text,
+                horizon=2,
+                seed=0,
+                checkpoints=np.array([1, 2]),
+                replications=np.arange(2),
+                regret=np.ones((1, 2, 2)),
+                pulls=np.ones((1, 2, 1), dtype=np.int64),
+            )
+        )
+        row = CoverageRow(text, 5, 0.05, 9, 1, 0.1, 0.0, 0.2, 1.0, None)
+        yield plot_coverage([row], text)
+        yield plot_heatmap(text, [text], [text], np.ones((1, 1)))
+
+
+def test_no_text_from_outside_is_a_formula_or_spoils_a_picture(tmp_path):
+    for i, figure in enumerate(pictures()):
+        ElementTree.fromstring(drawn(figure, tmp_path, f"{i}.svg"))  # noqa: S314 - our own
+        texts = [text.get_text() for text in figure.findobj(Text)]
+        assert all(len(text) < 400 for text in texts)
+        assert any(text.strip() for text in texts)
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -207,8 +207,8 @@ class RegisteredBound:
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+        """First line of the docstring; empty where Python was told to leave docstrings out (-OO)."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
 
 
 BOUNDS: dict[str, RegisteredBound] = {}

@@ -14,12 +14,12 @@ from scipy.special import betaincinv
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side
 from bandstrap.bounds.corrections import PROVED
-from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_support, target, unmet_assumption
+from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_name, law_support, target, unmet_assumption
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.engine.progress import Show, progress_bar
-from bandstrap.errors import InvalidInput, check_choice, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
@@ -146,7 +146,7 @@ def resolve_distribution(distribution: Any) -> Any:
     if not isinstance(distribution, str):
         if not all(hasattr(distribution, name) for name in ("rvs", "mean", "support")):
             rule = "a frozen scipy.stats distribution or the name of one"
-            raise requirement("distribution", "coverage", rule, repr(distribution))
+            raise requirement("distribution", "coverage", rule, brief(distribution))
         return distribution
     from scipy import stats
 
@@ -155,7 +155,7 @@ def resolve_distribution(distribution: Any) -> Any:
     family = getattr(stats, alias.name, None)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
         rule = "the name of a scipy.stats distribution, such as 'normal', 'laplace' or 't:df=3'"
-        raise requirement("distribution", "coverage", rule, repr(distribution))
+        raise requirement("distribution", "coverage", rule, brief(distribution))
     options = alias.options | call.options
     try:
         law = family(**options)
@@ -164,10 +164,10 @@ def resolve_distribution(distribution: Any) -> Any:
     except TypeError:  # also of lists of parameters, whose means are not numbers
         shapes = family.shapes or "no shape parameter"
         rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
-        raise requirement("distribution", "coverage", rule, repr(distribution)) from None
+        raise requirement("distribution", "coverage", rule, brief(distribution)) from None
     if np.isnan(mean_or_median).all():
         rule = f"given with parameters inside the range of {alias.name}"
-        raise requirement("distribution", "coverage", rule, repr(distribution))
+        raise requirement("distribution", "coverage", rule, brief(distribution))
     return law
 
 
@@ -233,7 +233,7 @@ def measure(
     step = max(1, MOST_REWARDS // n)
     doing = f"{call}, n = {n}"
     for start in range(0, replications, step):
-        rewards = law.rvs(size=(min(step, replications - start), n), random_state=rng)
+        rewards = draw_samples(law, (min(step, replications - start), n), rng)
         for first in range(0, len(rewards), max(1, SLICE // n)):
             some = rewards[first : first + max(1, SLICE // n)]
             function = partial(entry.function, some, alpha, side=side, **options)
@@ -267,6 +267,19 @@ def measure(
         mean_width=float(width.mean()),
         note="; ".join(notes),
     )
+
+
+def draw_samples(law: Any, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """Samples of a law, one per row; parameters that are too extreme to draw with are the user's mistake."""
+    name = law_name(law) or type(law).__name__
+    try:
+        with np.errstate(all="ignore"):  # what overflows is found not to be finite
+            samples = np.asarray(law.rvs(size=shape, random_state=rng))
+    except (TypeError, ValueError, ArithmeticError) as error:  # NumPy's or SciPy's
+        raise InvalidInput(f"Samples of the distribution {name} cannot be drawn: {error}.") from None
+    if samples.dtype.kind in "iuf" and not np.isfinite(samples).all():
+        raise InvalidInput(f"Samples of the distribution {name} cannot be used: one is not a finite number.")
+    return samples
 
 
 def measure_exact(distribution: Any, n: int, alpha: float) -> CoverageRow:

@@ -8,11 +8,12 @@ import typer
 
 from bandstrap import __version__
 from bandstrap.cli import bound, coverage, league, listing, paper, simulate
-from bandstrap.cli.terminal import complain
+from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
 app = typer.Typer(
     name="bandstrap",
+    cls=Commands,
     help="Bootstrapped upper confidence bounds: bandits and bounds whose optimism is read off the data.",
     no_args_is_help=True,
     add_completion=False,
@@ -47,7 +48,8 @@ def run() -> int:
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
     warnings.simplefilter("once", AccuracyWarning)
     try:
-        app()
+        with any_streams():
+            app()
     except (InvalidInput, OSError, MemoryError) as error:
         complain(f"error: {describe(error)}")
         return 2
@@ -60,8 +62,8 @@ def run() -> int:
 
 def describe(error: Exception) -> str:
     """One sentence for an error of ours, of the file system, or of memory."""
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {str(error) or 'nothing more can be allocated'}."
     return str(error)

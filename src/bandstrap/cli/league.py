@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import workers
 from bandstrap.storage import check_folder
 
@@ -59,7 +59,7 @@ def league(
         result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=executor)
     print_overall(result)
     print_winners(result)
-    typer.echo(f"page: {out / 'league.html'}")
+    say(f"page: {out / 'league.html'}")
     complain(f"{time.perf_counter() - start:.0f} s")
 
 

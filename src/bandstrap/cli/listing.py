@@ -48,8 +48,8 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
 
 
 def first_line(thing: Any) -> str:
-    """First line of the docstring, without its markup."""
-    return (inspect.getdoc(thing) or "").splitlines()[0].replace("``", "")
+    """First line of the docstring, without its markup; empty where Python was told to leave docstrings out (-OO)."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("``", "")
 
 
 def describe(options: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
@@ -56,6 +56,6 @@ def paper(
     ]
     if rows:
         print_table(("where", "the paper says", "verdict"), rows)
-    typer.echo(found.summary)
-    typer.echo(f"report: {out / 'report.html'}")
+    say(found.summary)
+    say(f"report: {out / 'report.html'}")
     complain(f"{time.perf_counter() - start:.0f} s")

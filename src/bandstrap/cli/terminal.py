@@ -3,21 +3,90 @@
 from __future__ import annotations
 
 import csv
+import errno
+import io
 import json
 import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperGroup
+
+from bandstrap.engine.progress import write
+from bandstrap.text import shortened, visible
 
 FORMATS = ("table", "json", "csv")
+# Characters of a cell and of a complaint.
+LONGEST_CELL = 1000
+LONGEST_COMPLAINT = 2000
+# What typer raises about a wrong command line: its own, or click's, by its version.
+UsageError: Any = typer.BadParameter.__base__
+
+
+@contextmanager
+def any_streams() -> Iterator[None]:
+    """Write to standard output and standard error whatever they are: closed, a pipe nobody reads, ASCII alone."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed, as by 2>&-
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        flush()
+
+
+def flush() -> None:
+    """Write what is still to be written, now: at the end of the process its failure would be shown as Python's."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What cannot be written is dropped, or Python would try once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:  # of a reader that has seen enough
+            sys.exit(1)
+        complain(f"error: {error.strerror}.")
+        sys.exit(2)
+
+
+class Commands(TyperGroup):
+    """The subcommands; what is said about a wrong command line is fit to be shown, too."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the options before the subcommand."""
+        with shown_refusals():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, *arguments: Any) -> Any:
+        """Read those behind it, and run it."""
+        with shown_refusals():
+            return super().invoke(*arguments)
+
+
+@contextmanager
+def shown_refusals() -> Iterator[None]:
+    """Make what typer says about a command line fit to be shown: it repeats what was typed."""
+    try:
+        yield
+    except UsageError as refusal:
+        refusal.message = shortened(visible(refusal.message), LONGEST_COMPLAINT)
+        raise
 
 
 def write_records(records: Sequence[dict[str, Any]], format: str) -> None:  # noqa: A002 - the flag's name
     """Write ``json`` (infinite and missing numbers as null) or ``csv``."""
     if format == "csv":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # data are not to be lost where a terminal knows ASCII alone
         writer = csv.DictWriter(sys.stdout, fieldnames=list(records[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
@@ -31,10 +100,10 @@ def write_records(records: Sequence[dict[str, Any]], format: str) -> None:  # no
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
     """Print a table; numbers are right-aligned and rounded to four digits. Never cut when piped."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
         numeric = any(isinstance(row[index], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(visible(str(column)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(format_cell(cell) for cell in row))
     console = Console(highlight=False, markup=False)
@@ -49,9 +118,14 @@ def format_cell(cell: Any) -> str:
         return "-"
     if isinstance(cell, float):
         return f"{cell:.4g}"
-    return str(cell)
+    return shortened(visible(str(cell)), LONGEST_CELL)
+
+
+def say(message: str) -> None:
+    """Write one line to standard output."""
+    sys.stdout.write(visible(message) + "\n")
 
 
 def complain(message: str) -> None:
     """Write one line to standard error."""
-    sys.stderr.write(message + "\n")
+    write(shortened(visible(message), LONGEST_COMPLAINT) + "\n")

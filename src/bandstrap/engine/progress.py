@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Protocol
 
+from bandstrap.text import visible
+
 # Work that takes less than this many seconds is not spoken of, unless on a terminal.
 PATIENCE = 2.0
 # Seconds between two looks of a bar.
@@ -76,7 +78,7 @@ def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterat
             done, now = done + more, time.monotonic()
             if now - drawn >= REDRAW:
                 drawn = now
-                bar.update(task, completed=done, rate=f"{done / (now - start):.0f}/s" if done else "", doing=doing)
+                bar.update(task, completed=done, rate=f"{done / (now - start):.0f}/s" if done else "", doing=visible(doing))
 
         yield show
         bar.update(task, completed=done)
@@ -103,11 +105,11 @@ class Lines:
             return
         self._tenth = tenth
         left = f", about {elapsed * (self._total - done) / done:.0f} s left" if 0 < done < self._total else ""
-        about = f"; {doing}" if doing else ""
+        about = f"; {visible(doing)}" if doing else ""
         write(f"{done} of {self._total} {self._of} after {elapsed:.0f} s{left}{about}\n")
 
 
 def tell(message: str, *, shown: bool = True) -> None:
     """On a terminal, say what is being waited for, in place of what was said before."""
     if shown and is_terminal():
-        write(f"\r{message:<70}\r")
+        write(f"\r{visible(message):<70}\r")

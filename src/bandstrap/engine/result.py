@@ -16,6 +16,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
 from bandstrap.errors import InvalidInput, check_choice, check_number
 from bandstrap.storage import check_seal, has_seal
+from bandstrap.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,11 +42,11 @@ class Summary(list[Row]):
     """Rows of a summary, one per policy; prints as a table."""
 
     def __str__(self) -> str:
-        width = max(len("policy"), *(len(row["policy"]) for row in self))
+        width = max(len("policy"), *(len(visible(row["policy"])) for row in self))
         lines = [f"{'policy':<{width}}" + "".join(f"{name:>16}" for name in COLUMNS[1:])]
         for row in self:
             policy, *numbers = row.values()
-            lines.append(f"{policy:<{width}}" + "".join(f"{number:>16.2f}" for number in numbers))
+            lines.append(f"{visible(str(policy)):<{width}}" + "".join(f"{number:>16.2f}" for number in numbers))
         return "\n".join(lines)
 
     __repr__ = __str__

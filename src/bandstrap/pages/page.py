@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bandstrap.storage import write_text
+from bandstrap.text import visible
 
 
 def write_page(
@@ -22,12 +23,18 @@ def write_page(
         loader=PackageLoader("bandstrap", "pages"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"number": show_number, "picture": as_data} | (filters or {})
     source = environment.from_string((files(package) / template).read_text(encoding="utf-8"))
     write_text(path, source.render(content))
+
+
+def shown(value: Any) -> Any:
+    """What is put into a template: text without control characters; what is HTML already stays as it is."""
+    return visible(value, keep="\n\t") if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def show_number(value: Any) -> str:

@@ -123,9 +123,8 @@ def finish_chapter(
     drawn_from = picture.with_suffix(".key")
     drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
     shows = json.dumps([experiment.model_dump_json(), [block.about for plan in plans for block in plan], drawn_by])
-    state = hashlib.sha256(shows.encode()).hexdigest()
     pictures = (picture, picture.with_suffix(".png"))
-    if not all(path.is_file() for path in pictures) or not drawn_from.is_file() or drawn_from.read_text() != state:
+    if read(drawn_from) != state(shows, pictures):
         from bandstrap.plots.panels import plot_panels
         from bandstrap.plots.style import save_figure
 
@@ -134,8 +133,21 @@ def finish_chapter(
         figure = plot_panels(experiment.title, panels)
         for path in pictures:
             save_figure(figure, path)
-        write_text(drawn_from, state)
+        write_text(drawn_from, state(shows, pictures).decode())
     return Chapter(name, experiment, panels, picture)
+
+
+def state(shows: str, pictures: Sequence[Path]) -> bytes:
+    """Digest of what pictures show and of the pictures themselves: one that was replaced or damaged is drawn anew."""
+    digest = hashlib.sha256(shows.encode())
+    for path in pictures:
+        digest.update(hashlib.sha256(read(path)).digest())
+    return digest.hexdigest().encode()
+
+
+def read(path: Path) -> bytes:
+    """What a file holds; nothing if there is none."""
+    return path.read_bytes() if path.is_file() else b""
 
 
 def errata() -> list[dict[str, str]]:

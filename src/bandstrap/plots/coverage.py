@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from bandstrap.bounds import CoverageRow
-from bandstrap.plots.style import COLOURS, MARKERS, new_figure
+from bandstrap.plots.style import COLOURS, MARKERS, literal, new_figure
 
 
 def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
@@ -44,7 +44,7 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
     )
     left.set_xlim(left=0)
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
-    left.set_yticks(range(len(names)), names)
+    left.set_yticks(range(len(names)), [literal(name) for name in names])
     left.set_xlabel("miss rate (bars: 95 % interval)")
     right.set_yticks(range(len(names)), [])
     right.set_xscale("log")
@@ -53,5 +53,5 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
         axis.set_ylim(len(names) - 0.4, -0.6)
     if len(sizes) > 1:
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(sizes), frameon=False)
-    figure.suptitle(title)
+    figure.suptitle(literal(title))
     return figure

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bandstrap.arrays import Floats
+from bandstrap.plots.style import literal
 
 # Blue from white to dark on a log scale: one hue, so that its order survives colour blindness and grey print.
 COLOURS = colormaps["Blues"]
@@ -68,10 +69,11 @@ def plot_heatmap(title: str, policies: Sequence[str], columns: Sequence[str], mu
         axis.axhline(n_everywhere - 0.5, color=FAINT, linewidth=1.5)
     axis.set_xlim(-0.5, len(columns) - 0.5)
     axis.set_ylim(len(policies) - 0.5, -0.5)
-    axis.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)
-    axis.set_yticks(range(len(policies)), policies, fontsize=9)
+    labels = [literal(column) for column in columns]
+    axis.set_xticks(range(len(columns)), labels, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)
+    axis.set_yticks(range(len(policies)), [literal(policy) for policy in policies], fontsize=9)
     axis.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     for spine in axis.spines.values():
         spine.set_visible(False)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(literal(title), fontsize=11)
     return figure

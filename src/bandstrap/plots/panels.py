@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import Look, look, marker, new_figure
+from bandstrap.plots.style import Look, literal, look, marker, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -29,7 +29,7 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
         axis.set_visible(False)
     swept = {curve.label for panel in panels if panel.panel.plot == "sweep" for curve in panel.curves}
     handles = [
-        Line2D([], [], label=plain(label), **looks[label], **(marker(i) if label in swept else {}))
+        Line2D([], [], label=literal(label), **looks[label], **(marker(i) if label in swept else {}))
         for i, label in enumerate(labels)
     ]
     if any(curve.curve.published is not None for panel in panels for curve in panel.curves):
@@ -37,13 +37,8 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
             Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="published value")
         )
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
-    figure.suptitle(f"{plain(title)}\n{explanation(panels)}", fontsize=11)
+    figure.suptitle(f"{literal(title)}\n{explanation(panels)}", fontsize=11)
     return figure
-
-
-def plain(text: str) -> str:
-    """Text shown literally: no formula between dollars, and not left out of a legend because of its first character."""
-    return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
@@ -73,7 +68,7 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
             axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
         for place, value in curve.published:
             axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5)
-    axis.set_title(plain(spec.title), fontsize=10)
+    axis.set_title(literal(spec.title), fontsize=10)
     if spec.plot == "bounds":
         draw_bound_axes(axis, panel)
     else:
@@ -83,10 +78,10 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         axis.set_xlim(0, panel.curves[0].places[-1])
         axis.set_xlabel("round")
     elif spec.sweep is not None:
-        axis.set_xlabel(plain(spec.sweep.label or spec.sweep.name))
+        axis.set_xlabel(literal(spec.sweep.label or spec.sweep.name))
         if spec.sweep.log:
             axis.set_xscale("log")
-            axis.set_xlabel(f"{spec.sweep.label or spec.sweep.name} (log scale)")
+            axis.set_xlabel(f"{literal(spec.sweep.label or spec.sweep.name)} (log scale)")
             axis.set_xticks(spec.sweep.values, [f"{value:g}" for value in spec.sweep.values])
             axis.minorticks_off()
 

@@ -11,11 +11,14 @@ from matplotlib.figure import Figure
 
 from bandstrap.errors import InvalidInput
 from bandstrap.storage import write_bytes
+from bandstrap.text import shortened, visible
 
 # Okabe and Ito's palette, dark enough on white; yellow left out, grey and wine added.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Characters of a name or a title: more would leave no room for the picture.
+LONGEST_TEXT = 160
 
 
 Look = dict[str, Any]
@@ -29,6 +32,16 @@ def look(i: int) -> Look:
 def marker(i: int) -> Look:
     """Marker of curve number ``i`` where places are few."""
     return {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
+
+
+def literal(text: str) -> str:
+    """Text from outside as matplotlib must be given it to show it as it is.
+
+    No formula between dollars, no control characters, no more than there is room for, and not left out of a legend because
+    of its first character.
+    """
+    hidden = " " if text.startswith("_") else ""
+    return hidden + shortened(visible(text), LONGEST_TEXT).replace("$", r"\$")
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:

@@ -1,0 +1,57 @@
+"""Text from outside, made fit to be shown: in a sentence, on a terminal, in a picture, on a page.
+
+Names of columns, groups, labels and files may hold anything. A terminal obeys escape sequences, marks of direction turn
+around what is read, and an SVG with a control character is none. What is written for machines (CSV, JSON, Parquet) keeps
+the data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Control characters, separators of lines and paragraphs, marks and overrides of direction, and what no encoding or no XML
+# has: halves of surrogate pairs and noncharacters.
+UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]"
+)
+# What a sentence shows of one thing, and of a list.
+ONE = 60
+SEVERAL = 40
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Text whose control characters are written out; those in ``keep``, and all other Unicode, stay.
+
+    >>> visible("\x1b[31mrot\x1b[0m, ελληνικά")
+    '\\x1b[31mrot\\x1b[0m, ελληνικά'
+    """
+    return UNSEEN.sub(lambda found: found[0] if found[0] in keep else escaped(found[0]), text)
+
+
+def escaped(character: str) -> str:
+    """A character as Python writes it."""
+    return character.encode("unicode_escape").decode()
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most this many characters: the middle of a longer one is left out.
+
+    >>> shortened("abcdefghijklmnop", 11)
+    'abcd...mnop'
+    """
+    if len(text) <= most:
+        return text
+    rest = most - len("...")
+    return text[: rest - rest // 2] + "..." + text[len(text) - rest // 2 :]
+
+
+def listed(names: Iterable[object], most: int = SEVERAL) -> str:
+    """Names with commas between, each shortened; of a longer list the first ones, and how many there are.
+
+    >>> listed("abcdef", 2)
+    'a, b, ... (6 in all)'
+    """
+    texts = [str(name) for name in names]
+    some = ", ".join(shortened(text, ONE) for text in texts[:most])
+    return some if len(texts) <= most else f"{some}, ... ({len(texts)} in all)"
