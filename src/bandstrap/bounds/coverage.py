@@ -124,7 +124,8 @@ def coverage(
     calls = [parse_call(text) for text in (bounds if bounds is not None else [*others, *BOOTSTRAP_FORMS])]
     for call in calls:
         check_choice(call.name, "bounds", "coverage", BOUNDS)
-    told = [tell_truth(call, law) for call in calls]
+    with np.errstate(all="ignore"):  # of SciPy's moments: what is not finite is not told
+        told = [tell_truth(call, law) for call in calls]
     total = len(sizes) * replications * sum(not isinstance(options, str) for options in told)
     with progress_bar(total, shown=progress, of="samples") as show:
         return [

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from bandstrap.bounds import CoverageRow
-from bandstrap.plots.style import COLOURS, MARKERS, literal, new_figure
+from bandstrap.plots.style import COLOURS, LONGEST_NAME, MARKERS, literal, new_figure
 
 
 def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
@@ -44,7 +44,7 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
     )
     left.set_xlim(left=0)
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
-    left.set_yticks(range(len(names)), [literal(name) for name in names])
+    left.set_yticks(range(len(names)), [literal(name, LONGEST_NAME) for name in names])
     left.set_xlabel("miss rate (bars: 95 % interval)")
     right.set_yticks(range(len(names)), [])
     right.set_xscale("log")

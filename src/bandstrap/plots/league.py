@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bandstrap.arrays import Floats
-from bandstrap.plots.style import literal
+from bandstrap.plots.style import LONGEST_NAME, literal
 
 # Blue from white to dark on a log scale: one hue, so that its order survives colour blindness and grey print.
 COLOURS = colormaps["Blues"]
@@ -54,7 +54,10 @@ def plot_heatmap(title: str, policies: Sequence[str], columns: Sequence[str], mu
 
     The first column is the summary of the others. A line separates policies that sat out from those above that did not.
     """
-    figure = Figure(figsize=(2.6 + 0.62 * len(columns), 1.9 + 0.27 * len(policies)), layout="constrained")
+    rows, labels = ([literal(name, LONGEST_NAME) for name in names] for names in (policies, columns))
+    across = max(2.6, 0.08 * max(map(len, rows)))
+    above = max(1.9, 0.08 * max(map(len, labels)))
+    figure = Figure(figsize=(across + 0.62 * len(columns), above + 0.27 * len(policies)), layout="constrained")
     axis = figure.add_subplot()
     for i, row in enumerate(multiples):
         for j, multiple in enumerate(row):
@@ -69,9 +72,8 @@ def plot_heatmap(title: str, policies: Sequence[str], columns: Sequence[str], mu
         axis.axhline(n_everywhere - 0.5, color=FAINT, linewidth=1.5)
     axis.set_xlim(-0.5, len(columns) - 0.5)
     axis.set_ylim(len(policies) - 0.5, -0.5)
-    labels = [literal(column) for column in columns]
     axis.set_xticks(range(len(columns)), labels, rotation=45, ha="left", rotation_mode="anchor", fontsize=9)
-    axis.set_yticks(range(len(policies)), [literal(policy) for policy in policies], fontsize=9)
+    axis.set_yticks(range(len(policies)), rows, fontsize=9)
     axis.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     for spine in axis.spines.values():
         spine.set_visible(False)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import Look, literal, look, marker, new_figure
+from bandstrap.plots.style import LONGEST_NAME, Look, literal, look, marker, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -29,7 +29,7 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
         axis.set_visible(False)
     swept = {curve.label for panel in panels if panel.panel.plot == "sweep" for curve in panel.curves}
     handles = [
-        Line2D([], [], label=literal(label), **looks[label], **(marker(i) if label in swept else {}))
+        Line2D([], [], label=literal(label, LONGEST_NAME), **looks[label], **(marker(i) if label in swept else {}))
         for i, label in enumerate(labels)
     ]
     if any(curve.curve.published is not None for panel in panels for curve in panel.curves):

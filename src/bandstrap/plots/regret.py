@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from bandstrap.engine.result import Result
-from bandstrap.plots.style import literal, look, new_figure
+from bandstrap.plots.style import LONGEST_NAME, literal, look, new_figure
 
 
 def plot_regret(result: Result) -> Figure:
@@ -14,7 +14,7 @@ def plot_regret(result: Result) -> Figure:
     errors = 2 * result.standard_error
     for i, name in enumerate(result.policies):
         mean = result.mean[i]
-        axis.plot(result.checkpoints, mean, label=literal(name), **look(i))
+        axis.plot(result.checkpoints, mean, label=literal(name, LONGEST_NAME), **look(i))
         band = {"color": look(i)["color"], "alpha": 0.18, "linewidth": 0}
         axis.fill_between(result.checkpoints, mean - errors[i], mean + errors[i], **band)
     axis.set_xlim(0, result.horizon)

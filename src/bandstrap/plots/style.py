@@ -17,8 +17,9 @@ from bandstrap.text import shortened, visible
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Characters of a name or a title: more would leave no room for the picture.
-LONGEST_TEXT = 160
+# Characters of a title and of a name: more would leave no room for the picture.
+LONGEST_TITLE = 160
+LONGEST_NAME = 60
 
 
 Look = dict[str, Any]
@@ -34,14 +35,14 @@ def marker(i: int) -> Look:
     return {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
 
 
-def literal(text: str) -> str:
+def literal(text: str, most: int = LONGEST_TITLE) -> str:
     """Text from outside as matplotlib must be given it to show it as it is.
 
     No formula between dollars, no control characters, no more than there is room for, and not left out of a legend because
     of its first character.
     """
     hidden = " " if text.startswith("_") else ""
-    return hidden + shortened(visible(text), LONGEST_TEXT).replace("$", r"\$")
+    return hidden + shortened(visible(text), most).replace("$", r"\$")
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:
