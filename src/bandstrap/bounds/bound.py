@@ -126,7 +126,8 @@ def build(
     for end in ("lower", "upper"):
         if side in (end, "two-sided"):
             rewards_here = rewards if end == "upper" else -rewards
-            found = threshold(rewards_here, alpha if one_sided else alpha / 2, end == "lower")
+            with np.errstate(over="ignore"):  # a width beyond the largest float is infinite
+                found = threshold(rewards_here, alpha if one_sided else alpha / 2, end == "lower")
             prefix = "" if one_sided else end + " "
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)

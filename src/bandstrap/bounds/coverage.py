@@ -121,7 +121,9 @@ def coverage(
     law = resolve_distribution(distribution)
     check_count(seed, "seed", "coverage", at_least=0, at_most=None)
     others = [name for name in BOUNDS if name != "bootstrap"]
-    calls = [parse_call(text) for text in (bounds if bounds is not None else [*others, *BOOTSTRAP_FORMS])]
+    calls = [
+        parse_call(text) for text in (checked_texts(bounds) if bounds is not None else [*others, *BOOTSTRAP_FORMS])
+    ]
     for call in calls:
         check_choice(call.name, "bounds", "coverage", BOUNDS)
     with np.errstate(all="ignore"):  # of SciPy's moments: what is not finite is not told
@@ -140,6 +142,18 @@ def check_sample_size(n: int, replications: int) -> None:
     # The rewards that are held at once, and a copy in another order; the width of every sample, and all of them together.
     check_memory(2 * WORD * n, "sample_size", "coverage", n)
     check_memory(2 * WORD * replications, "replications", "coverage", replications)
+
+
+def checked_texts(bounds: Any) -> list[str]:
+    """Bounds as texts, one after the other."""
+    try:
+        texts = [None] if isinstance(bounds, str | bytes) else list(bounds)
+    except TypeError:  # not one after the other
+        texts = [None]
+    if not all(isinstance(text, str) for text in texts):
+        rule = "a list of texts, such as ['sign_flip', 'hoeffding:sigma=2']"
+        raise requirement("bounds", "coverage", rule, brief(bounds))
+    return [str(text) for text in texts]
 
 
 def resolve_distribution(distribution: Any) -> Any:
@@ -162,7 +176,7 @@ def resolve_distribution(distribution: Any) -> Any:
         law = family(**options)
         with np.errstate(all="ignore"):
             mean_or_median = float(law.mean()), float(law.median())
-    except TypeError:  # also of lists of parameters, whose means are not numbers
+    except (TypeError, ValueError, ArithmeticError):  # also of lists of parameters, whose means are not numbers
         shapes = family.shapes or "no shape parameter"
         rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
         raise requirement("distribution", "coverage", rule, brief(distribution)) from None

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.engine.kernel import jitable
-from bandstrap.errors import check_flag, check_number
+from bandstrap.errors import check_flag, check_number, requirement
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four per octave, up to a billion.
 SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})
@@ -74,12 +74,27 @@ def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> flo
     return math.exp(np.min((log_moments - math.log(alpha)) / orders)) / n
 
 
+def finite_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
+    """The width by moments; an exponent or a level so small that these overflow is refused."""
+    try:
+        with np.errstate(all="ignore"):
+            width = sub_weibull_width(n, alpha, beta, symmetric)
+    except (ArithmeticError, ValueError):  # of moments that are no numbers
+        width = math.nan
+    if not math.isfinite(width):
+        rule = f"large enough that the moments which give the width at alpha = {alpha:g} are numbers"
+        raise requirement("beta", "sub_weibull", rule, beta)
+    return width
+
+
 @jitable
 def theorem_terms(n: int, alpha: float, beta: float) -> tuple[float, float]:
     """The two terms of theorem 2 for a mean, without the constant; the second corrected for ``1 < beta < 2``."""
     log = math.log(1.0 / alpha)
     rest = 0.0
-    if beta <= 1.0:
+    if beta <= 1.0 and math.log(log) / beta > 700.0:
+        rest = math.inf  # where Python raises an error
+    elif beta <= 1.0:
         rest = log ** (1.0 / beta) / n
     elif beta < 2.0:
         rest = (log / n) ** (1.0 / beta)
@@ -174,8 +189,9 @@ def sub_weibull(
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
         main, rest = theorem_terms(n, alpha, exponent)
-        c = sub_weibull_width(n, alpha, exponent, is_symmetric) / (main + rest) if given is None else given
-        parts = {"main": c * scale * main, "correction": c * scale * rest, "constant": c}
+        c = finite_width(n, alpha, exponent, is_symmetric) / (main + rest) if given is None else given
+        # Without a second term there is none, also where the first is beyond the largest float.
+        parts = {"main": c * scale * main, "correction": c * scale * rest if rest > 0 else 0.0, "constant": c}
         arrays = {key: np.asarray(value) for key, value in parts.items()}
         with np.errstate(over="ignore"):
             width = arrays["main"] + arrays["correction"]

@@ -18,7 +18,7 @@ from bandstrap.engine.interrupts import step
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import compiled_play, compiled_play_linear
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.errors import InvalidInput, SlowWarning, requirement
+from bandstrap.errors import InvalidInput, SlowWarning, brief, requirement
 from bandstrap.sources import code_digest
 
 
@@ -186,9 +186,12 @@ def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDAr
     """Rounds at which regret is recorded, ascending, the last round included."""
     if checkpoints is None:
         return np.unique(np.linspace(1, horizon, min(N_CHECKPOINTS, horizon)).round().astype(np.int64))
-    marks = np.unique(np.asarray(checkpoints))
+    try:
+        marks = np.unique(np.asarray(checkpoints))
+    except (TypeError, ValueError):  # lists of different lengths, and what has no order
+        marks = np.array([])
     if marks.size == 0 or marks.dtype.kind not in "iu" or marks[0] < 1 or marks[-1] > horizon:
-        raise requirement("checkpoints", "simulate", f"rounds between 1 and {horizon}", repr(checkpoints))
+        raise requirement("checkpoints", "simulate", f"rounds between 1 and {horizon}", brief(checkpoints))
     return np.union1d(marks, [horizon]).astype(np.int64)
 
 

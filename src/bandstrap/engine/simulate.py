@@ -25,7 +25,7 @@ from bandstrap.engine.memory import WORD, announce_memory, bytes_of_result, byte
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
-from bandstrap.errors import check_count, requirement
+from bandstrap.errors import brief, check_count, requirement
 
 # Whatever can be raced.
 Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
@@ -169,19 +169,19 @@ def as_policy(thing: Any) -> Any:
         return thing
     if isinstance(getattr(thing, "kernel", None), Kernel):
         if isinstance(thing, type):
-            raise requirement("policies", "simulate", "policies, such as UCB1()", repr(thing))
+            raise requirement("policies", "simulate", "policies, such as UCB1()", brief(thing))
         if getattr(thing, "arms", ()) or thing.direction != "max":
-            raise requirement("policies", "simulate", "policies without arms and with direction 'max'", repr(thing))
+            raise requirement("policies", "simulate", "policies without arms and with direction 'max'", brief(thing))
         return thing
     if is_plain(thing):
         return PlainPolicy(thing)
-    raise requirement("policies", "simulate", "policies, such as UCB1()", repr(thing))
+    raise requirement("policies", "simulate", "policies, such as UCB1()", brief(thing))
 
 
 def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: EnvironmentLike, horizon: int) -> None:
     """Refuse a horizon too short to pull every arm, and rewards outside a policy's range."""
     if isinstance(environment, type) or not hasattr(environment, "tape"):
-        raise requirement("environment", "simulate", "an environment, such as Gaussian()", repr(environment))
+        raise requirement("environment", "simulate", "an environment, such as Gaussian()", brief(environment))
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
     check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
     low, high = environment.support

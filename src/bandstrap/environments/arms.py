@@ -15,8 +15,14 @@ from bandstrap.calls import Call, fingerprint
 from bandstrap.constructors import refuse_misfit
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
 from bandstrap.environments.laws import is_law, law_content, law_name
-from bandstrap.errors import InvalidInput, check_sample, requirement
+from bandstrap.errors import InvalidInput, brief, check_sample, requirement
 from bandstrap.tables import read_groups
+
+
+def as_laws(laws: Any) -> tuple[Any, ...]:
+    """Laws one after the other; none where they are not."""
+    is_several = laws.ndim > 0 if isinstance(laws, np.ndarray) else isinstance(laws, Sequence)
+    return tuple(laws) if is_several else ()
 
 
 class Arms(Environment):
@@ -39,9 +45,9 @@ class Arms(Environment):
 
     def __init__(self, distributions: Sequence[Any]) -> None:
         rule = f"a non-empty sequence of frozen scipy.stats distributions with means no larger than {LARGEST_NUMBER:g}"
-        laws = tuple(distributions) if isinstance(distributions, Sequence | np.ndarray) else ()
+        laws = as_laws(distributions)
         if not laws or not all(is_law(law) for law in laws):
-            raise requirement("distributions", "Arms", rule, repr(distributions))
+            raise requirement("distributions", "Arms", rule, brief(distributions))
         self.distributions = laws
         means = [float(law.mean()) for law in laws]
         if not all(abs(mean) <= LARGEST_NUMBER for mean in means):
@@ -89,7 +95,7 @@ class Empirical(Environment):
 
     def __init__(self, rewards: Mapping[Any, ArrayLike]) -> None:
         if not isinstance(rewards, Mapping) or not rewards:
-            raise requirement("rewards", "Empirical", "a non-empty mapping from arm to rewards", repr(rewards))
+            raise requirement("rewards", "Empirical", "a non-empty mapping from arm to rewards", brief(rewards))
         self.rewards = {label: self._checked_rewards(label, values) for label, values in rewards.items()}
         # How a call names the data, where they come from a file.
         self._source: dict[str, str] = {}
@@ -124,11 +130,11 @@ class Empirical(Environment):
         for parameter, value in columns.items():
             if not isinstance(value, str):
                 rule = "the name of a column; in a call, a number that is one stands in quotes"
-                raise requirement(parameter, "Empirical.from_csv", rule, repr(value))
+                raise requirement(parameter, "Empirical.from_csv", rule, brief(value))
         if not isinstance(file, str | Path) or str(file) in ("", "-"):
-            raise requirement("file", "Empirical.from_csv", "the path of a CSV file", repr(file))
+            raise requirement("file", "Empirical.from_csv", "the path of a CSV file", brief(file))
         if arm == reward:
-            raise requirement("reward", "Empirical.from_csv", "another column than 'arm'", repr(reward))
+            raise requirement("reward", "Empirical.from_csv", "another column than 'arm'", brief(reward))
         groups = read_groups(Path(file), reward, arm)
         if not all(label.strip() for label in groups):
             raise InvalidInput(f"{file} has rows without an arm in column {arm!r}.")

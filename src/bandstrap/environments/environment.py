@@ -15,7 +15,7 @@ from bandstrap.arrays import Floats
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import InvalidInput, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
 from bandstrap.registry import register
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}
@@ -68,7 +68,7 @@ class Environment(metaclass=Declared):
         self.means = None if means is None else self._checked_means(means)
         self.mean_range = None if mean_range is None else self.checked_pair(mean_range, "mean_range")
         if self.means is not None and self.mean_range is not None:
-            raise requirement("mean_range", owner, "left out when 'means' are given", repr(mean_range))
+            raise requirement("mean_range", owner, "left out when 'means' are given", brief(mean_range))
         default = len(self.means) if self.means is not None else self.implied["n_arms"]
         self.n_arms = check_count(default if n_arms is None else n_arms, "n_arms", owner)
         # At least a mean, a gap and a reward of each.
@@ -87,9 +87,9 @@ class Environment(metaclass=Declared):
         owner = type(self).__name__
         array = as_numbers(values)
         if array is None or array.ndim != ndim or array.size == 0:
-            raise requirement(parameter, owner, rule, repr(values))
+            raise requirement(parameter, owner, rule, brief(values))
         if np.abs(array).max() > LARGEST_NUMBER:
-            raise requirement(parameter, owner, f"no larger than {LARGEST_NUMBER:g} in size", repr(values))
+            raise requirement(parameter, owner, f"no larger than {LARGEST_NUMBER:g} in size", brief(values))
         return array
 
     def checked_pair(self, ends: Any, parameter: str, *, above: float = -np.inf) -> Uniform:
@@ -98,7 +98,7 @@ class Environment(metaclass=Declared):
         rule = f"a pair (low, high) with {least}low <= high"
         array = self.checked_numbers(ends, parameter, rule, 1)
         if array.size != 2 or not above < array[0] <= array[1]:
-            raise requirement(parameter, type(self).__name__, rule, repr(ends))
+            raise requirement(parameter, type(self).__name__, rule, brief(ends))
         return float(array[0]), float(array[1])
 
     def checked_scale(self, value: Any, parameter: str = "scale") -> float:

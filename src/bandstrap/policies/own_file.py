@@ -96,9 +96,12 @@ def is_policy(thing: type) -> bool:
 
 def load_file(path: Path) -> types.ModuleType:
     """The file as a module, executed once for each content."""
-    if not path.is_file():
-        raise InvalidInput(f"{path} is not a file.")
-    content = path.read_bytes()
+    try:
+        if not path.is_file():
+            raise InvalidInput(f"{path} is not a file.")
+        content = path.read_bytes()
+    except OSError as error:  # also of a name that is too long
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
     try:
         tree = ast.parse(content)
         beside = reachable(names_in(tree, ""), path.resolve().parent)

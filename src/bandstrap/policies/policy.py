@@ -277,12 +277,13 @@ class Policy(Described):
     def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
-        if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
+        # NumPy counts a length of time among the integers.
+        if isinstance(arms, int | np.integer) and not isinstance(arms, bool | np.timedelta64):
             if arms < 1:
                 raise requirement("arms", owner, rule, repr(arms))
             check_memory(BYTES_PER_ARM * int(arms), "arms", owner, int(arms))
             return tuple(range(int(arms)))
-        if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray | range):
+        if not is_several(arms):
             raise requirement("arms", owner, rule, repr(arms))
         check_memory(BYTES_PER_ARM * length(arms), "arms", owner, length(arms))
         labels = tuple(arms)
@@ -299,7 +300,7 @@ class Policy(Described):
         owner = f"{type(self).__name__}.update"
         if not has_axes(rewards) and self._is_label(arms):
             return [arms], [rewards]
-        if not has_axes(rewards) or isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
+        if not has_axes(rewards) or not is_several(arms):
             raise requirement("arm", owner, f"one of {list(self.arms)[:20]}", repr(arms))
         arms, rewards = list(arms), list(rewards)
         if len(arms) != len(rewards):
@@ -333,6 +334,13 @@ KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators", "room")
 def is_own(state: Any) -> bool:
     """Whether a state is one of the package's."""
     return type(state).__module__.startswith("bandstrap.")
+
+
+def is_several(arms: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether these are arms one after the other; text is a single one."""
+    if isinstance(arms, np.ndarray):
+        return arms.ndim > 0
+    return isinstance(arms, Sequence) and not isinstance(arms, str)
 
 
 def as_lists(state: Any) -> Any:
