@@ -301,3 +301,15 @@ def test_numbers_do_not_depend_on_how_many_samples_are_bounded_at_once(monkeypat
     for size in (50, 400):
         monkeypatch.setattr(sys.modules["bandstrap.bounds.coverage"], "SLICE", size)
         assert repr(coverage(law, [3, 20], replications=60, seed=4)) == repr(whole)
+
+
+@pytest.mark.parametrize("bounds", ["sign_flip", 3, [None], [b"sign_flip"], np.array(None)], ids=repr)
+def test_bounds_are_a_list_of_texts(bounds):
+    with pytest.raises(InvalidInput, match="'bounds' parameter of coverage must be a list of texts"):
+        coverage("normal", 3, bounds=bounds)
+
+
+@pytest.mark.parametrize("law", ["poisson:mu=1e300", stats.poisson(1e300), "binom:n=1e300,p=0.5"], ids=[0, 1, 2])
+def test_a_law_that_cannot_be_drawn_from_is_refused(law):
+    with pytest.raises(InvalidInput, match=r"Samples of the distribution .* cannot be drawn: "):
+        coverage(law, 3, bounds=["sign_flip"], replications=5)

@@ -142,3 +142,14 @@ def test_beta_must_be_a_positive_number(beta):
 def test_constant_must_be_a_positive_number(constant):
     with pytest.raises(InvalidInput, match="'constant' parameter of sub_weibull must be a finite number greater"):
         sub_weibull([0.5], 0.05, sigma=1.0, beta=1.0, constant=constant)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 1e-9), (0.1, 5e-324), (5e-324, 2.0)])
+def test_an_exponent_or_a_level_whose_moments_overflow_is_refused(alpha, beta):
+    with pytest.raises(InvalidInput, match=r"'beta' parameter of sub_weibull must be large enough that the moments"):
+        sub_weibull([0.2, 0.9], alpha, sigma=1.0, beta=beta)
+    assert sub_weibull([0.2, 0.9], alpha, sigma=1.0, beta=beta, constant=1.0).upper > 0.9
+
+
+def test_a_huge_scale_gives_an_infinite_bound():
+    assert sub_weibull([0.2, 0.9], 0.1, sigma=1.7e308, beta=2).upper == math.inf

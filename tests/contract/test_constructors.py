@@ -5,6 +5,7 @@ import inspect
 import pickle
 import pydoc
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -57,6 +58,19 @@ def test_what_is_needed_must_be_given(name, parameter):
 def test_a_parameter_given_twice_is_refused():
     with pytest.raises(InvalidInput, match=r"^Gaussian was given the parameter 'means' twice\.$"):
         Gaussian([1.0], means=[2.0])
+
+
+@pytest.mark.parametrize("arms", [np.array("a"), np.array(None), np.timedelta64(3, "s"), "ab"], ids=repr)
+def test_arms_without_a_number_or_an_order_are_refused(arms):
+    with pytest.raises(
+        InvalidInput, match="'arms' parameter of UCB1 must be a positive number or a non-empty sequence"
+    ):
+        POLICIES["ucb1"](arms=arms)
+    live = POLICIES["ucb1"](arms=2)
+    with pytest.raises(InvalidInput, match=r"'arm' parameter of UCB1\.update must be one of"):
+        live.update(np.array(None), [0.5])
+    with pytest.raises(InvalidInput, match="'distributions' parameter of Arms must be"):
+        ENVIRONMENTS["arms"](np.array(None))
 
 
 @everything

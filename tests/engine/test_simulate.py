@@ -130,6 +130,8 @@ def test_a_bounded_policy_plays_where_its_range_is_kept():
         ({"horizon": True}, "'horizon' parameter of simulate must be an integer"),
         ({"seed": -1}, "'seed' parameter of simulate must be an integer of at least 0. Got -1"),
         ({"seed": None}, "'seed' parameter of simulate must be an integer"),
+        ({"checkpoints": [[1], [2, 3]]}, "'checkpoints' parameter of simulate must be rounds between 1 and 40"),
+        ({"checkpoints": [1, None]}, "'checkpoints' parameter of simulate must be rounds between 1 and 40"),
         ({"block_size": 0}, "'block_size' parameter of simulate must be an integer of at least 1"),
         ({"checkpoints": []}, "'checkpoints' parameter of simulate must be rounds between 1 and 40"),
         ({"checkpoints": [0, 5]}, "'checkpoints' parameter of simulate must be rounds between 1 and 40"),

@@ -20,7 +20,7 @@ from bandstrap.plots import panels as plots
 SMALL = """
 title = "Figure 6: small"
 horizon = 60
-readings = ["Read <so> & so."]
+readings = ["Read <so> & so.", "\\u001b[31mnot obeyed"]
 [[panels]]
 name = "6a"
 title = "(a)"
@@ -90,6 +90,7 @@ def test_everything_is_written_and_nothing_else(tmp_path):
     assert [one["name"] for one in content["claims"]] == ["theorem-4", "figure-6"]
     assert content["summary"] == found.summary
     assert "Read &lt;so&gt; &amp; so." in (out / "report.html").read_text()
+    assert "<li>\\x1b[31mnot obeyed</li>" in (out / "report.html").read_text()
     assert [chapter.name for chapter in found.chapters] == ["figure6"]
     assert found.chapters[0].panels[0]["UCB"].values.shape == (30, 60)
 

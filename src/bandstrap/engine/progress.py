@@ -78,7 +78,9 @@ def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterat
             done, now = done + more, time.monotonic()
             if now - drawn >= REDRAW:
                 drawn = now
-                bar.update(task, completed=done, rate=f"{done / (now - start):.0f}/s" if done else "", doing=visible(doing))
+                bar.update(
+                    task, completed=done, rate=f"{done / (now - start):.0f}/s" if done else "", doing=visible(doing)
+                )
 
         yield show
         bar.update(task, completed=done)
