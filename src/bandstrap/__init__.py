@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.engine.result import Result as Result
     from bandstrap.engine.simulate import simulate as simulate
     from bandstrap.errors import AccuracyWarning as AccuracyWarning
+    from bandstrap.errors import CacheWarning as CacheWarning
     from bandstrap.errors import InvalidInput as InvalidInput
     from bandstrap.errors import SlowWarning as SlowWarning
     from bandstrap.multipliers import bootstrap_quantile as bootstrap_quantile
@@ -82,7 +83,7 @@ else:
         "": "bounds engine environments errors experiments league multipliers plots policies theory",
         "engine.result": "Result",
         "engine.simulate": "simulate",
-        "errors": "AccuracyWarning InvalidInput SlowWarning",
+        "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
         "multipliers": "bootstrap_quantile",
         "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EmpiricalKLUCB EpsilonGreedy "
         "GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS NaiveBootstrappedUCB "

@@ -2,7 +2,7 @@
 
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
 value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
-``SlowWarning`` that there is a much faster way.
+``SlowWarning`` that there is a much faster way, ``CacheWarning`` that compiled code is not kept on disk.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class AccuracyWarning(UserWarning):
 
 class SlowWarning(UserWarning):
     """Something works, but much more slowly than it would if it were done another way."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept on disk, so that every process compiles again what it needs."""
 
 
 def requirement(parameter: str, owner: str, rule: str, received: object) -> InvalidInput:

@@ -222,20 +222,6 @@ def test_the_disk_cache_hits_in_a_second_process_and_after_edits_that_compiled_c
     assert hits_and_misses() == (1, 0)
 
 
-def test_a_damaged_cache_is_compiled_anew_and_mended(copied):
-    package, run_copy = copied
-
-    def hits_and_misses():
-        return ast.literal_eval(run_copy(COUNT_HITS))[1:]
-
-    assert hits_and_misses() == (0, 1)
-    for pattern in ("*.nbi", "*.nbc"):
-        for path in (package.parent.parent / "cache").rglob(pattern):
-            path.write_bytes(path.read_bytes()[:40])
-        assert hits_and_misses() == (0, 1)
-        assert hits_and_misses() == (1, 0)
-
-
 def test_an_edit_to_a_called_function_in_another_file_reaches_compiled_code(copied):
     package, run_copy = copied
     helper = package / "helper.py"

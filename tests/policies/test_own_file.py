@@ -180,7 +180,7 @@ def test_an_edited_file_is_played_as_it_is_now_and_one_taken_back_comes_from_the
         assert counts == hits
         outs.append(out)
     assert outs[0] == outs[2] != outs[1]
-    assert len(list((tmp_path / "__pycache__").glob("play-mine-*.nbi"))) == 2
+    assert len(list((tmp_path / "__pycache__").glob("play-mine-*.nbc"))) == 2
 
 
 STATE = """
@@ -227,7 +227,7 @@ def test_a_policy_redefined_in_one_process_is_played_as_it_is_now(tmp_path):
     outs = run(code, tmp_path).splitlines()
     assert all(out.startswith("True ") for out in outs), outs
     assert len(set(outs)) == 3
-    assert list(tmp_path.rglob("*.nbi")) == []  # and never cached on disk
+    assert list(tmp_path.rglob("*.nbc")) == []  # and never cached on disk
 
 
 def test_a_changed_constant_under_compiled_functions_is_refused(tmp_path):
@@ -261,7 +261,7 @@ def test_a_policy_of_ones_own_leaves_nothing_behind_that_others_would_load(tmp_p
     alone = run(ours, elsewhere, **place)
     assert run("from mine import Mine\nrace(Mine())\n" + ours, own, **place).splitlines()[1] == alone
     assert run(ours, elsewhere, **place) == alone
-    naming = [path.name for path in cache.rglob("*.nb*") if b"mine" in path.read_bytes()]
+    naming = [path.name for path in cache.rglob("*.nbc") if b"mine" in path.read_bytes()]
     assert naming
     assert all(name.startswith("play-mine-") for name in naming)
 

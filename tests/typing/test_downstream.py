@@ -101,7 +101,8 @@ try:
     bandstrap.engine.result.Result.from_parquet("")
 except bandstrap.InvalidInput as refusal:
     print(refusal)
-warned = (bandstrap.AccuracyWarning, bandstrap.SlowWarning, bandstrap.errors.InvalidInput, bandstrap.LinearPolicy)
+warned = (bandstrap.AccuracyWarning, bandstrap.CacheWarning, bandstrap.SlowWarning, bandstrap.errors.InvalidInput)
+policy_class = bandstrap.LinearPolicy
 """
 
 PLAY = "horizon=10, replications=2, seed=0"

@@ -1,23 +1,34 @@
-"""Compiled functions on disk: an index of its own for each identity; importing this module imports numba.
+"""Compiled functions on disk: a file for each identity and signature; importing this module imports numba.
 
 Numba keeps one index per function, and unpickles all of it to look one signature up. With one index for ``play``, the
-types of a policy in a user's own file would be looked up whenever any policy is played. Here an index is found by the
-identity of what was compiled, in the folder of the file it came from, and holds nothing else.
+types of a policy in a user's own file would be looked up whenever any policy is played. Here there is no index: the name
+of a file holds the identity of what was compiled and a digest of its signature, and the file holds nothing else.
+
+Numba's form of compiled code is a pickle, the one exception to the rule that no file of ours is one. It stands behind a
+SHA-256 of its bytes and of what they were compiled for, checked before anything is unpickled: what was cut short, changed
+on the disk, or written for another signature, processor or version is dropped and compiled anew. The digest guards against
+accidents; who can write to the folder can run code, as with Python's own ``__pycache__``.
+
+Where nothing can be kept, functions are compiled by every process that needs them, and a warning says so once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import inspect
+import os
+import pickle
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
+from numba.core import config, serialize
 from numba.core.caching import (
-    IndexDataCacheFile,
     InTreeCacheLocator,
     NullCache,
     UserProvidedCacheLocator,
@@ -28,80 +39,95 @@ from numba.core.compiler import CompileResult
 from numba.core.types.containers import BaseTuple
 
 from bandstrap.engine.identity import Identity
+from bandstrap.errors import CacheWarning
 
 # Older versions of a function that are kept beside the one in use, so that going back to one costs nothing.
 N_KEPT = 3
+
+_has_warned = False
 
 
 def compile_cached(function: Callable[..., Any], name: str, home: Callable[..., Any], identity: Identity) -> Any:
     """``function`` compiled, from the disk where possible; ``home`` is the function whose file says where on the disk."""
     compiled = numba.njit(nogil=True)(function)
-    folder = cache_folder(home) if identity.is_lasting else None
+    folders = cache_folders(home) if identity.is_lasting else []
     # numba.njit(cache=True) sets this too.
-    compiled._cache = NullCache() if folder is None else IdentityCache(folder, name, identity.digest)
+    compiled._cache = IdentityCache(folders, name, identity.digest) if folders else NullCache()
     return compiled
 
 
-def cache_folder(function: Callable[..., Any]) -> Path | None:
-    """Where numba would cache a function; ``None`` for one that has no file, or where no folder can be written.
+def cache_folders(function: Callable[..., Any]) -> list[Path]:
+    """Where compiled code of a function may be kept, as numba places it; none for a function that has no file.
 
-    A function of the main program has none either: its types cannot be found again by name in another program.
+    ``NUMBA_CACHE_DIR``, if it is set; else beside the function's file, and, where that cannot be written to, in the user's
+    own cache. A function of the main program has none: its types cannot be found again by name in another program.
     """
-    if function.__module__ == "__main__":
-        return None
     file = inspect.getfile(function)
-    for kind in (UserProvidedCacheLocator, InTreeCacheLocator, UserWideCacheLocator):
-        locator = kind.from_function(function, file)
-        if locator is not None:
-            return Path(locator.get_cache_path())
-    return None
+    if function.__module__ == "__main__" or not Path(file).exists():
+        return []
+    kinds = (UserProvidedCacheLocator,) if config.CACHE_DIR else (InTreeCacheLocator, UserWideCacheLocator)
+    return [Path(kind(function, file).get_cache_path()) for kind in kinds]
 
 
 def layout(kind: Any) -> str:
-    """A type with the fields of named tuples in their order: a class found by name may have had them in another."""
+    """A type in words, with the class of named tuples and their fields in order: its name alone may mean another class."""
     if not isinstance(kind, BaseTuple):
         return str(kind)
-    names = getattr(kind, "fields", ())
-    return f"{names}({', '.join(layout(part) for part in kind)})"
+    parts = ", ".join(layout(part) for part in kind)
+    made = getattr(kind, "instance_class", tuple)
+    return f"{made.__module__}.{made.__qualname__}{getattr(kind, 'fields', ())}({parts})"
 
 
 class IdentityCache(_Cache):
-    """Numba's cache of one function, with an index that belongs to one identity alone."""
+    """Numba's cache of one function, whose files belong to one identity alone.
 
-    def __init__(self, folder: Path, name: str, digest: str) -> None:
-        self._folder = folder
+    Parameters
+    ----------
+    folders
+        Where to look, and where to write: the first that can be written to is.
+    name, digest
+        Name of what is compiled, and the digest of its identity.
+    """
+
+    def __init__(self, folders: list[Path], name: str, digest: str) -> None:
+        self._folders = folders
         self._name = name
-        self._base = f"{name}-{digest}.py{sys.version_info[0]}{sys.version_info[1]}"
-        self._file = IndexDataCacheFile(str(folder), self._base, digest)
+        self._digest = digest
 
     @property
     def cache_path(self) -> str:
-        """The folder."""
-        return str(self._folder)
+        """The folder that is tried first."""
+        return str(self._folders[0])
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """What was compiled for a signature; ``None`` if nothing was, or if it cannot be read."""
+        """What was compiled for a signature; ``None`` if nothing was, or if it is damaged."""
         target_context.refresh()
-        try:
-            found = self._file.load(self._key(signature, target_context.codegen()))
-            return None if found is None else CompileResult._rebuild(target_context, *found)
-        except Exception:  # noqa: BLE001 - whatever a damaged file raises, the remedy is to compile anew
-            return None
+        purpose = self._purpose(signature, target_context.codegen())
+        for path in self._paths(purpose):
+            payload = read_sealed(path, purpose)
+            if payload is None:
+                continue
+            with contextlib.suppress(Exception):  # a class it names may be gone; the remedy is to compile anew
+                found = CompileResult._rebuild(target_context, *pickle.loads(payload))  # noqa: S301 - sealed
+                if found.signature.args == signature:
+                    return found
+        return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled, where the folder can be written."""
+        """Keep what was compiled, where a folder can be written to."""
         if result.library.has_dynamic_globals or any(not part.can_cache for part in result.lifted):
             return
-        key, data = self._key(signature, result.codegen), result._reduce()
-        try:
+        purpose, reasons = self._purpose(signature, result.codegen), []
+        payload = serialize.dumps(result._reduce())
+        for path in self._paths(purpose):
             try:
-                self._file.save(key, data)
-            except Exception:  # noqa: BLE001 - a damaged index, begun anew
-                self.flush()
-                self._file.save(key, data)
-            self._forget_old()
-        except OSError as error:
-            warnings.warn(f"compiled code cannot be kept in {self._folder}: {error.strerror}.", stacklevel=2)
+                write_whole(path, seal(payload, purpose) + payload)
+            except OSError as error:
+                reasons.append(f"{path.parent}: {error.strerror}")
+            else:
+                self._forget_old(path.parent)
+                return
+        warn_once(reasons)
 
     def enable(self) -> None:
         """Is always on."""
@@ -110,20 +136,77 @@ class IdentityCache(_Cache):
         """Is always on."""
 
     def flush(self) -> None:
-        """Forget everything."""
-        self._file.flush()
+        """Forget everything that was compiled for this identity."""
+        for folder in self._folders:
+            for path in folder.glob(f"{self._name}-{self._digest}.*.nbc"):
+                path.unlink(missing_ok=True)
 
-    def _key(self, signature: Any, codegen: Any) -> Any:
-        """Signature, layout and machine; the identity, which is in the file's name, covers the rest."""
-        return signature, tuple(layout(kind) for kind in signature), codegen.magic_tuple()
+    def _purpose(self, signature: Any, codegen: Any) -> bytes:
+        """Everything machine code depends on beside its source, which the identity stands for."""
+        versions = sys.version, numba.__version__, llvmlite.__version__
+        parts = self._digest, [layout(kind) for kind in signature], codegen.magic_tuple(), versions
+        return repr(parts).encode()
 
-    def _forget_old(self) -> None:
-        """Remove all but the latest versions of this function."""
-        digest_length = len("-") + 24
-        pattern = f"{self._name}-{'[0-9a-f]' * 24}{self._base[len(self._name) + digest_length :]}.nbi"
-        with contextlib.suppress(OSError):
-            versions = sorted(self._folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
-            for old in versions[N_KEPT + 1 :]:
-                for part in self._folder.glob(f"{old.stem}.*.nbc"):
-                    part.unlink(missing_ok=True)
-                old.unlink(missing_ok=True)
+    def _paths(self, purpose: bytes) -> list[Path]:
+        """Where it is, or would be, in each folder."""
+        name = f"{self._name}-{self._digest}.{hashlib.sha256(purpose).hexdigest()[:16]}.nbc"
+        return [folder / name for folder in self._folders]
+
+    def _forget_old(self, folder: Path) -> None:
+        """Remove all but the latest identities of this function."""
+        latest: dict[str, float] = {}
+        with contextlib.suppress(OSError):  # another process may be at it as well
+            files = list(folder.glob(f"{self._name}-{'[0-9a-f]' * len(self._digest)}.*.nbc"))
+            for path in files:
+                identity = path.name.partition(".")[0]
+                latest[identity] = max(latest.get(identity, 0.0), path.stat().st_mtime)
+            kept = sorted(latest, key=lambda identity: latest[identity])[-N_KEPT - 1 :]
+            for path in files:
+                if path.name.partition(".")[0] not in kept:
+                    path.unlink(missing_ok=True)
+
+
+def seal(payload: bytes, purpose: bytes) -> bytes:
+    """A SHA-256 of some bytes and of what they are for."""
+    return hashlib.sha256(hashlib.sha256(purpose).digest() + payload).digest()
+
+
+def read_sealed(path: Path, purpose: bytes) -> bytes | None:
+    """What a file holds behind its seal; a file whose seal does not fit is removed."""
+    try:
+        content = path.read_bytes()
+    except OSError:  # none there, or none that can be read
+        return None
+    length = hashlib.sha256().digest_size
+    payload = content[length:]
+    if content[:length] == seal(payload, purpose):
+        return payload
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Not by ``storage.py``, which writes results: these would then depend on its source, as on all that ``play`` imports.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def warn_once(reasons: list[str]) -> None:
+    """Say that compiled code is not kept, and why; once in a process."""
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        message = (
+            f"compiled code cannot be kept on disk ({'; '.join(reasons)}): every process compiles again what it needs. "
+            "Set NUMBA_CACHE_DIR to a folder that can be written to."
+        )
+        warnings.warn(message, CacheWarning, stacklevel=2)
