@@ -6,7 +6,7 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import bounds, linear, policies, quantiles  # noqa: E402 - after the variables are set
+from benchmarks import bounds, compiling, linear, policies, quantiles  # noqa: E402 - after the variables are set
 
 quantiles.main()
 print()
@@ -15,3 +15,5 @@ print()
 policies.main()
 print()
 linear.main()
+print()
+compiling.main()

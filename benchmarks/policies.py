@@ -2,9 +2,6 @@
 
 import math
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,39 +165,6 @@ def two_threads() -> None:
     report("(e) two threads, times faster than one", f"{run(1) / run(2):.2f}", f"goal: 1.7 ({os.cpu_count()} cores)")
 
 
-COMPILE = """
-import time
-from bandstrap.engine.blocks import warm_policy
-from bandstrap.environments import Gaussian
-from bandstrap.policies import POLICIES
-import numba
-start = time.perf_counter()
-warm_policy(POLICIES["{name}"](), Gaussian())
-print(time.perf_counter() - start)
-"""
-
-
-def compile_times() -> None:
-    for name in POLICIES:
-        with tempfile.TemporaryDirectory() as cache:
-            environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-            times = [
-                float(
-                    subprocess.run(  # noqa: S603 - own code
-                        [sys.executable, "-c", COMPILE.format(name=name)],
-                        check=True,
-                        capture_output=True,
-                        text=True,
-                        env=environment,
-                    ).stdout
-                )
-                for _ in range(2)
-            ]
-        report(
-            f"(f) compile {name}: cold, and from the disk cache", f"{times[0]:.1f} s, {times[1]:.2f} s", "cached: 1 s"
-        )
-
-
 def online_step(policy, rewards: np.ndarray) -> float:
     """Microseconds of one select and update."""
     for i in range(300):
@@ -264,6 +228,5 @@ def main() -> None:
     modes_against_ucb1()
     modes_against_numpy()
     two_threads()
-    compile_times()
     online_costs()
     every_policy_against_ucb1()

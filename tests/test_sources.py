@@ -67,7 +67,7 @@ def edited(monkeypatch):
     return digest
 
 
-@pytest.mark.parametrize("module_name", ["errors", "engine_play", "engine_stamp", "policies_ucb1", "policies_schedule"])
+@pytest.mark.parametrize("module_name", ["errors", "engine_play", "engine_twins", "policies_ucb1", "policies_schedule"])
 def test_an_edit_to_what_plays_changes_the_digest(edited, module_name):
     roots = (PLAYING, "bandstrap.policies.ucb1")
     assert edited(*roots) == code_digest(*roots) != edited(*roots, **{module_name: b"edited"})

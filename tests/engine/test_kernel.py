@@ -136,12 +136,13 @@ def test_a_marked_function_stays_a_plain_function():
     def plain(x):
         return x + 1
 
-    before = len(kernel._jitables)
+    assert not kernel.is_jitable(plain)
     try:
         assert jitable(plain) is plain
-        assert kernel._jitables[before:] == [plain]
+        assert kernel.is_jitable(plain)
+        assert not kernel.is_inlined(plain)
     finally:
-        del kernel._jitables[before:]
+        kernel._jitables.remove(plain)
 
 
 def test_importing_the_quantiles_imports_no_compiler_no_figures_no_tables():
@@ -264,8 +265,7 @@ def test_compiled_code_runs_the_compiled_body_and_plain_code_the_plain_one(copie
 
 def test_a_compiled_body_is_remembered_and_both_stay_plain_functions(monkeypatch):
     monkeypatch.setattr(kernel, "_compiled_bodies", {})
-    monkeypatch.setattr(kernel, "_jitables", [])
-    monkeypatch.setattr(kernel, "_numba_ready", False)
+    monkeypatch.setattr(kernel, "_jitables", set())
 
     def plain(x):
         return x
@@ -275,7 +275,7 @@ def test_a_compiled_body_is_remembered_and_both_stay_plain_functions(monkeypatch
 
     assert kernel.compiled_body(plain)(loops) is loops
     assert kernel._compiled_bodies == {plain: loops}
-    assert kernel._jitables == [plain]
+    assert kernel._jitables == {plain}
     assert (plain(3), loops(3)) == (3, -3)
 
 

@@ -288,7 +288,7 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
         message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
         warnings.warn(message, SlowWarning, stacklevel=2)
     else:
-        policy.kernel.check_unchanged()
+        policy.kernel.forget_identity()
     horizon = environment.n_arms * max(policy.n_initial, 1) + 1
     means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
     choices = np.empty(horizon, dtype=np.int64)

@@ -20,16 +20,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from bandstrap.engine.identity import Identity, identify
-from bandstrap.errors import InvalidInput, requirement
+from bandstrap.errors import requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_jitables: list[Callable[..., Any]] = []
-_inlined: list[Callable[..., Any]] = []
+_jitables: set[Callable[..., Any]] = set()
+_inlined: set[Callable[..., Any]] = set()
 _compiled_bodies: dict[Callable[..., Any], Callable[..., Any]] = {}
-_numba_ready = False
-# What functions from outside the package were when they were first compiled.
-_compiled_as: dict[Callable[..., Any], str] = {}
 
 
 def inlined(function: Function) -> Function:
@@ -38,15 +35,13 @@ def inlined(function: Function) -> Function:
     For short functions that take a state: taking an array out of a tuple counts a reference, at several nanoseconds each
     time, unless caller and callee are compiled as one. Such a function should have few returns.
     """
-    _inlined.append(function)
+    _inlined.add(function)
     return jitable(function)
 
 
 def jitable(function: Function) -> Function:
     """Mark a plain function as callable from compiled code; it stays a plain function."""
-    _jitables.append(function)
-    if _numba_ready:
-        _register(function)
+    _jitables.add(function)
     return function
 
 
@@ -98,11 +93,11 @@ class Entry:
     def compiled(self, *arguments: Any) -> Any:
         """Run compiled, compiling or loading from the disk cache first if needed."""
         if self._compiled is None:
-            prepare_numba()
             from bandstrap.engine.cache import compile_cached
+            from bandstrap.engine.twins import twin
 
             identity = identify(self.function, body=compiled_as)
-            self._compiled = compile_cached(self.function, self.function.__name__, self.function, identity)
+            self._compiled = compile_cached(twin(self.function), self.function.__name__, self.function, identity)
         return self._compiled(*arguments)
 
 
@@ -130,8 +125,8 @@ class Kernel:
     A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
     ``learn(params, state, features, reward, round_, rng)``.
 
-    The functions are plain. Compiled code finds them by the kernel's numba type, whose name holds their identity: a kernel
-    defined anew, under whatever name, is another kernel.
+    The functions are plain. ``play`` is compiled for a kernel, whose identity is that of its functions: a kernel defined
+    anew, under whatever name, is another kernel.
     """
 
     def __init__(
@@ -187,20 +182,10 @@ class Kernel:
         """The function whose file compiled code is kept beside: one from outside the package, if there is one."""
         return next((function for function in self.functions if not is_ours(function)), self.learn)
 
-    def check_unchanged(self) -> None:
-        """Refuse to go on if a value built into compiled code has changed since: live play would see the new one."""
-        if is_ours(self.home):
-            return
-        self.__dict__.pop("identity", None)
-        for function in self.identity.functions:
-            if is_ours(function):
-                continue
-            now = identify(function, body=compiled_as)
-            if now.is_lasting and _compiled_as.setdefault(function, now.digest) != now.digest:
-                raise InvalidInput(
-                    f"The kernel {self.name!r} cannot be played: a value that its function {function.__name__} uses has "
-                    "changed since the function was compiled. Define the function and the kernel again."
-                )
+    def forget_identity(self) -> None:
+        """Look at the functions again: a value that one from outside the package uses may have changed."""
+        if not is_ours(self.home):
+            self.__dict__.pop("identity", None)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
         return self
@@ -219,29 +204,16 @@ def entry(function: Callable[..., Any]) -> Entry:
     return Entry(function)
 
 
+def is_jitable(function: Callable[..., Any]) -> bool:
+    """Whether a function is marked as callable from compiled code."""
+    return function in _jitables
+
+
+def is_inlined(function: Callable[..., Any]) -> bool:
+    """Whether a function is copied into its callers."""
+    return function in _inlined
+
+
 def compiled_as(function: Any) -> Any:
     """What compiled code runs where it calls a function."""
     return _compiled_bodies.get(function, function)
-
-
-def _register(function: Callable[..., Any]) -> None:
-    from numba.extending import overload
-
-    body = compiled_as(function)
-
-    def implementation(*args: Any, **kwargs: Any) -> Any:
-        return body
-
-    overload(function, strict=False, inline="always" if function in _inlined else "never")(implementation)
-
-
-def prepare_numba() -> None:
-    """Teach numba our types and every function marked so far; once per process."""
-    global _numba_ready
-    if _numba_ready:
-        return
-    from bandstrap.engine import stamp  # noqa: F401 - registers the type
-
-    for function in _jitables:
-        _register(function)
-    _numba_ready = True

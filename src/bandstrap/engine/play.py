@@ -1,13 +1,15 @@
 """One replication: a policy meets a tape of rewards.
 
-``select`` and ``learn`` are generic: called from Python they run the kernel's plain functions, called from compiled code
-they are resolved by the kernel's type (see ``stamp.py``). The online object and the simulator thus share every formula.
+``select`` and ``learn`` are generic: called from Python they run the kernel's plain functions. To compile ``play`` for a
+kernel they are replaced by that kernel's own (:func:`generics_of`). The online object and the simulator thus share every
+formula.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.identity import identify
-from bandstrap.engine.kernel import Kernel, jitable, prepare_numba
+from bandstrap.engine.kernel import Kernel, compiled_as, inlined
 
 
 def learn(
@@ -37,7 +39,6 @@ def score(kernel: Kernel, params: Any, state: Any, arm: int, shared: Any, rng: n
     return kernel.score(params, state, arm, shared, rng)
 
 
-@jitable
 def highest_score(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest score; the first in the order drawn at the start wins a tie."""
     shared = prepare(kernel, params, state, round_)
@@ -118,6 +119,24 @@ def play_linear(
         choices[t] = arm
 
 
+def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """What the generic functions come to for one kernel."""
+    own_learn: Any = kernel.learn
+    own_prepare: Any = kernel.prepare
+    own_score: Any = kernel.score
+    own_choose: Any = kernel.choose
+    generics: dict[Callable[..., Any], Callable[..., Any]] = {
+        learn: lambda _, params, state, arm, reward, round_, rng: own_learn(params, state, arm, reward, round_, rng),
+        prepare: lambda _, params, state, round_: own_prepare(params, state, round_),
+        score: lambda _, params, state, arm, shared, rng: own_score(params, state, arm, shared, rng),
+        select: lambda _, params, state, round_, rng: own_choose(params, state, round_, rng),
+        select_action: lambda _, params, state, actions, round_, rng: own_choose(params, state, actions, round_, rng),
+    }
+    for function in generics.values():
+        inlined(function)
+    return generics if kernel.choose is not None else generics | {select: highest_score}
+
+
 _compiled: dict[tuple[Any, str], Any] = {}
 
 
@@ -125,14 +144,14 @@ def compiled(function: Any, kernel: Kernel) -> Any:
     """:func:`play` or :func:`play_linear` compiled for one kernel, from the disk cache where possible."""
     place = function, kernel.identity.digest
     if place not in _compiled:
-        prepare_numba()
-        from bandstrap.engine import stamp
+        from bandstrap.engine import twins
         from bandstrap.engine.cache import compile_cached
 
-        # What is compiled is the loop of play, too, with the generics replaced as the stamp says.
-        digest = identify(function, kernel.identity.digest, inspect.getsource(stamp)).digest
-        whole = kernel.identity._replace(digest=digest)
-        _compiled[place] = compile_cached(function, f"{function.__name__}-{kernel.name}", kernel.home, whole)
+        generics = generics_of(kernel)
+        # What is compiled depends on the loop of play, too, and on how twins are made.
+        whole = identify(function, *generics.values(), inspect.getsource(twins), body=compiled_as)
+        bound = twins.twin(function, generics)
+        _compiled[place] = compile_cached(bound, f"{function.__name__}-{kernel.name}", kernel.home, whole)
     return _compiled[place]
 
 
@@ -147,9 +166,9 @@ def compiled_play(
     by_round: bool = False,
 ) -> None:
     """:func:`play`, compiled."""
-    compiled(play, kernel)(kernel, params, state, tape, rng, choices, n_first, by_round)
+    compiled(play, kernel)(None, params, state, tape, rng, choices, n_first, by_round)
 
 
 def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:
     """:func:`play_linear`, compiled."""
-    compiled(play_linear, kernel)(kernel, *arguments)
+    compiled(play_linear, kernel)(None, *arguments)

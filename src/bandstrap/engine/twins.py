@@ -1,0 +1,75 @@
+"""Compiled twins of plain functions; importing this module imports numba.
+
+The twin of a function has its code, and, under the names of the marked functions that it calls, their twins. So numba
+meets nothing but functions it can compile, by name, and need not look for one that fits the types of each call. A twin
+that is inlined is copied into its callers before anything is known of types, so that these are worked out once, for all
+of it: several times faster than by numba's ``overload``, which works them out for every copy by itself.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+
+from bandstrap.engine.identity import is_known_by_version, named
+from bandstrap.engine.kernel import compiled_as, is_inlined, is_jitable, is_ours
+
+Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
+
+# Twins of the package's own functions, which do not change while a program runs; those of others are made anew each time.
+_ours: dict[Callable[..., Any], Any] = {}
+
+
+def twin(function: Callable[..., Any], replaced: Replacements | None = None) -> types.FunctionType:
+    """The twin of a function, ready to be compiled; where it calls some functions, it may call others ``replaced`` by."""
+    return _Twins(replaced or {}).bare(compiled_as(function), lambda made: None)
+
+
+class _Twins:
+    """Twins that refer to each other."""
+
+    def __init__(self, replaced: Replacements) -> None:
+        self.replaced = replaced
+        self.made: dict[Callable[..., Any], Any] = {}
+
+    def bare(self, function: Any, announce: Callable[[types.FunctionType], None]) -> types.FunctionType:
+        """A function with the code of another, and twins under the names it uses; announced before these are made."""
+        space = {"__name__": function.__module__, "__builtins__": function.__globals__["__builtins__"]}
+        cells = tuple(types.CellType() for _ in function.__closure__ or ())
+        made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
+        made.__kwdefaults__ = function.__kwdefaults__
+        made.__qualname__ = function.__qualname__
+        announce(made)
+        names = set(named(function.__code__))
+        for name in names & function.__globals__.keys():
+            space[name] = self.of(function.__globals__[name], names)
+        for cell, original in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self.of(original.cell_contents, names)
+        return made
+
+    def of(self, value: Any, names: set[str]) -> Any:
+        """What a twin has in place of a value: a twin of a marked function, a module of twins, or the value itself."""
+        if isinstance(value, types.ModuleType) and not is_known_by_version(value.__name__):
+            module = types.ModuleType(value.__name__)
+            for name in names & vars(value).keys():
+                setattr(module, name, self.of(vars(value)[name], set()))
+            return module
+        if isinstance(value, types.FunctionType) and (value in self.replaced or is_jitable(value)):
+            return self.callable(value)
+        return value
+
+    def callable(self, function: types.FunctionType) -> Any:
+        """The twin of a marked function, as numba calls it."""
+        made = _ours if is_ours(function) and function not in self.replaced else self.made
+        if function not in made:
+            body = self.replaced.get(function, function)
+
+            def announce(bare: types.FunctionType) -> None:  # it may call itself
+                inline = "always" if is_inlined(body) else "never"
+                made[function] = numba.njit(inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True)(bare)
+
+            self.bare(compiled_as(body), announce)
+        return made[function]

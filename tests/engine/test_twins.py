@@ -1,0 +1,96 @@
+"""Twins: the code of a function, with twins under the names of the marked functions it calls."""
+
+import types
+
+import numba
+import pytest
+
+from bandstrap.engine import kernel, twins
+from bandstrap.engine.kernel import inlined, jitable
+
+
+@pytest.fixture(autouse=True)
+def marks(monkeypatch):
+    """What a test marks is forgotten afterwards."""
+    monkeypatch.setattr(kernel, "_jitables", set(kernel._jitables))
+    monkeypatch.setattr(kernel, "_inlined", set(kernel._inlined))
+
+
+def defined(source: str, **names) -> types.SimpleNamespace:
+    space = {"__name__": __name__, "jitable": jitable, "inlined": inlined, **names}
+    exec(source, space)
+    return types.SimpleNamespace(space=space, **{name: f for name, f in space.items() if callable(f)})
+
+
+def compiled(function, replaced=None):
+    return numba.njit(twins.twin(function, replaced))
+
+
+STEPS = """
+@{mark}
+def step(x, by=1.0):
+    return x + by
+def outer(x):
+    return step(x) + step(x, by=2.0)
+"""
+
+
+@pytest.mark.parametrize("mark", ["jitable", "inlined"])
+def test_a_marked_function_is_called_by_name_with_its_defaults_and_all_stay_plain(mark):
+    made = defined(STEPS.format(mark=mark))
+    assert compiled(made.outer)(1.0) == made.outer(1.0) == 5.0
+    assert made.space["step"] is made.step
+    assert type(made.outer(1.0)) is float
+
+
+def test_an_unmarked_function_is_not_taken():
+    made = defined(STEPS.format(mark="staticmethod").replace("@staticmethod\n", ""))
+    with pytest.raises(numba.TypingError, match="step"):
+        compiled(made.outer)(1.0)
+
+
+def test_a_name_bound_anew_is_followed():
+    made = defined(STEPS.format(mark="jitable"))
+    assert compiled(made.outer)(1.0) == 5.0
+    exec("@jitable\ndef step(x, by=1.0):\n    return x * by", made.space)
+    assert compiled(made.outer)(3.0) == made.outer(3.0) == 9.0
+
+
+def test_a_function_in_a_module_of_ones_own_and_one_in_a_closure_are_found():
+    made = defined("LIMIT = 4.0\n@jitable\ndef step(x):\n    return x + LIMIT\n")
+    helper = types.ModuleType("helper")
+    helper.step, helper.LIMIT = made.step, 4.0
+    by_module = defined("def outer(x):\n    return helper.step(x) + helper.LIMIT", helper=helper)
+    assert compiled(by_module.outer)(1.0) == 9.0
+    in_a_closure = defined("def make(f):\n    def outer(x):\n        return f(x)\n    return outer").make(helper.step)
+    assert compiled(in_a_closure)(1.0) == 5.0
+
+
+def test_a_function_that_calls_itself():
+    made = defined(
+        "@jitable\ndef factorial(n):\n    if n < 2:\n        return 1\n    return n * factorial(n - 1)\n"
+        "def outer(n):\n    return factorial(n)\n"
+    )
+    assert compiled(made.outer)(5) == 120
+
+
+def test_a_replaced_function_is_replaced_in_the_functions_that_are_called_too():
+    made = defined(
+        "def generic(x):\n    return x\ndef between(x):\n    return generic(x) + generic(x)\n"
+        "def outer(x):\n    return between(x)\n"
+    )
+    for factor in (2.0, 3.0):
+        own = inlined(lambda x, factor=factor: factor * x)
+        replaced = {made.generic: own, made.between: made.between}
+        assert compiled(made.outer, replaced)(1.0) == 2 * factor
+    assert made.outer(1.0) == 2.0
+
+
+def test_twins_of_the_packages_own_functions_are_made_once():
+    from bandstrap.policies.sums import learn
+
+    made = defined(
+        "def outer(params, state, arm, reward):\n    learn(params, state, arm, reward, 1, None)", learn=learn
+    )
+    first, second = (twins.twin(made.outer).__globals__["learn"] for _ in range(2))
+    assert first is second is not learn
