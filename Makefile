@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help paper test check bench format clean
+.PHONY: help paper test fuzz check bench format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (five minutes on two cores, seconds when run again)"
 	@echo "make test    run the tests (six minutes on two cores, four once everything is compiled)"
+	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers"
-	@echo "make bench   measure speed, as ratios side by side"
+	@echo "make bench   measure speed beside its goals (ten minutes)"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 
@@ -25,6 +26,9 @@ paper: $(READY)
 
 test: $(READY)
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+
+fuzz: $(READY)
+	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 $(VENV)/bin/python -m pytest -s tests/fuzz tests/faults
 
 check: $(READY)
 	$(VENV)/bin/ruff check .

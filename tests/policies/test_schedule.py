@@ -91,7 +91,7 @@ def test_a_callable_that_returns_no_probability_is_refused():
         policy.select()
 
 
-@pytest.mark.parametrize("level", [0, math.nan, "x", None, True, [0.1], 1e-320, lambda t: 0.1], ids=repr)
+@pytest.mark.parametrize("level", [0, math.nan, "x", None, True, [0.1], 1e-320, lambda t: 0.1], ids=lambda level: "callable" if callable(level) else repr(level))
 def test_a_callable_that_returns_no_level_is_refused_with_nothing_changed(level):
     policy = BootstrappedUCB(alpha=lambda t: level if t == 3 else 0.5, arms=2, rng=0)
     policy.update([0, 1], [0.0, 1.0])
