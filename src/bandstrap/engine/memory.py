@@ -117,7 +117,7 @@ def check_memory(needed: int, parameter: str, owner: str, received: int) -> None
 
 def announce_memory(needed: int, *, shown: bool) -> None:
     """On a terminal, say what a run will need before it begins, if that is much."""
-    if shown and needed > LARGE and sys.stderr.isatty():
+    if shown and needed > LARGE and sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"this takes about {gigabytes(needed)} of memory\n")
 
 
@@ -129,7 +129,10 @@ def length(values: Any) -> int:
     """
     if isinstance(values, range):
         return (values[-1] - values[0]) // values.step + 1 if values else 0
-    return len(values) if hasattr(values, "__len__") else 0
+    try:
+        return len(values)
+    except TypeError:  # also of an array without axes
+        return 0
 
 
 def gigabytes(number: float) -> str:
