@@ -22,7 +22,7 @@ def make_generator(rng: Any, owner: str) -> np.random.Generator:
         return np.random.default_rng(rng)
     if isinstance(rng, np.random.SeedSequence) or (
         isinstance(rng, Sequence | np.ndarray)
-        and np.ndim(rng) == 1
+        and getattr(rng, "ndim", 1) == 1  # of lists, the items are looked at
         and not isinstance(rng, str | bytes | bytearray | memoryview)
         and all(map(is_seed, rng))
     ):
