@@ -45,8 +45,9 @@ def warm_default(name: str) -> None:
 
 def warm_league() -> None:
     """Compile what a league needs."""
-    matches = plan_league(read_league(), 2000, 2, 0)
-    warm([block for match in matches for block in match.blocks], told=False)
+    for match in plan_league(read_league(), 2000, 2, 0):
+        if match.block is not None:
+            warm(match.block)
 
 
 def main() -> None:
