@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bandstrap.engine.kernel import inlined
-from bandstrap.errors import brief, check_count, check_number, requirement
+from bandstrap.errors import check_count, check_number, requirement
 
 Rule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
 RULES: dict[Rule, int] = {word: code for code, word in enumerate(get_args(Rule))}
@@ -57,10 +57,6 @@ def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Sc
             if rounds is None:
                 rule = "given for alpha='1/T^2'; simulate() fills it in, online it must be said"
                 raise requirement("horizon", owner, rule, "None")
-            if rounds > SMALLEST_ALPHA**-0.5:
-                raise requirement(
-                    "horizon", owner, f"at most {SMALLEST_ALPHA**-0.5:g} for alpha='1/T^2'", brief(rounds)
-                )
             return Schedule(FIXED, 1.0 / max(rounds, 2) ** 2)
         return Schedule(RULES[alpha], float(tau))
     if isinstance(alpha, str | bool) or not isinstance(alpha, int | float | np.integer | np.floating):
