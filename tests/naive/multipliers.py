@@ -118,6 +118,33 @@ def exponential_tail(sample: Sequence[float], x: float) -> float:
     return float(total)
 
 
+def lattice_atoms(steps: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Values of ``n (sum w_i (k_i - kbar))`` for signs ``w_i`` and whole ``k_i``, ascending, and their probabilities.
+
+    One term at a time: half of the mass goes up by ``n k_i - sum k``, half goes down. All sums are whole numbers.
+    """
+    n = len(steps)
+    moves = [abs(n * k - sum(steps)) for k in steps]
+    reach = sum(moves)
+    mass = np.zeros(2 * reach + 1)
+    mass[reach] = 1.0
+    for move in moves:
+        if move:
+            new = np.zeros_like(mass)
+            new[move:] += 0.5 * mass[:-move]
+            new[:-move] += 0.5 * mass[move:]
+            mass = new
+    return np.arange(-reach, reach + 1), mass
+
+
+def lattice_quantile(steps: Sequence[int], level: float) -> float:
+    """``inf {x : P((1/n) sum w_i (k_i - kbar) > x) <= level}`` for signs ``w_i`` and whole ``k_i``."""
+    values, mass = lattice_atoms(steps)
+    beyond = np.cumsum(mass[::-1])[::-1] - mass
+    possible = values[(beyond <= level) & (mass > 0)]
+    return float(possible[0]) / len(steps) ** 2
+
+
 def explicit_sums(terms: Sequence[float], weights: Sequence[Sequence[float]]) -> list[float]:
     """``sum_i w_bi a_i`` for each draw ``b``, one product at a time."""
     return [math.fsum(w * a for w, a in zip(row, terms, strict=True)) for row in weights]

@@ -8,7 +8,8 @@ of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``
 * skewed weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
 
 The expansion is asymptotic in ``n`` and fails for small or heavy-tailed samples. It says so itself: it is *trusted* only
-while its corrections are a small part of the quantile, and where they are not, they are cut to that part.
+while its corrections are a small part of the quantile, and where they are not, they are cut to that part. Of lumps (rewards
+of few values, clusters) power sums know nothing, so a sample at hand is compared with ``inversion`` as well.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
+from bandstrap.multipliers import inversion
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER, largest_sum
 
 # The third, fourth and sixth cumulant of one weight; the sixth only where odd ones vanish.
@@ -34,6 +36,8 @@ WEIGHT_CUMULANTS = {
 FIRST_ORDER_SHARE = 0.1
 # ... and the second-order one below this.
 SECOND_ORDER_SHARE = 0.004
+# A sample's quantiles are trusted within this share of those by inversion, or of the standard deviation near the middle.
+LUMP_SHARE = 0.005
 
 
 class Cumulants(NamedTuple):
@@ -90,4 +94,8 @@ def quantiles(law: int, terms: Floats, levels: Floats) -> tuple[Floats, bool]:
             trusted = trusted and safe
         largest, smallest = largest_sum(law, terms[row]), -largest_sum(law, -terms[row])
         out[row] = np.clip(out[row], smallest, largest)
+        if trusted and law != GAUSSIAN:
+            sure = inversion.quantiles(law, terms[row : row + 1], levels)[0]
+            most = LUMP_SHARE * np.maximum(np.abs(sure), cumulants.deviation)
+            trusted = bool((np.abs(out[row] - sure) <= most).all())
     return out, trusted

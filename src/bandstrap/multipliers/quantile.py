@@ -1,4 +1,4 @@
-"""The conditional quantile of the multiplier bootstrap: one function, six ways to compute it."""
+"""The conditional quantile of the multiplier bootstrap: one function, seven ways to compute it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from numpy.typing import ArrayLike
 from bandstrap.arrays import Floats
 from bandstrap.engine.memory import check_memory
 from bandstrap.errors import AccuracyWarning, check_choice, check_count, check_levels, check_sample, requirement
-from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, monte_carlo, saddlepoint
+from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, inversion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
 from bandstrap.seeds import make_generator
 
 OWNER = "bootstrap_quantile"
 WEIGHTS = tuple(LAWS)
 
-Method = Literal["auto", "enumeration", "binomial", "closed-form", "saddlepoint", "expansion", "monte-carlo"]
+Method = Literal[
+    "auto", "enumeration", "binomial", "closed-form", "inversion", "saddlepoint", "expansion", "monte-carlo"
+]
 METHODS: tuple[Method, ...] = get_args(Method)
 # Which weights a method can serve. "auto" is not listed: it serves all.
 METHOD_LAWS: dict[Method, tuple[int, ...]] = {
     "enumeration": tuple(enumeration.MOST_BITS),
     "binomial": (*TWO_POINT, EFRON),
     "closed-form": (GAUSSIAN,),
+    "inversion": (RADEMACHER, EFRON, EXPONENTIAL, MAMMEN),
     "saddlepoint": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
     "expansion": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
     "monte-carlo": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
@@ -93,19 +96,23 @@ def bootstrap_quantile(
         How to compute it.
 
         ``"auto"``
-            The default: the exact method where one is affordable, else ``"saddlepoint"``. Never saturates.
+            The default: the exact method where one is affordable, else ``"inversion"``. Never saturates.
         ``"enumeration"``
             Exact. Two-point weights up to 40 different rewards (more if some are equal), ``"efron"`` up to 16.
         ``"binomial"``
             Exact, for samples of at most two values.
         ``"closed-form"``
             Exact, for ``"gaussian"`` weights.
+        ``"inversion"``
+            The transform of ``X`` inverted numerically. At levels up to 0.2 within 0.5 % for every sample and law of
+            weights, lumps, clusters, lattices and outliers included; within 0.03 % where ``X`` is smooth.
         ``"saddlepoint"``
             A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from 24
-            rewards of a continuous law on, and a few per cent where the sums live on a coarse lattice (rewards of few
-            values) or more than ten rewards dominate; with skewed weights a few per cent at 24 rewards.
+            rewards of a continuous law on, and tens of per cent where the rewards crowd at few places; with skewed weights
+            a few per cent at 24 rewards, more with outliers.
         ``"expansion"``
-            Cornish-Fisher from power sums. Warns where it cannot be trusted, and cuts its corrections there.
+            Cornish-Fisher from power sums. Warns where it cannot be trusted, which includes wherever it is more than
+            0.5 % from ``"inversion"``, and cuts its corrections where they are large.
         ``"monte-carlo"``
             The paper's: draw number ``floor(B a) + 1`` from the top. Warns when it saturates, ``B a < 1``.
     n_resamples
@@ -142,7 +149,9 @@ def bootstrap_quantile(
        Section 2.1 and supplement D.
     .. [2] Lugannani, Rice. Saddle point approximation for the distribution of the sum of independent random variables.
        Advances in Applied Probability 12, 1980.
-    .. [3] Davison, Hinkley. Saddlepoint approximations in resampling methods. Biometrika 75, 1988.
+    .. [3] Abate, Whitt. The Fourier-series method for inverting transforms of probability distributions. Queueing Systems
+       10, 1992.
+    .. [4] Davison, Hinkley. Saddlepoint approximations in resampling methods. Biometrika 75, 1988.
     """
     values = quantiles(sample, level, weights=weights, method=method, n_resamples=n_resamples, rng=rng).values
     return values if values.ndim else float(values)
@@ -156,8 +165,12 @@ def quantiles(
     method: Method = "auto",
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
+    upward: bool = False,
 ) -> Quantiles:
-    """:func:`bootstrap_quantile` together with the method each sample was served by."""
+    """:func:`bootstrap_quantile` together with the method each sample was served by.
+
+    ``upward`` asks ``"inversion"`` for quantiles that are nowhere too small; for Rademacher weights.
+    """
     rewards = check_sample(sample, OWNER)
     levels = check_levels(level, "level", OWNER)
     law = LAWS[check_choice(weights, "weights", OWNER, WEIGHTS)]
@@ -194,6 +207,8 @@ def quantiles(
                 out[chosen] = enumeration.quantiles(law, terms, flat)
             elif name == "closed-form":
                 out[chosen] = closed_form.quantiles(terms, flat)
+            elif name == "inversion":
+                out[chosen] = inversion.quantiles(law, terms, flat, upward=upward)
             elif name == "saddlepoint":
                 out[chosen] = saddlepoint.quantiles(law, terms, flat)
             elif name == "expansion":
@@ -235,7 +250,7 @@ def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
     """What "auto" uses for each row."""
     if law == GAUSSIAN:
         return np.full(len(rows), "closed-form", dtype=object)
-    methods = np.full(len(rows), "saddlepoint", dtype=object)
+    methods = np.full(len(rows), "inversion", dtype=object)
     if law in AUTO_ENUMERATES:
         methods[count_bits(law, residuals) <= AUTO_ENUMERATES[law]] = "enumeration"
     if law in METHOD_LAWS["binomial"]:

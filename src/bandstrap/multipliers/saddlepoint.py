@@ -142,12 +142,12 @@ def signed_root(s: float, k0: float, k1: float, k2: float, skew: float) -> float
 
 
 @jitable
-def upper_saddle(law: int, a: Floats, z: float) -> float:
-    """``K'(s)`` at the smallest ``s >= 0`` with ``r*(s) = z``, or NaN where ``r*`` never reaches ``z >= r*(0)``."""
+def upper_saddle(law: int, a: Floats, z: float) -> tuple[float, float]:
+    """The smallest ``s >= 0`` with ``r*(s) = z`` and ``K'(s)``, or NaN where ``r*`` never reaches ``z >= r*(0)``."""
     scale = math.sqrt(variance(a))
     skew = third_cumulant(law, a) / (scale * scale * scale)
     if z <= skew / 6.0:
-        return 0.0
+        return 0.0, 0.0
     top = 0.0
     for i in range(a.size):
         top = max(top, a[i] if law == EXPONENTIAL else abs(a[i]))
@@ -164,7 +164,7 @@ def upper_saddle(law: int, a: Floats, z: float) -> float:
         if r >= z:
             break
         if r < before or s >= limit * (1.0 - 1e-9):
-            return math.nan
+            return math.nan, math.nan
         before = r
         low = s
         s = min(1.3 * s, 0.5 * (s + limit)) if law == EXPONENTIAL else min(1.3 * s, limit)
@@ -185,7 +185,7 @@ def upper_saddle(law: int, a: Floats, z: float) -> float:
             break
         k0, k1, k2 = cumulants(law, a, s)
         r = signed_root(s, k0, k1, k2, skew)
-    return k1
+    return s, k1
 
 
 @jitable
@@ -199,7 +199,7 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
         sign = -1.0
         z = -z
         a = -a
-    x = upper_saddle(law, a, z)
+    _, x = upper_saddle(law, a, z)
     most = largest_sum(law, a)
     return sign * (most if math.isnan(x) else min(x, most))
 

@@ -1,0 +1,136 @@
+"""Quantiles by inversion, against counts of all sums: on lumps, lattices, clusters, outliers and smooth samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstrap.multipliers import bootstrap_quantile, inversion
+from bandstrap.multipliers.quantile import quantiles
+from bandstrap.multipliers.weights import LAWS
+from naive.multipliers import exponential_tail, lattice_atoms, lattice_quantile
+
+LEVELS = np.array([0.2, 0.05, 1e-3, 1e-5])
+REWARDS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "clusters": lambda rng, n: rng.choice([-1, 1], size=n) + 0.01 * rng.normal(size=n),
+    "outlier": lambda rng, n: np.r_[rng.normal(size=n - 1), 30.0],
+    "rounded": lambda rng, n: np.round(rng.normal(size=n), 1),
+    "poisson": lambda rng, n: rng.poisson(5, size=n).astype(float),
+    "pareto": lambda rng, n: rng.pareto(0.5, size=n),
+    "powers": lambda rng, n: 2.0 ** np.arange(n),
+    "two-scale": lambda rng, n: rng.normal(size=n) * np.where(rng.random(n) < 0.5, 1, 10),
+    "far from 0": lambda rng, n: 1e9 + rng.normal(size=n),
+}
+
+
+@pytest.mark.parametrize("rewards", REWARDS)
+@pytest.mark.parametrize(("weights", "n"), [("rademacher", 29), ("mammen", 24), ("efron", 12)])
+def test_inversion_is_within_half_a_per_cent_of_enumeration(weights, n, rewards):
+    # Measured on 40 samples of each kind: worst 0.30 %, where the quantile sits at the edge of a lump.
+    samples = [REWARDS[rewards](np.random.default_rng(n), n)]
+    got = bootstrap_quantile(samples, LEVELS, weights=weights, method="inversion")
+    exact = bootstrap_quantile(samples, LEVELS, weights=weights, method="enumeration")
+    np.testing.assert_allclose(got, exact, rtol=0.005)
+
+
+@pytest.mark.parametrize("rewards", ["normal", "two-scale", "far from 0"])
+def test_inversion_is_within_a_thirtieth_of_a_per_cent_where_nothing_is_lumpy(rewards):
+    samples = [REWARDS[rewards](np.random.default_rng(4), 30)]
+    got = bootstrap_quantile(samples, LEVELS, method="inversion")
+    exact = bootstrap_quantile(samples, LEVELS, method="enumeration")
+    np.testing.assert_allclose(got, exact, rtol=3e-4)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 9), min_size=26, max_size=60).filter(lambda steps: len(set(steps)) > 1), st.data())
+def test_on_lattices_inversion_is_as_near_as_counting_and_upward_never_below(steps, data):
+    level = data.draw(st.sampled_from([0.2, 0.1, 0.01, 1e-4]))
+    terms = (np.array([steps], dtype=float) - np.mean(steps)) / len(steps)
+    law = LAWS["rademacher"]
+    exact = lattice_quantile(steps, level)
+    got = inversion.quantiles(law, terms, np.array([level]))[0, 0]
+    upward = inversion.quantiles(law, terms, np.array([level]), upward=True)[0, 0]
+    # A level at the edge of an atom may round to either side, where one smoothed by a thousandth is in between.
+    values, mass = lattice_atoms(steps)
+    beyond = np.cumsum(mass[::-1])[::-1] - mass
+    near = values[(beyond <= 1.002 * level) & (mass > 0)][0] / len(steps) ** 2
+    far = values[(beyond <= 0.998 * level) & (mass > 0)][0] / len(steps) ** 2
+    assert (1 - 0.004) * near <= got <= (1 + 0.004) * far
+    assert upward >= exact * (1 - 1e-12)
+    assert upward <= (1 + 0.008) * far
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_long_lattices_are_counted_too(n):
+    rng = np.random.default_rng(n)
+    steps = rng.poisson(3, size=n) if n == 100 else rng.choice([0, 1, 5], size=n, p=[0.9, 0.09, 0.01])
+    got = bootstrap_quantile(steps.astype(float), LEVELS, method="inversion")
+    exact = [lattice_quantile(steps.tolist(), level) for level in LEVELS]
+    np.testing.assert_allclose(got, exact, rtol=0.004)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 24])
+def test_exponential_weights_have_their_level_beyond_the_quantile(n):
+    sample = np.random.default_rng(n).exponential(size=n)
+    for level in LEVELS:
+        q = bootstrap_quantile(sample, level, weights="exponential")
+        assert exponential_tail(sample, q) == pytest.approx(level, rel=1e-3)
+
+
+@pytest.mark.parametrize("weights", ["rademacher", "efron", "exponential", "mammen"])
+@pytest.mark.parametrize("n", [2, 3, 7, 40])
+def test_opposite_levels_are_those_of_opposite_rewards(weights, n):
+    sample = np.random.default_rng(n).exponential(size=n)
+    levels = np.array([0.3, 0.05])
+    lower = bootstrap_quantile(-sample, 1 - levels, weights=weights, method="inversion")
+    upper = bootstrap_quantile(sample, levels, weights=weights, method="inversion")
+    np.testing.assert_allclose(lower, -upper, rtol=1e-6)
+
+
+def test_the_order_of_rewards_does_not_matter():
+    rng = np.random.default_rng(3)
+    sample = rng.normal(size=50).round(1)
+    for weights in ("rademacher", "efron", "exponential", "mammen"):
+        one = bootstrap_quantile(sample, LEVELS, weights=weights, method="inversion")
+        other = bootstrap_quantile(np.sort(sample), LEVELS, weights=weights, method="inversion")
+        np.testing.assert_allclose(one, other, rtol=1e-7)
+
+
+def test_quantiles_fall_with_the_level_and_end_at_the_largest_sum():
+    sample = np.round(np.random.default_rng(5).normal(size=40), 1)
+    levels = np.array([0.45, 0.3, 0.2, 0.1, 0.02, 1e-3, 1e-6, 1e-9, 2.0**-39, 2.0**-45])
+    got = bootstrap_quantile(sample, levels, method="inversion")
+    assert (np.diff(got) >= 0).all()
+    assert got[-1] == pytest.approx(np.abs(sample - sample.mean()).mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["efron", "mammen"])
+def test_levels_below_the_chance_of_the_largest_sum_give_it(weights):
+    sample = np.array([0.0, 0.1, 0.4, 1.0] * 4 + [2.0])
+    got = bootstrap_quantile(sample, 1e-30, weights=weights, method="inversion")
+    residuals = sample - sample.mean()
+    factor = np.where(residuals > 0, (1 + 5**0.5) / 2, (1 - 5**0.5) / 2)
+    most = residuals.max() if weights == "efron" else (residuals * factor).mean()
+    assert got == pytest.approx(most, rel=1e-12)
+
+
+def test_plain_and_compiled_agree_to_the_bit():
+    rng = np.random.default_rng(8)
+    rows = np.stack([rng.normal(size=30), np.round(rng.normal(size=30), 1)])
+    z = np.array([1.0, 3.0])
+    levels = np.array([0.15865525393145707, 0.0013498980316300933])
+    for law in (LAWS["rademacher"], LAWS["efron"], LAWS["exponential"], LAWS["mammen"]):
+        terms = (rows - rows.mean(axis=1, keepdims=True)) / 30
+        if law == LAWS["rademacher"]:
+            terms = np.ascontiguousarray(np.sort(np.abs(terms))[:, ::-1])
+        plain, compiled = np.empty((2, 2)), np.empty((2, 2))
+        inversion.invert_rows.plain(law, terms[:1], levels[1:], z[1:], False, plain[:1, 1:])
+        inversion.invert_rows.compiled(law, terms, levels, z, False, compiled)
+        assert plain[0, 1] == compiled[0, 1]
+
+
+def test_upward_reaches_the_bounds_that_prove_something():
+    sample = np.random.default_rng(9).choice([0.0, 1.0, 2.5], size=80)
+    plain, upward = (quantiles(sample, 0.01, method="inversion", upward=flag).values for flag in (False, True))
+    assert plain < upward < 1.006 * plain
