@@ -118,14 +118,6 @@ class XorShift:
         self.second = x ^ y ^ (x >> 17) ^ (y >> 26)
         return (self.second + y) & WORD
 
-    def places(self, n: int) -> list[int]:
-        """``n`` places in ``0..n-1``: two a word, ``floor(n u)`` of the upper and of the lower 32 bits."""
-        found: list[int] = []
-        while len(found) < n:
-            word = self.word()
-            found += [(n * (word >> 32)) >> 32, (n * (word & 0xFFFFFFFF)) >> 32]
-        return found[:n]
-
 
 def seeded(n: int, rng: np.random.Generator) -> list[XorShift]:
     """One generator a replicate, seeded by 52 bits each: all first halves, then all second halves."""
@@ -139,11 +131,6 @@ def distance(X: Array, y: Array, ridge: float, theta: Array) -> float:
     return math.sqrt(max(off @ gram(X, ridge) @ off, 0.0))
 
 
-def resampled_distances(X: Array, y: Array, ridge: float, places: Sequence[Sequence[int]], theta: Array) -> Array:
-    """Of each resample, given by the places of its observations."""
-    return np.array([distance(X[list(row)], y[list(row)], ridge, theta) for row in places])
-
-
 def weighted_distances(X: Array, y: Array, ridge: float, weights: Array, theta: Array) -> Array:
     """Of each replicate, given by how often it holds each observation: ``weights[observation, replicate]``."""
     found = []
@@ -152,6 +139,63 @@ def weighted_distances(X: Array, y: Array, ridge: float, weights: Array, theta: 
         off = np.linalg.solve(V, (X.T * w) @ y) - theta
         found.append(math.sqrt(max(off @ V @ off, 0.0)))
     return np.array(found)
+
+
+def byte_law(rate: float) -> tuple[list[int], list[float], float]:
+    """The Poisson law as a mixture: 256 weights, one a byte, and the probabilities of a rest with its share."""
+    law = [256 * math.exp(-rate) * rate**k / math.factorial(k) for k in range(21)]
+    cells = [0, *(round(p) if p > 32 else math.floor(p) for p in law[1:5])]
+    cells[0] = 256 - sum(cells)
+    share = 1 - min(1.0, *(p / c for p, c in zip(law, cells, strict=False) if c))
+    rest = [max(p - (1 - share) * c, 0) for p, c in zip(law, cells + [0] * 16, strict=True)]
+    return [k for k in range(5) for _ in range(cells[k])], [r / sum(rest) for r in rest], share
+
+
+def first_above(probabilities: Sequence[float], u: float) -> int:
+    """The first ``k`` with ``P(N <= k) > u``, the last one at most."""
+    k, below = 0, probabilities[0]
+    while u >= below and k + 1 < len(probabilities):
+        k += 1
+        below += probabilities[k]
+    return k
+
+
+def resampled_weights(n: int, generators: Sequence[XorShift]) -> Array:
+    """How often each of ``n`` draws with replacement took each observation, one column a generator.
+
+    Poisson weights of a rate that leaves 1.5 standard deviations to draw, by bytes; some are marked and drawn again from
+    the rest of the law; then places ``floor(n u)`` are added, or taken away where the weight is above five random bits.
+    """
+    weights = np.zeros((n, len(generators)), dtype=int)
+    rate = 1 - 1.5 / math.sqrt(max(n, 1))
+    if rate > 0:
+        by_byte, rest, share = byte_law(rate)
+        for first in range(0, n, 8):
+            found = [by_byte[byte] for g in generators for byte in g.word().to_bytes(8, "little")]
+            rows = np.reshape(found, (8, len(generators)))
+            weights[first : first + 8] = rows[: n - first]
+        mean = -n * math.log(1 - share)
+        marks = [math.exp(-mean) * mean**k / math.factorial(k) for k in range(100)]
+        for b, drawn in enumerate([g.word() for g in generators]):
+            for _ in range(first_above(marks, (drawn >> 11) / 2**53)):
+                word = generators[b].word()
+                weights[(n * (word >> 32)) >> 32, b] = first_above(rest, (word & 0xFFFFFFFF) / 2**32)
+    for b, g in enumerate(generators):
+        while weights[:, b].sum() != n:
+            word = g.word()
+            place, other = (n * (word >> 32)) >> 32, (n * (word & 0xFFFFFFFF)) >> 32
+            if weights[:, b].sum() < n:
+                weights[place, b] += 1
+                weights[other, b] += weights[:, b].sum() < n
+            elif weights[place, b] > (word & 0xFFFFFFFF) >> 27:
+                weights[place, b] -= 1
+    return weights
+
+
+def by_action(X: Array) -> list[int]:
+    """The observations' numbers, action by action in the order of their first observation."""
+    actions = distinct(X)
+    return sorted(range(len(X)), key=lambda i: actions.index(tuple(X[i].tolist())))
 
 
 def poisson_weights(n: int, rng: np.random.Generator) -> Array:
@@ -189,7 +233,8 @@ def bootstrapped_ucb(
         n = len(X)
         theta = estimate(X, y, ridge)
         if mode == "resampled":
-            draws = resampled_distances(X, y, ridge, [g.places(n) for g in generators], theta)
+            order = by_action(X)
+            draws = weighted_distances(X[order], y[order], ridge, resampled_weights(n, generators), theta)
         else:
             weights.extend(poisson_weights(n_resamples, rng) for _ in range(n - len(weights)))
             draws = weighted_distances(X, y, ridge, np.array(weights).reshape(n, n_resamples), theta)

@@ -7,8 +7,12 @@ from bandstrap.engine.kernel import Entry
 from bandstrap.policies.linear import known_actions, replicates, ridge
 from bandstrap.policies.linear.known_actions import find_action
 from bandstrap.policies.linear.replicates import (
+    column_sums,
+    complete,
     distances,
+    draw_weights,
     factor_all,
+    group,
     next_words,
     poisson_roots,
     resample,
@@ -42,8 +46,24 @@ def call_resample(n, generators):
     return resample(n, generators)
 
 
-def call_tally(observed, times, counts, sums):
-    tally(observed, times, counts, sums)
+def call_column_sums(times):
+    return column_sums(times)
+
+
+def call_complete(times, generators):
+    complete(times, generators)
+
+
+def call_draw_weights(n, rate, generators):
+    return draw_weights(n, rate, generators)
+
+
+def call_group(known, observed):
+    return group(known, observed)
+
+
+def call_tally(grouped, times, counts, sums):
+    tally(grouped, times, counts, sums)
 
 
 def call_rotate_into_all(factors, x, y, roots):
@@ -66,14 +86,18 @@ def add_all(regression, features, rewards, first):
 # Each plain function with its compiled call.
 CALLS = {
     known_actions.find_action: Entry(call_find_action).compiled,
+    replicates.column_sums: Entry(call_column_sums).compiled,
+    replicates.complete: Entry(call_complete).compiled,
     replicates.distances: Entry(call_distances).compiled,
+    replicates.draw_weights: Entry(call_draw_weights).compiled,
     replicates.factor_all: Entry(call_factor_all).compiled,
+    replicates.group: Entry(call_group).compiled,
     replicates.next_words: Entry(call_next_words).compiled,
     replicates.poisson_roots: Entry(call_poisson_roots).compiled,
-    replicates.resample: Entry(call_resample).compiled,
     replicates.tally: Entry(call_tally).compiled,
     replicates.rotate_into_all: Entry(call_rotate_into_all).compiled,
     ridge.norms: Entry(call_norms).compiled,
     ridge.predictions: Entry(call_predictions).compiled,
 }
 adding = Entry(add_all)
+resampling = Entry(call_resample)

@@ -1,7 +1,7 @@
 """Bootstrap replicates against literal ones; chi-square tests reject a right law with probability 1e-6 each.
 
-Of 20,000 replicates they see frequencies that are off by a fourteenth in root mean square with probability 0.99, of
-4000 pairs of places by a sixth.
+Of 20,000 replicates they see frequencies that are off by a fourteenth in root mean square with probability 0.99, of 40,000
+by a twentieth.
 """
 
 import math
@@ -18,19 +18,24 @@ from bandstrap.policies.linear.replicates import (
     POISSON,
     Generators,
     Observed,
+    column_sums,
+    complete,
     distances,
+    draw_weights,
     factor_all,
+    group,
     next_words,
     poisson_roots,
     resample,
     resampled_distances,
     rotate_into_all,
+    split_poisson,
     start_factors,
     start_generators,
     tally,
 )
 from naive import linear as naive
-from policies.linear.compiled import CALLS
+from policies.linear.compiled import CALLS, resampling
 
 SIGNIFICANCE = 1e-6
 
@@ -57,7 +62,7 @@ def copied(arrays):
 
 
 def test_every_compiled_body_of_the_package_is_compared_by_some_test():
-    assert {f.__name__ for f in CALLS} >= {"norms", "predictions", "distances", "resample", "find_action"}
+    assert {f.__name__ for f in CALLS} >= {"norms", "predictions", "distances", "draw_weights", "find_action"}
     own = {f for f in kernel._compiled_bodies if f.__module__.startswith("bandstrap.")}
     assert {f.__name__ for f in own} == {f.__name__ for f in CALLS}
 
@@ -88,42 +93,117 @@ def test_no_generator_starts_at_zero_where_it_would_stay():
     assert int(ones.first[0]) == 2**64 - 2**12 + 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 37])
-def test_resamples_are_those_of_the_predicted_places_plain_and_compiled(n):
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 37, 300])
+def test_resamples_are_the_literal_ones_plain_and_compiled(n):
     X, y = observations(2, n, n)
     known, data = observed(X, y)
-    ours, slow = generators(9, n)
     size = int(known.size[0])
-    results = []
-    for draw, add_up in ((resample, tally), (CALLS[resample], CALLS[tally])):
-        own = copied(ours)
-        counts, sums = np.zeros((size, 9)), np.zeros((size, 9))
-        for _ in range(3):
-            counts[:], sums[:] = 0, 0
-            add_up(data, draw(n, own), counts, sums)
-        results.append((counts, sums, own))
+    slow = generators(9, n)[1]
     for _ in range(3):
-        places = [g.places(n) for g in slow]
-    expected = np.zeros((size, 9))
-    totals = np.zeros((size, 9))
-    for b, row in enumerate(places):
-        for place in row:
-            expected[data.labels[place], b] += 1
-            totals[data.labels[place], b] += y[place]
-    (counts, sums, own), compiled = results
-    assert (counts == expected).all()
-    np.testing.assert_allclose(sums, totals, rtol=1e-13, atol=1e-13)
+        literal = naive.resampled_weights(n, slow)
+    results = []
+    for draw, by_action, add_up in ((resample, group, tally), (resampling.compiled, CALLS[group], CALLS[tally])):
+        own = generators(9, n)[0]
+        for _ in range(3):
+            times = draw(n, own)
+        counts, sums = np.zeros((size, 9)), np.zeros((size, 9))
+        add_up(by_action(known, data), times, counts, sums)
+        results.append((times, counts, sums, *own))
+    times, counts, sums, first, second = results[0]
+    assert times.tolist() == literal.tolist()
+    assert first.tolist() == [g.first for g in slow]
+    assert second.tolist() == [g.second for g in slow]
+    order = naive.by_action(X)
+    of_action = data.labels[order] == np.arange(size)[:, None]
+    assert (counts == of_action @ literal).all()
+    np.testing.assert_allclose(sums, (of_action * y[order]) @ literal, rtol=1e-13, atol=1e-12)
     assert (counts.sum(axis=0) == n).all()
-    for one, other in zip((counts, sums, *own), (*compiled[:2], *compiled[2]), strict=True):
+    for one, other in zip(*results, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_observations_are_grouped_by_action_in_the_order_they_came():
+    known, data = observed(*observations(2, 40, 3))
+    grouped = group(known, data)
+    order = np.argsort(data.labels[:40], kind="stable")
+    assert grouped.labels.tolist() == data.labels[order].tolist()
+    assert grouped.rewards.tolist() == data.rewards[order].tolist()
+    assert (grouped.labels[grouped.starts[:-1]] == np.arange(known.size[0])).all()
+    assert grouped.starts[-1] == 40
+    for one, other in zip(grouped, CALLS[group](known, data), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.134, 0.47, 0.8, 0.9, 0.95, 0.966, 0.99])
+def test_bytes_and_the_rest_make_up_the_poisson_law(rate):
+    last, rest = np.empty(4, dtype=np.uint8), np.empty(21)
+    share = split_poisson(rate, last, rest)
+    by_byte = np.bincount((np.arange(256)[:, None] > last).sum(axis=1), minlength=21) / 256
+    law = (1 - share) * by_byte + share * np.diff(rest, prepend=0)
+    np.testing.assert_allclose(law, stats.poisson(rate).pmf(np.arange(21)), rtol=0, atol=1e-15)
+    assert 0 < share < 0.04  # marks are cheap as long as they are few
+    assert rest[-1] == 1
+    assert (np.diff(rest) >= 0).all()
+
+
+@pytest.mark.parametrize("excess", [-30, -1, 0, 1, 30])
+def test_draws_are_added_or_taken_away_until_they_are_n(excess):
+    """Of weights of 3, 1 and 0 draws: what is taken away comes from each in proportion, what is added from anywhere."""
+    n, n_replicates = 40, 4000
+    column = np.zeros(n, dtype=np.uint8)
+    column[: n // 4] = 3
+    column[n // 4 : n // 2] = 1
+    extra = np.zeros(n, dtype=np.uint8)
+    extra[: abs(excess)] = 1
+    start = np.tile((column + extra if excess > 0 else column - np.minimum(extra, column))[:, None], (1, n_replicates))
+    both = [start.copy(), start.copy()]
+    own = [generators(n_replicates, 5)[0] for _ in both]
+    complete(both[0], own[0])
+    CALLS[complete](both[1], own[1])
+    assert both[0].tobytes() == both[1].tobytes()
+    for one, other in zip(*own, strict=True):
+        assert one.tobytes() == other.tobytes()
+    found = both[0]
+    assert (column_sums(found) == n).all()
+    assert CALLS[column_sums](found).tolist() == column_sums(found).tolist()
+    moved = found.astype(int) - start
+    missing = n - int(start[:, 0].sum())
+    if missing == 0:
+        assert (moved == 0).all()
+        return
+    likely = np.ones(n) if missing > 0 else start[:, 0].astype(float)
+    drawn = np.abs(moved).sum(axis=1)
+    assert (drawn[likely == 0] == 0).all()
+    if missing > 0 or missing == -1:  # many taken away without replacement are not quite multinomial
+        likely = likely[likely > 0] / likely.sum()
+        assert stats.chisquare(drawn[drawn > 0], likely * drawn.sum()).pvalue > SIGNIFICANCE
+
+
+def test_column_sums_do_not_overflow():
+    times = np.full((5000, 3), 20, dtype=np.uint8)
+    assert column_sums(times).tolist() == CALLS[column_sums](times).tolist() == [100_000] * 3
+
+
+def test_weights_are_independent_poisson_numbers():
+    times = CALLS[draw_weights](40, 0.8, start_generators(5000, np.random.default_rng(2)))
+    cells = stats.poisson(0.8).pmf(np.arange(6)) * times.size
+    found = np.bincount(times.ravel(), minlength=7)
+    assert (
+        stats.chisquare(np.append(found[:6], found[6:].sum()), np.append(cells, times.size - cells.sum())).pvalue
+        > SIGNIFICANCE
+    )
+    # the sums have a Poisson's variance: its estimate from 5000 has a standard error of a fiftieth
+    totals = column_sums(times)
+    assert abs(totals.var() / 32 - 1) < 6 / 50
+    assert not draw_weights(5, 0.0, start_generators(3, np.random.default_rng(0))).any()
 
 
 def drawn_counts(n, n_replicates, seed):
     """How often each of ``n`` observations was drawn, by replicate."""
-    return CALLS[resample](n, start_generators(n_replicates, np.random.default_rng(seed))).astype(float)
+    return resampling.compiled(n, start_generators(n_replicates, np.random.default_rng(seed))).astype(float)
 
 
-@pytest.mark.parametrize("n", [3, 8, 25])
+@pytest.mark.parametrize("n", [3, 8, 25, 120])
 def test_resampling_is_uniform_and_multinomial(n):
     counts = drawn_counts(n, 20_000, n)
     assert stats.chisquare(counts.sum(axis=1)).pvalue > SIGNIFICANCE
@@ -141,14 +221,20 @@ def test_resampling_is_uniform_and_multinomial(n):
     assert abs(covariance + 1 / n) < 6 / math.sqrt(20_000)
 
 
-def test_the_two_places_of_a_word_are_independent_and_so_are_generators():
-    _, slow = generators(4000, 1)
-    places = np.array([g.places(6) for g in slow])
-    for one, other in [(0, 1), (1, 2), (4, 5), (0, 5)]:
-        table = np.bincount(places[:, one] * 6 + places[:, other], minlength=36)
-        assert stats.chisquare(table).pvalue > SIGNIFICANCE
-    neighbours = np.bincount(places[:-1:2, 0] * 6 + places[1::2, 0], minlength=36)
-    assert stats.chisquare(neighbours).pvalue > SIGNIFICANCE
+def test_resamples_of_four_follow_the_multinomial_law_as_a_whole():
+    """All 35 outcomes of four draws among four, and two of neighbouring replicates, which share bytes of one generator."""
+    counts = drawn_counts(4, 40_000, 1)
+    outcomes = [o for o in np.ndindex(5, 5, 5, 5) if sum(o) == 4]
+    number = {o: i for i, o in enumerate(outcomes)}
+    drawn = np.array([number[tuple(int(c) for c in column)] for column in counts.T])
+    law = stats.multinomial(4, np.full(4, 0.25)).pmf(outcomes)
+    assert stats.chisquare(np.bincount(drawn, minlength=len(outcomes)), law * drawn.size).pvalue > SIGNIFICANCE
+    # whether the first observation was left out, in pairs: binomial with probability (3/4)^4 each, independent
+    out = (counts[0] == 0).astype(int)
+    p = 0.75**4
+    pair = np.array([(1 - p) ** 2, (1 - p) * p, p * (1 - p), p * p]) * (out.size // 2)
+    for one, other in ((out[::2], out[1::2]), (out[: out.size // 2], out[out.size // 2 :])):
+        assert stats.chisquare(np.bincount(2 * one + other, minlength=4), pair).pvalue > SIGNIFICANCE
 
 
 # --- Poisson weights --------------------------------------------------------------------------------------------------
@@ -248,16 +334,17 @@ def test_streaming_is_the_same_bits_compiled(d):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 12), st.integers(0, 30), st.floats(-3, 3), st.integers(0, 2**32))
-def test_resampled_distances_are_the_literal_ones_of_the_same_places(d, n, exponent, seed):
+def test_resampled_distances_are_the_literal_ones_of_the_same_weights(d, n, exponent, seed):
     ridge = 10**exponent
     X, y = observations(d, n, seed)
     X[1::7] = 0
     known, data = observed(X, y)
     ours, slow = generators(5, seed)
     theta = naive.estimate(X, y, ridge)
+    order = naive.by_action(X)
     for _ in range(2):
         found = resampled_distances(known, data, ours, ridge, theta)
-        expected = naive.resampled_distances(X, y, ridge, [g.places(n) for g in slow], theta)
+        expected = naive.weighted_distances(X[order], y[order], ridge, naive.resampled_weights(n, slow), theta)
         # relative to the length of the rewards, which a distance hardly exceeds
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.linalg.norm(y))
 
@@ -268,7 +355,7 @@ def test_factors_of_resamples_are_the_same_bits_compiled(d):
     known, data = observed(X, y)
     size = int(known.size[0])
     counts, sums = np.zeros((size, 6)), np.zeros((size, 6))
-    tally(data, resample(30, start_generators(6, np.random.default_rng(0))), counts, sums)
+    tally(group(known, data), resample(30, start_generators(6, np.random.default_rng(0))), counts, sums)
     plain, compiled = factor_all(known, counts, sums, 0.01), CALLS[factor_all](known, counts, sums, 0.01)
     assert plain.tobytes() == compiled.tobytes()
     R = plain[:, :d, 0]
@@ -286,7 +373,7 @@ def test_a_resample_of_huge_features_along_a_line_stays_within_the_size_of_the_r
     ours, _ = generators(50, 0)
     size = int(known.size[0])
     counts, sums = np.zeros((size, 50)), np.zeros((size, 50))
-    tally(data, resample(20, ours), counts, sums)
+    tally(group(known, data), resample(20, ours), counts, sums)
     factors = factor_all(known, counts, sums, 1.0)
     assert np.isfinite(factors).all()
     assert factors.tobytes() == CALLS[factor_all](known, counts, sums, 1.0).tobytes()

@@ -11,7 +11,7 @@ Plain bodies let NumPy work on all replicates at once, compiled ones run over th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,6 +144,11 @@ def rotate(top: Floats, low: Floats, c: Floats, s: Floats) -> None:
 
 
 # --- resampled: every replicate draws as many observations as there are, with replacement, anew each round -------------
+#
+# Drawn one by one, observations cost a random number and a scattered addition each. So most are drawn at once: independent
+# Poisson weights are, given their sum, a resample of that many draws, whatever their rate. Their rate is a little below 1,
+# and what the sum lacks is drawn one by one; a sum that is too large loses draws at random. Each step keeps the law of the
+# weights given their sum, which ends as n: the law of n draws with replacement, exactly.
 
 
 class Observed(NamedTuple):
@@ -182,65 +187,302 @@ def next_words_in_loops(generators: Generators, words: Words) -> None:
     first = generators.first
     second = generators.second
     for b in range(words.size):
-        x = first[b]
         y = second[b]
+        second[b] = advance(first[b], y)
         first[b] = y
-        x ^= x << np.uint64(23)
-        second[b] = x ^ y ^ (x >> np.uint64(17)) ^ (y >> np.uint64(26))
         words[b] = second[b] + y
 
 
-def resample(n: int, generators: Generators) -> Times:
-    """Draw ``n`` of ``n`` observations with replacement: how often each replicate drew each of them.
+@jitable
+def advance(x: Any, y: Any) -> Any:
+    """What follows ``x`` and ``y`` in a generator."""
+    x ^= x << np.uint64(23)
+    return x ^ y ^ (x >> np.uint64(17)) ^ (y >> np.uint64(26))
 
-    A word gives two places, ``floor(n u)`` for its upper and its lower 32 bits ``u``.
+
+class Grouped(NamedTuple):
+    """The observations by action: where each action's begin, and each one's action and reward."""
+
+    starts: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    rewards: Floats
+
+
+def group(known: KnownActions, observed: Observed) -> Grouped:
+    """The observations in the order of their actions, those of one action in the order they came."""
+    n_known, n = int(known.size[0]), int(observed.size[0])
+    order = np.argsort(observed.labels[:n], kind="stable")
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(known.pulls[:n_known])])
+    return Grouped(starts, observed.labels[order], observed.rewards[order])
+
+
+@compiled_body(group)
+def group_in_loops(known: KnownActions, observed: Observed) -> Grouped:
+    """See :func:`group`."""
+    n = observed.size[0]
+    starts = np.zeros(known.size[0] + 1, dtype=np.int64)
+    for a in range(known.size[0]):
+        starts[a + 1] = starts[a] + known.pulls[a]
+    following = starts.copy()
+    labels = np.empty(n, dtype=np.int64)
+    rewards = np.empty(n)
+    for i in range(n):
+        label = observed.labels[i]
+        place = following[label]
+        following[label] += 1
+        labels[place] = label
+        rewards[place] = observed.rewards[i]
+    return Grouped(starts, labels, rewards)
+
+
+# How many standard deviations the Poisson weights are meant to fall short of n: one draw too many costs 32 trials, one too
+# few a single draw.
+SHORTFALL = 1.5
+# Weights that 8 random bits tell apart are below this.
+BYTE_WEIGHTS = 5
+# No weight is larger: the Poisson law has less than 1e-20 beyond.
+LARGEST_WEIGHT = 20
+
+
+@jitable
+def split_poisson(rate: float, last: Times, rest: Floats) -> float:
+    """Write the Poisson law as a mixture of a law in multiples of 1/256 and a rest, and return the rest's share.
+
+    A byte above ``last[k]`` means a weight above ``k``; ``rest`` is the distribution function of the rest.
+    """
+    cells = np.zeros(rest.size)
+    probability = math.exp(-rate)
+    for k in range(rest.size):
+        rest[k] = 256.0 * probability
+        probability *= rate / (k + 1)
+    cells[0] = 256.0
+    for k in range(1, BYTE_WEIGHTS):  # a large weight must not have more than its due, which would swell the rest
+        cells[k] = math.floor(rest[k] + (0.5 if rest[k] > 32.0 else 0.0))
+        cells[0] -= cells[k]
+    kept = 1.0
+    for k in range(BYTE_WEIGHTS):
+        if cells[k] > 0.0:
+            kept = min(kept, rest[k] / cells[k])
+    reached = -1.0
+    total = 0.0
+    for k in range(rest.size):
+        reached += cells[k]
+        if k < last.size:
+            last[k] = int(reached)
+        total += max(rest[k] - kept * cells[k], 0.0)
+        rest[k] = total
+    for k in range(rest.size):
+        rest[k] /= total
+    return 1.0 - kept
+
+
+@jitable
+def poisson_table(mean: float) -> Floats:
+    """Distribution function of a Poisson law, up to where it is 1 in double precision."""
+    table = np.empty(int(mean + 12.0 * math.sqrt(mean + 1.0)) + 20)
+    probability = math.exp(-mean)
+    total = 0.0
+    for k in range(table.size):
+        total += probability
+        table[k] = total
+        probability *= mean / (k + 1)
+    return table
+
+
+def draw_weights(n: int, rate: float, generators: Generators) -> Times:
+    """Independent Poisson weights of ``n`` observations in each replicate, by 8 random bits each.
+
+    The words of all generators, cut into bytes from below, one after the other, serve eight rows. Marks fall on
+    observations at random, as many as a Poisson law says, so that each is marked with the share of the rest as its
+    probability: a marked weight is drawn anew from the rest. A mark's place is ``floor(n u)`` with the upper 32 bits ``u``
+    of a word, the lower ones draw the weight.
     """
     times = np.zeros((n, generators.first.size), dtype=np.uint8)
+    if rate <= 0.0:
+        return times
+    last, rest = np.empty(BYTE_WEIGHTS - 1, dtype=np.uint8), np.empty(LARGEST_WEIGHT + 1)
+    share = split_poisson(rate, last, rest)
     words = np.empty(generators.first.size, dtype=np.uint64)
-    replicate = np.arange(words.size)
-    for i in range(n):
-        if i % 2 == 0:
-            next_words(generators, words)
-        half = (words >> np.uint64(32 * (1 - i % 2))) & LOWER_HALF
-        times[(half * np.uint64(n)) >> np.uint64(32), replicate] += 1
+    for first in range(0, n, 8):
+        next_words(generators, words)
+        found = np.searchsorted(last, words.view(np.uint8), side="left").reshape(8, -1)
+        times[first : first + 8] = found[: n - first]
+    next_words(generators, words)
+    marks = np.searchsorted(poisson_table(-n * math.log1p(-share)), (words >> np.uint64(11)) * 2.0**-53, side="right")
+    for mark in range(marks.max()):
+        active = np.flatnonzero(marks > mark)
+        own, words = Generators(generators.first[active], generators.second[active]), np.empty(active.size, np.uint64)
+        next_words(own, words)
+        generators.first[active], generators.second[active] = own
+        place = ((words >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+        times[place, active] = np.searchsorted(rest[:-1], (words & LOWER_HALF) * 2.0**-32, side="right")
     return times
 
 
-@compiled_body(resample)
-def resample_in_loops(n: int, generators: Generators) -> Times:
-    """See :func:`resample`."""
-    times = np.zeros((n, generators.first.size), dtype=np.uint8)
-    words = np.empty(generators.first.size, dtype=np.uint64)
+@compiled_body(draw_weights)
+def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
+    """See :func:`draw_weights`."""
+    n_replicates = generators.first.size
+    times = np.zeros((n, n_replicates), dtype=np.uint8)
+    if rate <= 0.0:
+        return times
+    last = np.empty(BYTE_WEIGHTS - 1, dtype=np.uint8)
+    rest = np.empty(LARGEST_WEIGHT + 1)
+    share = split_poisson(rate, last, rest)
+    words = np.empty(n_replicates, dtype=np.uint64)
+    flat = times.reshape(-1)
+    for first in range(0, n, 8):
+        next_words(generators, words)
+        weigh(words.view(np.uint8), last, flat[first * n_replicates : (first + 8) * n_replicates])
+    next_words(generators, words)
+    table = poisson_table(-n * math.log1p(-share))
+    guess = int(-n * math.log1p(-share))
     bound = np.uint64(n)
-    for i in range(n):
-        if i % 2 == 0:
-            next_words(generators, words)
-        shift = np.uint64(32 * (1 - i % 2))
-        for b in range(words.size):
-            times[np.int64((((words[b] >> shift) & LOWER_HALF) * bound) >> np.uint64(32)), b] += 1
+    for b in range(n_replicates):
+        u = float(words[b] >> np.uint64(11)) * 2.0**-53
+        marks = guess
+        while marks > 0 and u < table[marks - 1]:
+            marks -= 1
+        while marks < table.size and u >= table[marks]:
+            marks += 1
+        x = generators.first[b]
+        y = generators.second[b]
+        for _ in range(marks):
+            z = advance(x, y)
+            word = z + y
+            x = y
+            y = z
+            v = float(word & LOWER_HALF) * 2.0**-32
+            weight = 0
+            while weight < LARGEST_WEIGHT and v >= rest[weight]:
+                weight += 1
+            times[np.int64(((word >> np.uint64(32)) * bound) >> np.uint64(32)), b] = weight
+        generators.first[b] = x
+        generators.second[b] = y
     return times
 
 
-def tally(observed: Observed, times: Times, counts: Floats, sums: Floats) -> None:
+@jitable
+def weigh(numbers: Times, last: Times, out: Times) -> None:
+    """How many of ``last`` each number is above, as far as ``out`` goes."""
+    c0, c1, c2, c3 = last[0], last[1], last[2], last[3]
+    for i in range(out.size):
+        u = numbers[i]
+        out[i] = np.uint8(u > c0) + np.uint8(u > c1) + np.uint8(u > c2) + np.uint8(u > c3)
+
+
+def column_sums(times: Times) -> NDArray[np.int64]:
+    """Draws of each replicate."""
+    return times.sum(axis=0, dtype=np.int64)
+
+
+@compiled_body(column_sums)
+def column_sums_in_loops(times: Times) -> NDArray[np.int64]:
+    """See :func:`column_sums`; in 16 bits, which are many at once, as long as they cannot overflow."""
+    n = times.shape[1]
+    totals = np.zeros(n, dtype=np.int64)
+    part = np.empty(n, dtype=np.uint16)
+    for start in range(0, times.shape[0], 2048):
+        part[:] = 0
+        for i in range(start, min(start + 2048, times.shape[0])):
+            for b in range(n):
+                part[b] += times[i, b]
+        for b in range(n):
+            totals[b] += part[b]
+    return totals
+
+
+def complete(times: Times, generators: Generators) -> None:
+    """Add draws at random, or take away, until each replicate has as many as there are observations.
+
+    A word gives two places, ``floor(n u)`` for its upper and its lower 32 bits ``u``. A draw is taken away at the first of
+    them, if its weight is above a level at random, five bits of the word: so each draw is as likely as any other.
+    """
+    bound = np.uint64(times.shape[0])
+    lacking = times.shape[0] - column_sums(times)
+    while (active := np.flatnonzero(lacking)).size:
+        own, words = Generators(generators.first[active], generators.second[active]), np.empty(active.size, np.uint64)
+        next_words(own, words)
+        generators.first[active], generators.second[active] = own
+        upper, lower = words >> np.uint64(32), words & LOWER_HALF
+        place = (upper * bound) >> np.uint64(32)
+        adds = lacking[active] > 0
+        step = np.where(adds, 1, -(times[place, active] > lower >> np.uint64(27)).astype(np.int64))
+        times[place, active] += step.astype(np.uint8)
+        lacking[active] -= step
+        adds &= lacking[active] > 0
+        times[((lower * bound) >> np.uint64(32))[adds], active[adds]] += np.uint8(1)
+        lacking[active[adds]] -= 1
+
+
+@compiled_body(complete)
+def complete_in_loops(times: Times, generators: Generators) -> None:
+    """See :func:`complete`."""
+    first = generators.first
+    second = generators.second
+    bound = np.uint64(times.shape[0])
+    totals = column_sums(times)
+    for b in range(times.shape[1]):
+        x = first[b]
+        y = second[b]
+        lacking = times.shape[0] - totals[b]
+        while lacking != 0:
+            z = advance(x, y)
+            word = z + y
+            x = y
+            y = z
+            place = np.int64(((word >> np.uint64(32)) * bound) >> np.uint64(32))
+            if lacking > 0:
+                times[place, b] += 1
+                lacking -= 1
+                if lacking > 0:
+                    times[np.int64(((word & LOWER_HALF) * bound) >> np.uint64(32)), b] += 1
+                    lacking -= 1
+            elif np.uint64(times[place, b]) > (word & LOWER_HALF) >> np.uint64(27):
+                times[place, b] -= 1
+                lacking += 1
+        first[b] = x
+        second[b] = y
+
+
+@jitable
+def resample(n: int, generators: Generators) -> Times:
+    """Draw ``n`` of ``n`` observations with replacement: how often each replicate drew each of them."""
+    times = draw_weights(n, 1.0 - SHORTFALL / math.sqrt(max(n, 1)), generators)
+    complete(times, generators)
+    return times
+
+
+def tally(grouped: Grouped, times: Times, counts: Floats, sums: Floats) -> None:
     """Add up, for each known action and replicate, how many draws there were of it and their rewards."""
     for i in range(times.shape[0]):
-        label = observed.labels[i]
+        label = grouped.labels[i]
         counts[label] += times[i]
-        sums[label] += times[i] * observed.rewards[i]
+        sums[label] += times[i] * grouped.rewards[i]
 
 
 @compiled_body(tally)
-def tally_in_loops(observed: Observed, times: Times, counts: Floats, sums: Floats) -> None:
-    """See :func:`tally`."""
-    labels = observed.labels
-    rewards = observed.rewards
-    for i in range(times.shape[0]):
-        label = labels[i]
-        reward = rewards[i]
-        for b in range(times.shape[1]):
-            count = float(times[i, b])
-            counts[label, b] += count
-            sums[label, b] += count * reward
+def tally_in_loops(grouped: Grouped, times: Times, counts: Floats, sums: Floats) -> None:
+    """See :func:`tally`; four observations of an action at once, so that its sums are read and written once for all."""
+    starts = grouped.starts
+    rewards = grouped.rewards
+    n = times.shape[1]
+    for a in range(starts.size - 1):
+        i = starts[a]
+        while i + 4 <= starts[a + 1]:
+            y0, y1, y2, y3 = rewards[i], rewards[i + 1], rewards[i + 2], rewards[i + 3]
+            for b in range(n):
+                w0, w1 = float(times[i, b]), float(times[i + 1, b])
+                w2, w3 = float(times[i + 2, b]), float(times[i + 3, b])
+                counts[a, b] += (w0 + w1) + (w2 + w3)
+                sums[a, b] = (((sums[a, b] + w0 * y0) + w1 * y1) + w2 * y2) + w3 * y3
+            i += 4
+        while i < starts[a + 1]:
+            for b in range(n):
+                weight = float(times[i, b])
+                counts[a, b] += weight
+                sums[a, b] += weight * rewards[i]
+            i += 1
 
 
 def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
@@ -261,45 +503,119 @@ def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) 
                 factors[i, j] -= factors[k, i] * factors[k, j]
             if j == i:
                 factors[i, i] = np.sqrt(np.maximum(factors[i, i], least))
+                inverse = 1.0 / factors[i, i]
             else:
-                factors[i, j] /= factors[i, i]
+                factors[i, j] *= inverse
     return factors
 
 
 @compiled_body(factor_all)
 def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
     """See :func:`factor_all`."""
-    features = known.features
-    n_known = known.size[0]
-    d = features.shape[1]
+    d = known.features.shape[1]
     n = counts.shape[1]
+    features = np.ascontiguousarray(known.features[: known.size[0]].T)
     factors = np.zeros((d, d + 1, n))
     least = np.empty(n)
+    inverse = np.empty(n)
     for i in range(d):
         for b in range(n):
             factors[i, i, b] = ridge
-        for j in range(i, d + 1):
-            for a in range(n_known):
-                if j < d:
-                    weight = features[a, i] * features[a, j]
-                    for b in range(n):
-                        factors[i, j, b] += weight * counts[a, b]
-                else:
-                    weight = features[a, i]
-                    for b in range(n):
-                        factors[i, j, b] += weight * sums[a, b]
-            if j == i:
-                for b in range(n):
-                    least[b] = max(ROUNDING * factors[i, i, b], ridge)
-            for k in range(i):
-                for b in range(n):
-                    factors[i, j, b] -= factors[k, i, b] * factors[k, j, b]
+        j = i
+        while j + 4 <= d:
+            add_four(features, i, j, counts, factors)
+            j += 4
+        while j < d:
+            add_products(features[i] * features[j], counts, factors[i, j])
+            j += 1
+        add_products(features[i], sums, factors[i, d])
+        for b in range(n):
+            least[b] = max(ROUNDING * factors[i, i, b], ridge)
+        eliminate(factors, i, i)
+        for b in range(n):
+            factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
+            inverse[b] = 1.0 / factors[i, i, b]
+        for j in range(i + 1, d + 1):
+            eliminate(factors, i, j)
             for b in range(n):
-                if j == i:
-                    factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
-                else:
-                    factors[i, j, b] /= factors[i, i, b]
+                factors[i, j, b] *= inverse[b]
     return factors
+
+
+@jitable
+def add_products(weights: Floats, numbers: Floats, out: Floats) -> None:
+    """Add ``weights[a] * numbers[a]`` to ``out``, in the order of ``a``, four at once."""
+    a = 0
+    while a + 4 <= weights.size:
+        w0, w1, w2, w3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
+        for b in range(out.size):
+            out[b] = (((out[b] + w0 * numbers[a, b]) + w1 * numbers[a + 1, b]) + w2 * numbers[a + 2, b]) + w3 * numbers[
+                a + 3, b
+            ]
+        a += 4
+    while a < weights.size:
+        for b in range(out.size):
+            out[b] += weights[a] * numbers[a, b]
+        a += 1
+
+
+@jitable
+def add_four(features: Floats, i: int, j: int, counts: Floats, factors: Floats) -> None:
+    """:func:`add_products` of ``features[i] * features[j]`` and counts to ``factors[i, j]``, for ``j`` and three more."""
+    n = counts.shape[1]
+    a = 0
+    while a + 4 <= features.shape[1]:
+        f0, f1, f2, f3 = features[i, a], features[i, a + 1], features[i, a + 2], features[i, a + 3]
+        p0, p1, p2, p3 = f0 * features[j, a], f1 * features[j, a + 1], f2 * features[j, a + 2], f3 * features[j, a + 3]
+        q0, q1, q2, q3 = (
+            f0 * features[j + 1, a],
+            f1 * features[j + 1, a + 1],
+            f2 * features[j + 1, a + 2],
+            f3 * features[j + 1, a + 3],
+        )
+        r0, r1, r2, r3 = (
+            f0 * features[j + 2, a],
+            f1 * features[j + 2, a + 1],
+            f2 * features[j + 2, a + 2],
+            f3 * features[j + 2, a + 3],
+        )
+        s0, s1, s2, s3 = (
+            f0 * features[j + 3, a],
+            f1 * features[j + 3, a + 1],
+            f2 * features[j + 3, a + 2],
+            f3 * features[j + 3, a + 3],
+        )
+        for b in range(n):
+            c0, c1, c2, c3 = counts[a, b], counts[a + 1, b], counts[a + 2, b], counts[a + 3, b]
+            factors[i, j, b] = (((factors[i, j, b] + p0 * c0) + p1 * c1) + p2 * c2) + p3 * c3
+            factors[i, j + 1, b] = (((factors[i, j + 1, b] + q0 * c0) + q1 * c1) + q2 * c2) + q3 * c3
+            factors[i, j + 2, b] = (((factors[i, j + 2, b] + r0 * c0) + r1 * c1) + r2 * c2) + r3 * c3
+            factors[i, j + 3, b] = (((factors[i, j + 3, b] + s0 * c0) + s1 * c1) + s2 * c2) + s3 * c3
+        a += 4
+    while a < features.shape[1]:
+        for k in range(4):
+            weight = features[i, a] * features[j + k, a]
+            for b in range(n):
+                factors[i, j + k, b] += weight * counts[a, b]
+        a += 1
+
+
+@jitable
+def eliminate(factors: Floats, i: int, j: int) -> None:
+    """Subtract ``factors[k, i] * factors[k, j]`` from ``factors[i, j]``, ``k = 0..i-1``, four at once."""
+    n = factors.shape[2]
+    k = 0
+    while k + 4 <= i:
+        for b in range(n):
+            factors[i, j, b] = (
+                ((factors[i, j, b] - factors[k, i, b] * factors[k, j, b]) - factors[k + 1, i, b] * factors[k + 1, j, b])
+                - factors[k + 2, i, b] * factors[k + 2, j, b]
+            ) - factors[k + 3, i, b] * factors[k + 3, j, b]
+        k += 4
+    while k < i:
+        for b in range(n):
+            factors[i, j, b] -= factors[k, i, b] * factors[k, j, b]
+        k += 1
 
 
 @jitable
@@ -309,5 +625,5 @@ def resampled_distances(
     """Distance of each replicate's estimate from ``theta`` in its own norm, for fresh replicates."""
     counts = np.zeros((known.size[0], generators.first.size))
     sums = np.zeros((known.size[0], generators.first.size))
-    tally(observed, resample(observed.size[0], generators), counts, sums)
+    tally(group(known, observed), resample(observed.size[0], generators), counts, sums)
     return distances(factor_all(known, counts, sums, ridge), theta)
