@@ -4,6 +4,7 @@ z-tests of 20,000 draws see a bit or a correlation that is off by 0.03 and 0.06 
 0.08 and 0.16; chi-square tests of 20,000 (1e-6) see frequencies off by a fourteenth in root mean square.
 """
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -15,16 +16,19 @@ from scipy import stats
 from bandstrap.multipliers.weights import LAWS, MAMMEN_HIGH, MAMMEN_LOW
 from bandstrap.policies.draws import (
     BITS,
+    LEAST_AT_ONCE,
     MOST_TOSSED,
     add_weights,
     count_ones,
     doubled_mean,
     draw_heads,
+    draw_successes,
     draw_weight,
     exponential_sums,
     random_bits,
     resampled_sums,
     shuffle_first,
+    sum_of_draws,
 )
 from laws import assert_follows, assert_same_law
 from naive import policies as naive
@@ -132,22 +136,52 @@ def test_ones_are_counted(bits):
     assert count_ones(bits) == bits.bit_count()
 
 
-@pytest.mark.parametrize("coins", [0, 1, 7, 51, 52, 53, MOST_TOSSED, MOST_TOSSED + 1, 300, 12_345])
-def test_heads_of_fair_coins_are_binomial(coins):
-    size = 20_000
-    rng = np.random.default_rng(coins)
-    found = np.array([draw_heads(coins, rng) for _ in range(size)])
+def assert_binomial(found, n, p):
+    """Pearson's test in about 40 cells of equal probability."""
     assert found.min() >= 0
-    assert found.max() <= coins
-    if coins == 0:
+    assert found.max() <= n
+    if n == 0:
         return
-    law = stats.binom(coins, 0.5)
+    law = stats.binom(n, p)
     edges = np.unique(law.ppf(np.linspace(0, 1, 40)[1:-1]))
-    expected = size * np.diff(np.r_[0, law.cdf(edges), 1])
+    expected = found.size * np.diff(np.r_[0, law.cdf(edges), 1])
     counts = np.bincount(np.searchsorted(edges, found), minlength=edges.size + 1)
     kept = expected > 0
     assert counts[~kept].sum() == 0
     assert stats.chisquare(counts[kept], expected[kept]).pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("coins", [0, 1, 7, 51, 52, 53, MOST_TOSSED, MOST_TOSSED + 1, 300, 12_345])
+def test_heads_of_fair_coins_are_binomial(coins):
+    rng = np.random.default_rng(coins)
+    assert_binomial(np.array([draw_heads(coins, rng) for _ in range(20_000)]), coins, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("trials", "p"), [(0, 0.3), (1, 0.3), (89, 1 / 3), (90, 1 / 3), (301, 0.1), (301, 0.9), (6000, 1 / 3), (9999, 0.01)]
+)
+def test_successes_are_binomial(trials, p):
+    rng = np.random.default_rng(trials)
+    size = 20_000 if trials * min(p, 1 - p) >= LEAST_AT_ONCE else 5000
+    assert_binomial(np.array([draw_successes(trials, p, rng) for _ in range(size)]), trials, p)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_the_two_places_of_a_uniform_number_are_uniform_and_independent(n):
+    rng = np.random.default_rng(n)
+    rewards = [float(10**i) for i in range(n)] + [math.nan]
+    found = Counter(sum_of_draws(rewards, n, 2, rng) for _ in range(20_000))
+    law = Counter()
+    for one, other in np.ndindex(n, n):
+        law[rewards[one] + rewards[other]] += 20_000 / n**2
+    assert set(found) == set(law)
+    if n > 1:
+        assert stats.chisquare([found[v] for v in law], list(law.values())).pvalue > SIGNIFICANCE
+
+
+def test_as_many_rewards_are_added_as_are_drawn():
+    for n_draws in range(6):
+        assert sum_of_draws([1.0, 1.0, 1.0], 3, n_draws, np.random.default_rng(0)) == n_draws
 
 
 def test_heads_of_many_coins_reach_the_tails_as_often_as_they_should():

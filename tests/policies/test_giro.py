@@ -32,7 +32,7 @@ def draws(params, state, size, rng):
 
 
 @pytest.mark.parametrize("a", [1.0, 2.0, 0.5])
-@pytest.mark.parametrize("n", [2, 8])
+@pytest.mark.parametrize("n", [2, 8, 75])
 def test_mean_variance_and_law_are_those_of_a_bootstrap_of_the_history(a, n):
     rng = np.random.default_rng(n)
     sample = rng.beta(2, 5, n)
@@ -83,7 +83,10 @@ def test_whole_numbers_of_pseudo_rewards_take_no_draw_of_their_own():
     params, state = learned(policy, [0.25, 0.75], np.random.default_rng(0))
     rng, twin = np.random.default_rng(1), np.random.default_rng(1)
     score(params, state, 1, prepare(params, state, 5), rng)
-    twin.random(4)  # two rewards and two pseudo-rewards
+    of_rewards = (
+        twin.random(4) < 0.5
+    ).sum()  # which of four draws are of the two rewards, not of the two pseudo-rewards
+    twin.random((of_rewards < 4) + (of_rewards + 1) // 2)  # the others' ones, all at once, and two rewards a number
     assert rng.bit_generator.state == twin.bit_generator.state
 
 

@@ -24,6 +24,8 @@ from bandstrap.multipliers.weights import (
 BITS = 52
 # Fair coins tossed one by one; the heads of more are drawn at once.
 MOST_TOSSED = 2 * BITS
+# Fewer successes or failures than this are drawn one by one: log_factorial is not exact enough for a handful.
+LEAST_AT_ONCE = 30
 # The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric laws: Stadlober 1990.
 HAT_SLOPE = math.sqrt(8.0 / math.e)
 HAT_OFFSET = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
@@ -90,6 +92,59 @@ def draw_heads(coins: int, rng: np.random.Generator) -> int:
         if 0 <= heads <= coins:
             gain = highest - log_factorial(heads) - log_factorial(coins - heads)
     return heads
+
+
+@jitable
+def draw_successes(trials: int, p: float, rng: np.random.Generator) -> int:
+    """A draw from Bin(trials, p): by ratio of uniforms where successes and failures are many, else trial by trial."""
+    successes = 0
+    if trials * min(p, 1.0 - p) < LEAST_AT_ONCE:
+        for _ in range(trials):
+            if rng.random() < p:
+                successes += 1
+        return successes
+    center = trials * p + 0.5
+    width = HAT_SLOPE * math.sqrt(trials * p * (1.0 - p) + 0.5) + HAT_OFFSET
+    mode = math.floor((trials + 1) * p)
+    highest = log_factorial(mode) + log_factorial(trials - mode)
+    slope = math.log(p / (1.0 - p))
+    gain = -math.inf
+    height = 1.0
+    while 2.0 * math.log(height) > gain:
+        height = 1.0 - rng.random()
+        successes = math.floor(center + width * (rng.random() - 0.5) / height)
+        gain = -math.inf
+        if 0 <= successes <= trials:
+            gain = highest - log_factorial(successes) - log_factorial(trials - successes) + (successes - mode) * slope
+    return successes
+
+
+def sum_of_draws(rewards: Any, n: int, n_draws: int, rng: np.random.Generator) -> float:
+    """Sum of draws with replacement from the first ``n`` rewards; a uniform number gives two places.
+
+    What is left of it below the first place is uniform again, and fine enough for a second: places are even to n^2/2^53.
+    """
+    values = np.asarray(rewards[:n])
+    places = rng.random(n_draws // 2) * n
+    first = places.astype(np.int64)
+    pairs = values[first] + values[((places - first) * n).astype(np.int64)]
+    total = sum_in_order(pairs)
+    if n_draws % 2 == 1:
+        total += float(values[int(rng.random() * n)])
+    return total
+
+
+@compiled_body(sum_of_draws)
+def sum_of_draws_in_loops(rewards: Any, n: int, n_draws: int, rng: np.random.Generator) -> float:
+    """See :func:`sum_of_draws`."""
+    total = 0.0
+    for _ in range(n_draws // 2):
+        u = rng.random() * n
+        place = int(u)
+        total += rewards[place] + rewards[int((u - place) * n)]
+    if n_draws % 2 == 1:
+        total += rewards[int(rng.random() * n)]
+    return total
 
 
 @jitable

@@ -8,8 +8,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats, sum_in_order
-from bandstrap.engine.kernel import Kernel, compiled_body
+from bandstrap.engine.kernel import Kernel
+from bandstrap.policies.draws import draw_heads, draw_successes, sum_of_draws
 from bandstrap.policies.history import State, learn, no_rewards
 from bandstrap.policies.policy import Online, Policy
 
@@ -28,6 +28,8 @@ def prepare(params: Params, state: State, round_: int) -> int:
 def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Generator) -> float:
     """Mean of as many draws with replacement from the arm's history as it holds entries.
 
+    How many of them are rewards is binomial, and how many of the others are ones; only the rewards need a draw each.
+
     A fractional number of pseudo-rewards is rounded anew: kept from score to score, a run of roundings down would leave
     an arm of equal rewards without any, and it would never be explored again.
     """
@@ -37,30 +39,9 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
     if wanted > pseudo and rng.random() < wanted - pseudo:
         pseudo += 1
     size = n + 2 * pseudo
-    return drawn_sum(state.history[arm], n, pseudo, rng) / size
-
-
-def drawn_sum(rewards: Floats, n: int, pseudo: int, rng: np.random.Generator) -> float:
-    """Sum of ``n + 2 pseudo`` draws with replacement from ``n`` rewards and as many ones, and zeros, as ``pseudo``."""
-    size = n + 2 * pseudo
-    entries = np.zeros(size)
-    entries[:n] = rewards[:n]
-    entries[n : n + pseudo] = 1.0
-    return sum_in_order(entries[(rng.random(size) * size).astype(np.int64)])
-
-
-@compiled_body(drawn_sum)
-def drawn_sum_in_loops(rewards: Floats, n: int, pseudo: int, rng: np.random.Generator) -> float:
-    """See :func:`drawn_sum`."""
-    size = n + 2 * pseudo
-    total = 0.0
-    for _ in range(size):
-        place = int(rng.random() * size)
-        if place < n:
-            total += rewards[place]
-        elif place < n + pseudo:
-            total += 1.0
-    return total
+    of_rewards = draw_successes(size, n / size, rng)
+    ones = draw_heads(size - of_rewards, rng)
+    return (ones + sum_of_draws(state.history[arm], n, of_rewards, rng)) / size
 
 
 KERNEL = Kernel("giro", learn=learn, score=score, prepare=prepare)
