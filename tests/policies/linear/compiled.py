@@ -4,8 +4,9 @@ A module of its own, for the reason given in ``policies/compiled.py``. Each name
 """
 
 from bandstrap.engine.kernel import Entry
-from bandstrap.policies.linear import known_actions, replicates, ridge
+from bandstrap.policies.linear import known_actions, linear_bootstrapped_ucb, replicates, ridge
 from bandstrap.policies.linear.known_actions import find_action
+from bandstrap.policies.linear.linear_bootstrapped_ucb import number_from_the_top
 from bandstrap.policies.linear.replicates import (
     column_sums,
     complete,
@@ -24,6 +25,10 @@ from bandstrap.policies.linear.ridge import add_observation, norms, predictions
 
 def call_find_action(known, x):
     return find_action(known, x)
+
+
+def call_number_from_the_top(lengths, rank):
+    return number_from_the_top(lengths, rank)
 
 
 def call_distances(factors, theta):
@@ -86,6 +91,7 @@ def add_all(regression, features, rewards, first):
 # Each plain function with its compiled call.
 CALLS = {
     known_actions.find_action: Entry(call_find_action).compiled,
+    linear_bootstrapped_ucb.number_from_the_top: Entry(call_number_from_the_top).compiled,
     replicates.column_sums: Entry(call_column_sums).compiled,
     replicates.complete: Entry(call_complete).compiled,
     replicates.distances: Entry(call_distances).compiled,

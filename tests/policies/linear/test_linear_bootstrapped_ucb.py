@@ -11,6 +11,7 @@ from bandstrap.policies.linear import LinearBootstrappedUCB
 from bandstrap.policies.linear import linear_bootstrapped_ucb as module
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
+from policies.linear.compiled import CALLS
 
 MODES = ("resampled", "streaming")
 
@@ -67,6 +68,14 @@ def test_the_width_is_the_order_statistic_and_a_share_of_the_radius(n, alpha):
     for factor, winner in ((1 - 1e-9, 0), (1 + 1e-9, 1)):
         actions = np.array([[1.0, 0.0], [0.0, c * factor]])
         assert module.optimistic_choice(params, regression, lengths.copy(), actions, n + 1) == winner
+
+
+@pytest.mark.parametrize("n", [1, 2, 20, 201])
+def test_the_length_from_the_top_is_the_sorted_one_plain_and_compiled(n):
+    lengths = np.random.default_rng(n).exponential(size=n).round(1)  # with ties
+    for rank in {0, n // 2, n - 1}:
+        found = module.number_from_the_top(lengths.copy(), rank)
+        assert found == CALLS[module.number_from_the_top](lengths.copy(), rank) == np.sort(lengths)[::-1][rank]
 
 
 @pytest.mark.parametrize("mode", MODES)

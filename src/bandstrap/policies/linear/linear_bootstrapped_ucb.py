@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.kernel import Kernel, compiled_body, jitable
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
@@ -46,13 +46,25 @@ class ResampledState(NamedTuple):
     generators: Generators
 
 
+def number_from_the_top(lengths: Floats, rank: int) -> float:
+    """The length number ``rank + 1`` from the top."""
+    place = len(lengths) - 1 - rank
+    return float(np.partition(lengths, place)[place])
+
+
+@compiled_body(number_from_the_top)
+def number_from_the_top_in_loops(lengths: Floats, rank: int) -> float:
+    """See :func:`number_from_the_top`."""
+    return largest(lengths, rank)
+
+
 @jitable
 def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid
     rank = order_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
     beta = radius(ellipsoid, regression.factor, round_)
-    width = largest(lengths, rank) + beta / math.sqrt(max(round_ - 1, 1))
+    width = number_from_the_top(lengths, rank) + beta / math.sqrt(max(round_ - 1, 1))
     return int(np.argmax(predictions(regression.theta, actions) + width * norms(regression.factor, actions)))
 
 

@@ -38,12 +38,13 @@ def start_factors(dimension: int, n_resamples: int, ridge: float) -> Floats:
 def distances(factors: Floats, theta: Floats) -> Floats:
     """``|z - R theta|`` of each replicate."""
     d = factors.shape[0]
+    rest = factors[:, d].copy()
+    for j in range(d):
+        rest[: j + 1] -= factors[: j + 1, j] * theta[j]
+    rest *= rest
     total: Floats = np.zeros(factors.shape[2])
-    for k in range(d):
-        rest = factors[k, d].copy()
-        for j in range(k, d):
-            rest -= factors[k, j] * theta[j]
-        total += rest * rest
+    for squares in rest:
+        total += squares
     return np.sqrt(total)
 
 
@@ -95,14 +96,20 @@ def rotate_into_all(factors: Floats, x: Floats, y: float, roots: Floats) -> None
     """Rotate the row ``root (x, y)`` into each replicate's ``[R | z]``; see ``ridge.rotate_in``."""
     d = factors.shape[0]
     row = np.append(x, y)[:, None] * roots
+    turned, turned_row = np.empty_like(row), np.empty_like(row)
     for k in range(d):
-        top = factors[k]
-        size = np.sqrt(top[k] * top[k] + row[k] * row[k])
-        c = top[k] / size
-        s = row[k] / size
-        top[k] = size
-        rest, row_rest = top[k + 1 :], row[k + 1 :]
-        top[k + 1 :], row[k + 1 :] = c * rest + s * row_rest, c * row_rest - s * rest
+        head, low_head = factors[k, k], row[k]
+        size = np.sqrt(head * head + low_head * low_head)
+        c = head / size
+        s = low_head / size
+        head[:] = size
+        top, low, to_top, to_low = factors[k, k + 1 :], row[k + 1 :], turned_row[k + 1 :], turned[k + 1 :]
+        np.multiply(s, low, out=to_top)
+        np.multiply(s, top, out=to_low)
+        top *= c
+        top += to_top
+        low *= c
+        low -= to_low
 
 
 @compiled_body(rotate_into_all)

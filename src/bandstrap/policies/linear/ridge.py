@@ -171,14 +171,14 @@ def predictions_in_loops(theta: Floats, actions: Floats) -> Floats:
 
 def norms(factor: Floats, actions: Floats) -> Floats:
     """``|x|`` in the norm of the inverse of ``V``, of each action: the length of the solution ``u`` of ``R'u = x``."""
-    d = len(factor)
+    rows = np.asarray(factor)
     solved = actions.T.copy(order="C")
     total: Floats = np.zeros(actions.shape[0])
-    for i in range(d):
-        for j in range(i):
-            solved[i] -= factor[j][i] * solved[j]
-        solved[i] /= factor[i][i]
-        total += solved[i] * solved[i]
+    for j in range(len(rows)):
+        u = solved[j]
+        u /= rows[j, j]
+        solved[j + 1 :] -= rows[j, j + 1 :, None] * u
+        total += u * u
     return np.sqrt(total)
 
 
