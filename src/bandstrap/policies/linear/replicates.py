@@ -521,7 +521,10 @@ def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge
     """See :func:`factor_all`."""
     d = known.features.shape[1]
     n = counts.shape[1]
-    features = np.ascontiguousarray(known.features[: known.size[0]].T)
+    features = np.empty((d, known.size[0]))
+    for a in range(known.size[0]):
+        for i in range(d):
+            features[i, a] = known.features[a, i]
     factors = np.zeros((d, d + 1, n))
     least = np.empty(n)
     inverse = np.empty(n)
@@ -571,40 +574,23 @@ def add_four(features: Floats, i: int, j: int, counts: Floats, factors: Floats) 
     """:func:`add_products` of ``features[i] * features[j]`` and counts to ``factors[i, j]``, for ``j`` and three more."""
     n = counts.shape[1]
     a = 0
-    while a + 4 <= features.shape[1]:
-        f0, f1, f2, f3 = features[i, a], features[i, a + 1], features[i, a + 2], features[i, a + 3]
-        p0, p1, p2, p3 = f0 * features[j, a], f1 * features[j, a + 1], f2 * features[j, a + 2], f3 * features[j, a + 3]
-        q0, q1, q2, q3 = (
-            f0 * features[j + 1, a],
-            f1 * features[j + 1, a + 1],
-            f2 * features[j + 1, a + 2],
-            f3 * features[j + 1, a + 3],
-        )
-        r0, r1, r2, r3 = (
-            f0 * features[j + 2, a],
-            f1 * features[j + 2, a + 1],
-            f2 * features[j + 2, a + 2],
-            f3 * features[j + 2, a + 3],
-        )
-        s0, s1, s2, s3 = (
-            f0 * features[j + 3, a],
-            f1 * features[j + 3, a + 1],
-            f2 * features[j + 3, a + 2],
-            f3 * features[j + 3, a + 3],
-        )
-        for b in range(n):
-            c0, c1, c2, c3 = counts[a, b], counts[a + 1, b], counts[a + 2, b], counts[a + 3, b]
-            factors[i, j, b] = (((factors[i, j, b] + p0 * c0) + p1 * c1) + p2 * c2) + p3 * c3
-            factors[i, j + 1, b] = (((factors[i, j + 1, b] + q0 * c0) + q1 * c1) + q2 * c2) + q3 * c3
-            factors[i, j + 2, b] = (((factors[i, j + 2, b] + r0 * c0) + r1 * c1) + r2 * c2) + r3 * c3
-            factors[i, j + 3, b] = (((factors[i, j + 3, b] + s0 * c0) + s1 * c1) + s2 * c2) + s3 * c3
-        a += 4
-    while a < features.shape[1]:
-        for k in range(4):
-            weight = features[i, a] * features[j + k, a]
-            for b in range(n):
-                factors[i, j + k, b] += weight * counts[a, b]
+    while a + 2 <= features.shape[1]:
+        f, g = features[i, a], features[i, a + 1]
+        v0, v1, v2, v3 = f * features[j, a], f * features[j + 1, a], f * features[j + 2, a], f * features[j + 3, a]
         a += 1
+        w0, w1, w2, w3 = g * features[j, a], g * features[j + 1, a], g * features[j + 2, a], g * features[j + 3, a]
+        for b in range(n):
+            first, second = counts[a - 1, b], counts[a, b]
+            factors[i, j, b] = (factors[i, j, b] + v0 * first) + w0 * second
+            factors[i, j + 1, b] = (factors[i, j + 1, b] + v1 * first) + w1 * second
+            factors[i, j + 2, b] = (factors[i, j + 2, b] + v2 * first) + w2 * second
+            factors[i, j + 3, b] = (factors[i, j + 3, b] + v3 * first) + w3 * second
+        a += 1
+    if a < features.shape[1]:
+        for k in range(j, j + 4):
+            weight = features[i, a] * features[k, a]
+            for b in range(n):
+                factors[i, k, b] += weight * counts[a, b]
 
 
 @jitable
