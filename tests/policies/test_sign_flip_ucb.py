@@ -235,6 +235,64 @@ def test_equal_rewards_have_no_optimism_left():
         assert index(np.full(n, 0.7), 30) == pytest.approx(0.7)
 
 
+LAWS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "coins": lambda rng, size: rng.choice([-1.0, 1.0], size=size),
+    "whole": lambda rng, size: rng.integers(-5, 6, size=size).astype(float),
+    "constant": lambda rng, size: np.full(size, 0.7),
+    "cauchy": lambda rng, size: rng.standard_cauchy(size=size),
+    "sorted": lambda rng, size: np.sort(rng.normal(size=size), axis=-1),
+    "falling": lambda rng, size: -np.sort(rng.exponential(size=size), axis=-1),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@settings(derandomize=True, deadline=None, max_examples=10)
+@given(st.data())
+def test_an_index_is_that_of_the_rewards_and_the_level_whatever_was_asked_before(law, data):
+    # Up to MOST_KEPT rewards; beyond, a ratio is kept for a few pulls on purpose. Levels move up and down, and by octaves.
+    rounds = st.integers(1, 40) | st.integers(0, 16).map(lambda k: 2**k - 1) | st.integers(1, 100_000)
+    y = LAWS[law](np.random.default_rng(data.draw(st.integers(0, 99))), MOST_KEPT)
+    policy = SignFlipUCB()
+    rng = np.random.default_rng(0)
+    params, state = policy.make_params(None), policy.start(1, 1, rng)
+    n = 0
+    while n < MOST_KEPT:
+        for reward in y[n : n + data.draw(st.integers(1, 12))]:  # several rewards may come in at once
+            learn(params, state, 0, reward, 1, rng)
+            n += 1
+        for t in data.draw(st.lists(rounds.filter(lambda t: t > 0), max_size=4)):
+            assert score(params, state, 0, prepare(params, state, t), rng) == index(y[:n], t)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("n_arms", [1, 2, 7])
+def test_choices_are_those_of_indices_computed_afresh_in_every_round(law, n_arms):
+    horizon = min(MOST_KEPT, 20 * n_arms)
+    rng = np.random.default_rng(n_arms)
+    tape = LAWS[law](rng, (n_arms, horizon)) + np.round(rng.normal(size=(n_arms, 1)))
+    choices = played(SignFlipUCB(), tape, horizon)
+    assert (choices == played(SignFlipUCB(), tape, horizon, compiled_play)).all()
+    order = SignFlipUCB().start(n_arms, horizon, np.random.default_rng(5)).order
+    for t in range(n_arms, horizon):
+        pulls = np.bincount(choices[:t], minlength=n_arms)
+        afresh = [index(tape[arm, : pulls[arm]], t + 1) for arm in order]
+        assert choices[t] == order[int(np.argmax(afresh))]  # the first in the order wins a tie, infinities too
+
+
+def test_an_arm_that_was_not_prepared_is_looked_at_again():
+    policy, rng = SignFlipUCB(), np.random.default_rng(0)
+    params = policy.make_params(None)
+    state = policy.start(1, 1, rng)
+    shared = prepare(params, state, 100)
+    y = rng.normal(size=20)
+    for reward in y:
+        learn(params, state, 0, reward, 1, rng)
+    assert score(params, state, 0, shared, rng) == index(y, 100)
+    prepare(params, state, 1000)
+    assert score(params, state, 0, shared, rng) == index(y, 100)
+
+
 @pytest.mark.parametrize("sigma", [0, -1, np.inf, "2", True])
 def test_a_scale_that_is_none_is_refused(sigma):
     with pytest.raises(

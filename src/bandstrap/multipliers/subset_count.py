@@ -48,7 +48,7 @@ def lattice_unit(y: Floats) -> float:
     """Unit of the lattice on which all ``y`` lie, with ``y[0]`` the smallest and ``y[-1]`` the largest; 0 if none."""
     spread = y[-1] - y[0]
     unit = spread
-    for i in range(1, y.size):
+    for i in range(1, len(y)):
         if y[i] != y[i - 1]:
             unit = common_unit(unit, y[i] - y[0])
             if unit < FINEST_UNIT * spread:
@@ -64,13 +64,13 @@ def to_lattice(y: Floats, origin: float, unit: float, m: Floats) -> float:
     """
     noise = 0.0
     largest = 0.0
-    for i in range(y.size):
+    for i in range(len(y)):
         m[i] = math.floor((y[i] - origin) / unit + 0.5)
         noise = max(noise, abs((y[i] - origin) - unit * m[i]))
         largest = max(largest, abs(y[i]))
-    _, exponent = math.frexp(largest * y.size)
+    _, exponent = math.frexp(largest * len(y))
     grain = math.ldexp(1.0, exponent - 52)
-    for i in range(y.size):
+    for i in range(len(y)):
         if grain == 0.0 or math.floor(y[i] / grain) != y[i] / grain:
             return noise + 5e-16 * largest
     return noise if noise == 0.0 else noise + 5e-16 * largest
@@ -83,7 +83,7 @@ def round_onto(y: Floats, origin: float, spread: float, bits: int, m: Floats) ->
     Quotients are rounded by at most ``2^-53`` of the range ``spread`` before they are rounded up.
     """
     unit = spread * 0.5**bits
-    for i in range(y.size):
+    for i in range(len(y)):
         m[i] = math.ceil((y[i] - origin) / unit)
     return unit
 
@@ -112,7 +112,7 @@ def sorted_subset_sums(v: Floats, sums: Floats, spare: Floats) -> Floats:
     """All subset sums of ``v`` in ascending order, built by merging; the two buffers hold ``2^v.size`` numbers."""
     sums[0] = 0.0
     size = 1
-    for i in range(v.size):
+    for i in range(len(v)):
         shifted = v[i]
         left = 0
         right = 0
@@ -147,7 +147,7 @@ def count_subsets_above(y: Floats, x: float, buffers: Floats) -> int:
 def group(m: Floats, values: Floats, counts: Floats) -> int:
     """Write the distinct values of ascending ``m`` and how often each occurs; returns their number."""
     size = 0
-    for i in range(m.size):
+    for i in range(len(m)):
         if i == 0 or m[i] != m[i - 1]:
             values[size] = m[i]
             counts[size] = 0.0
@@ -203,7 +203,8 @@ def grouped_tail(
     if size == 1:
         return beyond[1] if values[0] > x else 0.0
     times, sums, products = work[0], work[1], work[2]
-    times[:size] = 0.0
+    for v in range(size):
+        times[v] = 0.0
     c_last = int(counts[last])
     a_last = values[last] - x
     total = 0.0
@@ -265,28 +266,32 @@ def grouped_step(
     for v in range(size):
         if counts[v] > counts[last]:
             last = v
-    masses = np.empty((size, int(counts[last]) + 1))
+    most = int(counts[last])
+    masses = np.empty((size, most + 1))
     fill_binomials(counts, n <= MOST_EXACT, masses)
-    beyond = np.zeros(int(counts[last]) + 2)
-    for j in range(int(counts[last]), -1, -1):
+    beyond = np.empty(most + 2)
+    beyond[most + 1] = 0.0
+    for j in range(most, -1, -1):
         beyond[j] = beyond[j + 1] + masses[last, j]
+    scaled = np.empty(size)
+    for v in range(size):
+        scaled[v] = values[v] * q
     work = np.empty((3, size + 1))
-    scaled = values * q
-    low_mass = grouped_tail(scaled, counts, low, masses, beyond, last, work)
-    if low_mass <= allowed:
-        return low, low_mass, math.inf
     high = scaled[size - 1]
     high_mass = 0.0
-    while high - low > 1.0:
-        middle = math.floor(0.5 * (low + high))
-        mass = grouped_tail(scaled, counts, middle, masses, beyond, last, work)
+    low_mass = math.inf
+    t = low
+    while True:
+        mass = grouped_tail(scaled, counts, t, masses, beyond, last, work)
         if mass <= allowed:
-            high = middle
+            high = t
             high_mass = mass
         else:
-            low = middle
+            low = t
             low_mass = mass
-    return high, high_mass, low_mass
+        if not high - low > 1.0:
+            return high, high_mass, low_mass
+        t = float(math.floor(0.5 * (low + high)))
 
 
 @jitable
@@ -296,19 +301,19 @@ def counted_step(scaled: Floats, low: float, allowed: float, buffers: Floats) ->
     for i in range(1, scaled.size):
         high = max(high, scaled[i])
     high_count = 0.0
-    low_count = float(count_subsets_above(scaled, low, buffers))
-    if low_count <= allowed:
-        return low, low_count, math.inf
-    while high - low > 1.0:
-        middle = math.floor(0.5 * (low + high))
-        count = float(count_subsets_above(scaled, middle, buffers))
+    low_count = math.inf
+    t = low
+    while True:
+        count = float(count_subsets_above(scaled, t, buffers))
         if count <= allowed:
-            high = middle
+            high = t
             high_count = count
         else:
-            low = middle
+            low = t
             low_count = count
-    return high, high_count, low_count
+        if not high - low > 1.0:
+            return high, high_count, low_count
+        t = float(math.floor(0.5 * (low + high)))
 
 
 @jitable

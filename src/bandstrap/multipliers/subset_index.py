@@ -17,7 +17,6 @@ from bandstrap.multipliers.saddlepoint import LOG_2, signed_root
 from bandstrap.multipliers.subset_count import (
     LATTICE_NOISE,
     attained_fraction,
-    counted_step,
     fine_step,
     group,
     grouped_cost,
@@ -25,9 +24,16 @@ from bandstrap.multipliers.subset_count import (
     lattice_unit,
     round_onto,
     rounded_up,
+    sorted_subset_sums,
     to_lattice,
 )
 
+# Up to this many rewards subsets are counted one by one. Where more than so many may be above, this times 4^k, the sums of
+# k gaps are listed: see count_above.
+MOST_COUNTED = 16
+MANY_SUBSETS = 16.0
+# Room to count in: rows for two lists of sums of half the gaps, for the gaps, and two for choices left open.
+ROOM = (5, 1 << (MOST_COUNTED // 2))
 # Rewards on no lattice are rounded up to whole numbers of this many bits before their subsets are counted.
 BITS = 14
 # The most steps a lattice may have, and the most terms of a count by values.
@@ -38,45 +44,143 @@ WIDE_GAP = 0.1
 
 
 @jitable
-def counted_index(y: Floats, mean: float, subsets: float, buffers: Floats) -> tuple[float, float, float]:
+def count_above(scaled: Floats, x: float, most: float, room: Floats) -> float:
+    """How many non-empty subsets of ascending whole numbers have a mean above ``x``; beyond ``most`` any larger number.
+
+    Of all sums of ``scaled_i - x`` the largest is that of the positive ones. Every other subset differs from theirs in some
+    terms, and its sum falls short by the gaps ``|scaled_i - x|`` of these: it is above ``x`` if they add up to less than
+    the largest sum. So those above are found one by one, without looking at many others. Where many are allowed, the sums
+    of the smallest gaps are listed in order, and those that fit beside a choice of the other gaps are counted at once.
+    """
+    n = len(scaled)
+    gaps, open_sums, open_lasts = room[2], room[3], room[4]
+    above = 0
+    while above < n and scaled[above] <= x:
+        above += 1
+    below = above - 1
+    largest = 0.0
+    for i in range(n):
+        if above >= n or (below >= 0 and x - scaled[below] <= scaled[above] - x):
+            gaps[i] = x - scaled[below]
+            below -= 1
+        else:
+            gaps[i] = scaled[above] - x
+            largest += gaps[i]
+            above += 1
+    if largest == 0.0:
+        return 0.0
+    n_listed = 0
+    while n_listed < n // 2 and MANY_SUBSETS * 4.0**n_listed < most:
+        n_listed += 1
+    listed = sorted_subset_sums(gaps[:n_listed], room[0], room[1])
+    count = 0.0
+    short = 0.0  # the sum of the gaps chosen among those not listed
+    last = n_listed - 1  # the largest of them
+    n_open = 0
+    while True:
+        low = 0
+        high = len(listed)
+        while low < high:
+            middle = (low + high) >> 1
+            if short + listed[middle] < largest:
+                low = middle + 1
+            else:
+                high = middle
+        count += low
+        if count > most:
+            return count
+        # From a choice of gaps come two larger ones: the next gap instead of the last, or beside it.
+        moved = math.inf
+        if last + 1 < n:
+            moved = short + gaps[last + 1]
+            if last >= n_listed:
+                if moved < largest:
+                    open_sums[n_open] = moved
+                    open_lasts[n_open] = last + 1
+                    n_open += 1
+                moved -= gaps[last]
+        if moved < largest:
+            short = moved
+            last += 1
+        elif n_open > 0:
+            n_open -= 1
+            short = open_sums[n_open]
+            last = int(open_lasts[n_open])
+        else:
+            return count
+
+
+@jitable
+def few_step(scaled: Floats, low: float, allowed: float, room: Floats) -> tuple[float, float, float]:
+    """As ``counted_step``, for ascending numbers; the last count may be any number above ``allowed`` up to the true one."""
+    high = scaled[-1]
+    high_count = 0.0
+    low_count = math.inf
+    t = low
+    while True:
+        count = count_above(scaled, t, allowed, room)
+        if count <= allowed:
+            high = t
+            high_count = count
+        else:
+            low = t
+            low_count = count
+        if not high - low > 1.0:
+            return high, high_count, low_count
+        t = float(math.floor(0.5 * (low + high)))
+
+
+@jitable
+def counted_index(y: Floats, mean: float, subsets: float, room: Floats) -> tuple[float, float, float]:
     """The smallest ``x``, rounded up, with fewer than ``subsets`` non-empty subset means above it; ``y`` ascends.
 
-    Also the range ``first <= subsets < last`` in which this ``x`` stays the answer. Nothing below ``mean``, but for its
-    fraction of a step, is looked for. NaN where counting would take long: there are many values, and ``buffers`` are too
-    small for all subsets.
+    Also a range ``first <= subsets < last`` in which this ``x`` stays the answer. Nothing below ``mean``, but for its
+    fraction of a step, is looked for. NaN where counting would take long: there are many rewards, and many values.
     """
-    n = y.size
+    n = len(y)
     origin = y[0]
-    spread = y[-1] - origin
+    top = y[-1]
+    spread = top - origin
     if spread == 0.0:
         return origin, 1.0, math.inf
     if subsets < 2.0:
-        return y[-1], 1.0, 2.0
-    is_small = 1 << (n - n // 2) <= buffers.shape[1]
-    m = np.empty(n)
+        return top, 1.0, 2.0
+    m = y.copy()
+    q = 1.0
     unit = lattice_unit(y)
+    noise = math.inf
     if unit > 0.0 and spread <= MOST_STEPS * unit:
         noise = to_lattice(y, origin, unit, m)
-        if noise <= LATTICE_NOISE * max(abs(origin), abs(y[-1])):
-            q = fine_step(n)
-            low = max(math.floor((mean - origin) / unit * q) - 1.0, 0.0)
-            values = np.empty(n)
-            counts = np.empty(n)
-            size = group(m, values, counts)
-            if grouped_cost(counts[:size]) <= MOST_GROUPED:
-                t, first, last = grouped_step(values[:size], counts[:size], n, low, subsets - 1.0, q)
-            elif is_small:
-                t, first, last = counted_step(m * q, low, subsets - 1.0, buffers)
-            else:
-                return math.nan, 0.0, 0.0
-            over, under = attained_fraction(t, n)
-            return min(rounded_up(origin, unit, over, under, noise), y[-1]), first + 1.0, last + 1.0
-    if not is_small:
+    is_lattice = noise <= LATTICE_NOISE * max(abs(origin), abs(top))
+    if is_lattice:
+        q = fine_step(n)
+    elif n <= MOST_COUNTED:
+        unit = round_onto(y, origin, spread, BITS, m)
+    else:
         return math.nan, 0.0, 0.0
-    unit = round_onto(y, origin, spread, BITS, m)
-    low = max(math.floor((mean - origin) / unit) - 1.0, 0.0)
-    t, first, last = counted_step(m, low, subsets - 1.0, buffers)
-    return min(rounded_up(origin, unit, t, 1.0, 2.0**-52 * spread), y[-1]), first + 1.0, last + 1.0
+    low = max(math.floor((mean - origin) / unit * q) - 1.0, 0.0)
+    is_grouped = False
+    if is_lattice:
+        values = np.empty(n)
+        counts = np.empty(n)
+        size = group(m, values, counts)
+        values = values[:size]
+        counts = counts[:size]
+        is_grouped = grouped_cost(counts) <= MOST_GROUPED
+    if is_grouped:
+        t, first, last = grouped_step(values, counts, n, low, subsets - 1.0, q)
+    elif n <= MOST_COUNTED:
+        for i in range(n):
+            m[i] *= q
+        t, first, last = few_step(m, low, subsets - 1.0, room)
+    else:
+        return math.nan, 0.0, 0.0
+    over, under = t, 1.0
+    if is_lattice:
+        over, under = attained_fraction(t, n)
+    else:
+        noise = 2.0**-52 * spread
+    return min(rounded_up(origin, unit, over, under, noise), top), first + 1.0, last + 1.0
 
 
 @jitable
@@ -87,7 +191,7 @@ def lump_gap(y: Floats) -> float:
     the deviation ``d`` of rewards within lumps: the jumps' part of the characteristic function is about
     ``exp(-(2 pi d/g)^2 n/8)``, and ``g`` is cut once that is below 1/2.
     """
-    n = y.size
+    n = len(y)
     wide = WIDE_GAP * (y[-1] - y[0])
     if not wide > 0.0:
         return 0.0
@@ -113,26 +217,26 @@ def lump_gap(y: Floats) -> float:
 
 
 @jitable
-def root_at(y: Floats, x: float, start: float) -> tuple[float, float]:
+def root_at(y: Floats, x: float, start: float, exponentials: Floats) -> tuple[float, float]:
     """``r*`` of the event that a random subset's mean exceeds ``x``, and the saddlepoint ``s`` it was found at."""
+    n = len(y)
     target = 0.0
     square = 0.0
-    for i in range(y.size):
+    for i in range(n):
         target += x - y[i]
         square += (y[i] - x) * (y[i] - x)
     s = start if start > 0.0 else target / square
-    k0 = 0.0
-    k1 = 0.0
+    at = s
     k2 = square
     for _ in range(40):
-        k0 = 0.0
+        at = s
         k1 = 0.0
         k2 = 0.0
-        for i in range(y.size):
+        for i in range(n):
             v = abs(y[i] - x)
             e = math.exp(-2.0 * s * v)
+            exponentials[i] = e
             t = (1.0 - e) / (1.0 + e)
-            k0 += s * v + math.log1p(e) - LOG_2
             k1 += v * t
             k2 += v * v * (1.0 - t * t)
         gap = target - k1
@@ -141,13 +245,16 @@ def root_at(y: Floats, x: float, start: float) -> tuple[float, float]:
         step = gap / k2
         # K' is concave: Newton's steps from the left never overshoot, those from the right may.
         s = s + step if s + step > 0.0 else 0.5 * s
+    k0 = 0.0  # only the last one is looked at
+    for i in range(n):
+        k0 += at * abs(y[i] - x) + math.log1p(exponentials[i]) - LOG_2
     return signed_root(s, k0, target, k2, 0.0), s
 
 
 @jitable
-def saddlepoint_index(y: Floats, mean: float, z: float) -> float:
-    """The ``x`` at which ``r* = z``: a secant, kept between the mean and the largest reward."""
-    n = y.size
+def saddlepoint_index(y: Floats, mean: float, z: float, room: Floats) -> float:
+    """The ``x`` at which ``r* = z``: a secant, kept between the mean and the largest reward; ``room`` is for ``y.size``."""
+    n = len(y)
     low = mean
     high = y[0]
     square = 0.0
@@ -163,7 +270,7 @@ def saddlepoint_index(y: Floats, mean: float, z: float) -> float:
     last_r = 0.0
     s = 0.0
     for _ in range(40):
-        r, s = root_at(y, x, s)
+        r, s = root_at(y, x, s, room)
         if r < z:
             low = x
         else:

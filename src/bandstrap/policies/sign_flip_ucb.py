@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.bounds.hoeffding import hoeffding_width, root_log
+from bandstrap.engine.kernel import Kernel, compiled_body, jitable
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import common_unit
-from bandstrap.multipliers.subset_index import counted_index, distance, lump_gap, moment_quantile, saddlepoint_index
+from bandstrap.multipliers.subset_index import (
+    MOST_COUNTED,
+    ROOM,
+    counted_index,
+    distance,
+    lump_gap,
+    moment_quantile,
+    saddlepoint_index,
+)
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.rewards import N_POWERS, central_moments, mean_reward, remember
+from bandstrap.policies.rewards import N_POWERS, central_moments, remember
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
-# Up to this many rewards subsets are counted, up to that many they are kept for a saddlepoint; beyond, moments serve.
-MOST_COUNTED = 16
+# Up to this many rewards are kept for counts of subsets or a saddlepoint; beyond, moments serve.
 MOST_KEPT = 48
 # Where subsets are counted and more than this many may be above, their number is rounded down to so many times a power of
 # two at most, which can only raise the bound: a level that moves asks for few counts. Where they are not counted the bound
-# is interpolated, in the normal quantile of the level, between levels that are powers of 1/2.
+# is interpolated, in the normal quantile of the level, between levels that are powers of 1/2: an octave.
 FEW_SUBSETS = 32.0
 # Beyond MOST_KEPT the ratio of an arm's quantile to the normal one moves slowly: computed anew when pulls have grown so.
 REFIT = 1.02
@@ -30,6 +38,16 @@ REFIT = 1.02
 MARGIN = 0.005
 # Rewards whose common unit is smaller than this share of one of them are taken to have none.
 FINEST_UNIT = 2.0**-10
+
+# What ``State.facts`` holds of the arms, one row each. Of an arm's rewards: MEAN, SQUARE, their mean squared deviation, and
+# UNIT, which is 0 while all are equal and negative if they have none in common. Of its bound, at levels from FIRST up to,
+# but not including, LAST: LOW at the upper end of the octave and HIGH at the lower, beyond MOST_KEPT rewards as quotients
+# of normal quantiles; and LUMP, the distance of values near which rewards crowd, or 0. Where subsets are counted LUMP is
+# COUNTED and LOW the bound itself. FITTED are the pulls for which these were computed.
+MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED = range(9)
+COUNTED = -1.0
+# What takes a power of two to the next number above it.
+NEXT = 1.0 + 2.0**-52
 
 
 class Params(NamedTuple):
@@ -40,56 +58,62 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Power sums and first rewards of each arm, and its bound at the levels around the current one."""
+    """Power sums and first rewards of each arm, what follows from them, and its bound at the level last asked for."""
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
     powers: Floats
     shifts: Floats
-    kept: Floats
-    units: Floats  # the common unit of an arm's rewards; 0 while all are equal, negative if they have none
-    lumps: Floats  # the distance of the values near which the rewards kept crowd, or 0
-    firsts: Floats  # where subsets are counted: for numbers of subsets from this one ...
-    lasts: Floats  # ... up to, but not including, this one the bound is that in ``lows``
-    keys: Floats  # elsewhere: what the next two were computed for, an octave
-    lows: Floats  # at a level of 2^-octave the bound or, beyond MOST_KEPT rewards, its quantile over the normal one ...
-    highs: Floats  # ... and at half that level
-    fitted: Floats  # pulls at which the last two were computed
+    first_rewards: Floats
+    facts: Floats  # see MEAN
+    levels: Floats  # at which the bounds are; 0 if an arm was pulled since
+    bounds: Floats
+    octave: Floats  # that of the last round's level, and the normal quantiles of its two ends
     room: Floats  # to count subsets in
 
 
 class Shared(NamedTuple):
-    """Level of the round, its normal quantile, the fewest pulls that make it reachable, the place of its logarithm to base
-    1/2 between two whole ones, and ``sqrt(2 log(1/alpha))``.
+    """Level of the round, its normal quantile, the place of that between those of the ends of the octave; the noise scale,
+    and ``sqrt(2 log(1/alpha))``.
     """
 
     level: float
     z: float
-    fewest: int
-    octave: int
     fraction: float
+    sigma: float
     root_log: float
 
 
-def prepare(params: Params, state: State, round_: int) -> Shared:
-    """The level in all the forms that arms need."""
-    alpha = error_probability(params.schedule, round_)
-    level = min(alpha, 0.5)
-    fewest = math.ceil(-math.log2(level))  # 2^-fewest <= level, and the logarithm may have been rounded
-    if 0.5 ** (fewest - 1) <= level:
-        fewest -= 1
-    elif 0.5**fewest > level:
-        fewest += 1
-    octave = fewest if 0.5**fewest == level else fewest - 1
-    z = normal_quantile(level)
-    low = normal_quantile(0.5**octave)
-    fraction = min(max((z - low) / (normal_quantile(0.5 ** (octave + 1)) - low), 0.0), 1.0)
-    return Shared(level, z, fewest, octave, fraction, math.sqrt(2.0 * math.log(1.0 / alpha)))
+@jitable
+def octave_of(level: float) -> int:
+    """The ``k`` with ``2^-(k + 1) < level <= 2^-k``."""
+    mantissa, exponent = math.frexp(level)  # 2^(exponent - 1) <= level < 2^exponent
+    return 1 - exponent if mantissa == 0.5 else -exponent
 
 
 @jitable
-def ascending(rewards: Floats) -> Floats:
-    """A sorted copy, by insertion."""
+def share(alpha: float, sigma: float, octave: Floats) -> Shared:
+    """The level in all the forms that arms need."""
+    level = min(alpha, 0.5)
+    k = octave_of(level)
+    if octave[0] != k:
+        octave[0] = 0.0  # not valid until all is in place: online, an interrupt may come in between
+        octave[1] = normal_quantile(math.ldexp(1.0, -k))
+        octave[2] = normal_quantile(math.ldexp(1.0, -k - 1))
+        octave[0] = k
+    z = normal_quantile(level)
+    fraction = min(max((z - octave[1]) / (octave[2] - octave[1]), 0.0), 1.0)
+    return Shared(level, z, fraction, sigma, root_log(alpha))
+
+
+def ascending(rewards: Floats) -> Any:
+    """A sorted copy."""
+    return sorted(rewards)
+
+
+@compiled_body(ascending)
+def ascending_loops(rewards: Floats) -> Floats:
+    """:func:`ascending` by insertion."""
     out = rewards.copy()
     for i in range(1, out.size):
         value = out[i]
@@ -102,86 +126,181 @@ def ascending(rewards: Floats) -> Floats:
 
 
 @jitable
-def bound_at(state: State, arm: int, level: float) -> float:
-    """What ``lows`` and ``highs`` hold for an arm whose subsets are not counted."""
-    n = state.pulls[arm]
-    z = normal_quantile(level - 0.5**n)
+def leading_unit(subsets: float) -> float:
+    """The unit in which numbers of subsets are counted from this one on; see FEW_SUBSETS."""
+    _, exponent = math.frexp(subsets / FEW_SUBSETS)
+    return math.ldexp(1.0, max(exponent, 0))
+
+
+@jitable
+def least_level(subsets: float, n: int) -> float:
+    """The lowest level at which so many subsets or more may be above."""
+    if subsets == math.inf:
+        return subsets
+    unit = leading_unit(subsets)
+    return math.ldexp(math.ceil(subsets / unit) * unit, -n)
+
+
+@jitable
+def bound_at(n: int, mean: float, sums: Floats, rewards: Floats, level: float, room: Floats) -> float:
+    """What LOW and HIGH are for an arm whose subsets are not counted."""
+    z = normal_quantile(level - math.ldexp(1.0, -n))
     if n <= MOST_KEPT:
-        mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
-        return saddlepoint_index(state.kept[arm][:n], mean, z)
-    return moment_quantile(n, central_moments(state.powers[arm], n), z) / z
+        return saddlepoint_index(rewards[:n], mean, z, room[0])
+    return moment_quantile(n, central_moments(sums, n), z) / z
 
 
 @jitable
-def rounded_down(subsets: float) -> float:
-    """A number of subsets with its leading bits only; see FEW_SUBSETS."""
-    step = 1.0
-    while subsets >= FEW_SUBSETS * step:
-        step *= 2.0
-    return math.floor(subsets / step) * step
+def refit(facts: Floats, arm: int, n: int, sums: Floats, rewards: Floats, level: float, room: Floats) -> None:
+    """Compute what the bound is read off anew, because the arm was pulled or the level has moved enough.
 
-
-@jitable
-def refresh(state: State, arm: int, key: float, subsets: float, shared: Shared) -> None:
-    """Compute an arm's row anew, because it was pulled or the level has moved enough."""
-    n = state.pulls[arm]
-    # Not valid until all is in place: online, an interrupt may come in between.
-    state.keys[arm] = 0.0
-    state.lasts[arm] = 0.0
-    state.fitted[arm] = n
-    y = ascending(state.kept[arm][: min(n, MOST_KEPT)])
-    if n <= MOST_COUNTED or (n <= MOST_KEPT and (state.units[arm] >= 0.0 or subsets < 2.0)):
-        mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
-        x, first, last = counted_index(y, mean, subsets, state.room)
+    FIRST comes last, and FITTED before it: online, an interrupt may come in between, and then all is computed once more.
+    """
+    firsts, lasts, lows, highs = facts[FIRST], facts[LAST], facts[LOW], facts[HIGH]
+    lumps, fitted = facts[LUMP], facts[FITTED]
+    n = int(n)  # math.ldexp takes no number of NumPy's
+    least = math.ldexp(1.0, -n)
+    first_before = firsts[arm]
+    firsts[arm] = math.nan
+    if level < least:  # the empty subset alone is too much
+        lasts[arm] = least
+        lows[arm] = math.inf
+        lumps[arm] = COUNTED
+        firsts[arm] = 0.0
+        return
+    mean = facts[MEAN][arm]
+    pulls_before = fitted[arm]
+    fitted[arm] = 0.0
+    is_other = (
+        pulls_before < min(n, MOST_KEPT + 1) or lumps[arm] < 0.0
+    )  # the rewards kept are not those of the last time
+    y = rewards
+    if is_other or n <= MOST_KEPT:
+        y = ascending(rewards[: min(n, MOST_KEPT)])
+    if n <= MOST_COUNTED or (n <= MOST_KEPT and (facts[UNIT][arm] >= 0.0 or level < 2.0 * least)):
+        subsets = level / least
+        step = leading_unit(subsets)
+        x, fewest, too_many = counted_index(y, mean, math.floor(subsets / step) * step, room)
         if not math.isnan(x):
-            state.lows[arm] = x
-            state.highs[arm] = x
-            state.firsts[arm] = first
-            state.lasts[arm] = last
+            lasts[arm] = least_level(too_many, n)
+            lows[arm] = x
+            lumps[arm] = COUNTED
+            fitted[arm] = n
+            firsts[arm] = least_level(fewest, n)
             return
-    state.lumps[arm] = lump_gap(y)
-    state.lows[arm] = bound_at(state, arm, 0.5**shared.octave)
-    state.highs[arm] = bound_at(state, arm, 0.5 ** (shared.octave + 1))
-    state.keys[arm] = key
+    upper_end = math.ldexp(1.0, -octave_of(level))
+    lower_end = 0.5 * upper_end
+    lasts[arm] = upper_end * NEXT  # an octave holds its upper end, but not its lower
+    is_next_octave = pulls_before == n and lumps[arm] >= 0.0 and first_before == lasts[arm]
+    for end in (upper_end, lower_end):
+        if end == lower_end or not is_next_octave:  # otherwise the upper end is where the lower was
+            lows[arm] = highs[arm]
+            highs[arm] = bound_at(n, mean, sums, rewards, end, room)
+    if is_other:
+        lumps[arm] = lump_gap(y)
+    fitted[arm] = n
+    firsts[arm] = lower_end * NEXT
+
+
+@jitable
+def update_bounds(
+    shared: Shared,
+    start: int,
+    stop: int,
+    pulls: NDArray[np.int64],
+    powers: Floats,
+    first_rewards: Floats,
+    facts: Floats,
+    levels: Floats,
+    bounds: Floats,
+    room: Floats,
+) -> None:
+    """Bring the bounds of some arms to the level of the round: the sign-flip bound, or Hoeffding's if it is lower."""
+    means, squares, units, firsts, lasts = facts[MEAN], facts[SQUARE], facts[UNIT], facts[FIRST], facts[LAST]
+    lows, highs, lumps = facts[LOW], facts[HIGH], facts[LUMP]
+    level = shared.level
+    for arm in range(start, stop):
+        n = pulls[arm]
+        if levels[arm] == level or n == 0:
+            continue
+        if not firsts[arm] <= level < lasts[arm]:
+            refit(facts, arm, n, powers[arm], first_rewards[arm], level, room)
+        bound = lows[arm]
+        lump = lumps[arm]
+        if lump >= 0.0:
+            bound += shared.fraction * (highs[arm] - bound)
+            mean = means[arm]
+            width = bound - mean if n <= MOST_KEPT else distance(bound * shared.z, squares[arm], n)
+            # Sums of rewards that have a unit, or crowd in lumps, jump: half a jump is what a smooth formula leaves out.
+            bound = mean + (1.0 + MARGIN) * width + max(units[arm], lump) / n
+        if shared.sigma < math.inf:
+            bound = min(bound, means[arm] + hoeffding_width(n, shared.sigma, shared.root_log))
+        bounds[arm] = bound
+        levels[arm] = level
+
+
+def prepare(params: Params, state: State, round_: int) -> Shared:
+    """The level in all the forms that arms need, and all bounds at this level."""
+    shared = share(error_probability(params.schedule, round_), params.sigma, state.octave)
+    update_bounds(
+        shared,
+        0,
+        len(state.pulls),
+        state.pulls,
+        state.powers,
+        state.first_rewards,
+        state.facts,
+        state.levels,
+        state.bounds,
+        state.room,
+    )
+    return shared
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The sign-flip bound, or Hoeffding's where a scale is given and it is lower."""
-    n = state.pulls[arm]
-    bound = math.inf
-    if n >= shared.fewest:  # otherwise the empty subset alone is too much
-        key = -1.0 - shared.octave
-        subsets = 0.0
-        if n <= MOST_KEPT:
-            subsets = rounded_down(shared.level * float(1 << n))
-        if state.keys[arm] != key and not state.firsts[arm] <= subsets < state.lasts[arm]:
-            refresh(state, arm, key, subsets, shared)
-        bound = state.lows[arm] + shared.fraction * (state.highs[arm] - state.lows[arm])
-        if n > MOST_COUNTED and state.lasts[arm] == 0.0:
-            row = state.powers[arm]
-            step = row[0] / n
-            mean = state.shifts[arm] + step
-            width = bound - mean
-            if n > MOST_KEPT:
-                width = distance(bound * shared.z, max(row[1] / n - step * step, 0.0), n)
-            # Sums of rewards that have a unit, or crowd in lumps, jump: half a jump is what a smooth formula leaves out.
-            bound = mean + (1.0 + MARGIN) * width + max(state.units[arm], state.lumps[arm]) / n
-    if params.sigma < math.inf:
-        mean = mean_reward(state.pulls, state.powers, state.shifts, arm)
-        bound = min(bound, mean + params.sigma * shared.root_log / math.sqrt(n))
-    return bound
+    """The bound at the level of the round."""
+    if state.levels[arm] != shared.level:  # not the state that was prepared
+        update_bounds(
+            shared,
+            arm,
+            arm + 1,
+            state.pulls,
+            state.powers,
+            state.first_rewards,
+            state.facts,
+            state.levels,
+            state.bounds,
+            state.room,
+        )
+    return state.bounds[arm]
+
+
+@compiled_body(score)
+def prepared_score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """:func:`score` of a state that was prepared: with a branch, the references to all of the state count for each arm."""
+    return state.bounds[arm]
+
+
+@jitable
+def describe(facts: Floats, arm: int, n: int, sums: Floats, shift: float, reward: float) -> None:
+    """What follows from an arm's rewards, the last one taken in."""
+    step = sums[0] / n
+    facts[MEAN][arm] = shift + step
+    facts[SQUARE][arm] = max(sums[1] / n - step * step, 0.0)
+    unit = facts[UNIT][arm]
+    if unit >= 0.0:
+        gap = abs(reward - shift)
+        unit = common_unit(unit, gap)
+        facts[UNIT][arm] = unit if unit >= FINEST_UNIT * gap else -1.0
+    if n <= MOST_KEPT + 1 or n > REFIT * facts[FITTED][arm]:
+        facts[LAST][arm] = 0.0
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums and memory."""
-    remember(state.pulls, state.powers, state.shifts, state.kept, arm, reward)
-    if state.units[arm] >= 0.0:
-        step = abs(reward - state.shifts[arm])
-        unit = common_unit(state.units[arm], step)
-        state.units[arm] = unit if unit >= FINEST_UNIT * step else -1.0
-    if state.pulls[arm] <= MOST_KEPT + 1 or state.pulls[arm] > REFIT * state.fitted[arm]:
-        state.keys[arm] = 0.0
-        state.lasts[arm] = 0.0
+    remember(state.pulls, state.powers, state.shifts, state.first_rewards, arm, reward)
+    describe(state.facts, arm, state.pulls[arm], state.powers[arm], state.shifts[arm], reward)
+    state.levels[arm] = 0.0
 
 
 KERNEL = Kernel("sign_flip_ucb", learn=learn, score=score, prepare=prepare)
@@ -269,14 +388,10 @@ class SignFlipUCB(Policy):
             pulls=np.zeros(n_arms, dtype=np.int64),
             powers=np.zeros((n_arms, N_POWERS)),
             shifts=np.zeros(n_arms),
-            kept=np.zeros((n_arms, MOST_KEPT)),
-            units=np.zeros(n_arms),
-            lumps=np.zeros(n_arms),
-            firsts=np.zeros(n_arms),
-            lasts=np.zeros(n_arms),
-            keys=np.zeros(n_arms),
-            lows=np.zeros(n_arms),
-            highs=np.zeros(n_arms),
-            fitted=np.zeros(n_arms),
-            room=np.zeros((4, 1 << (MOST_COUNTED // 2))),
+            first_rewards=np.zeros((n_arms, MOST_KEPT)),
+            facts=np.zeros((FITTED + 1, n_arms)),
+            levels=np.zeros(n_arms),
+            bounds=np.zeros(n_arms),
+            octave=np.zeros(3),
+            room=np.zeros(ROOM),
         )
