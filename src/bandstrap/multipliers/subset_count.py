@@ -262,9 +262,9 @@ def grouped_step(
     ``values`` are whole and ascend.
     """
     size = values.size
-    last = 0
-    for v in range(size):
-        if counts[v] > counts[last]:
+    last = size - 1  # the first value of those that occur most; begun at 0, a literal, numba would compile all twice
+    for v in range(size - 1, -1, -1):
+        if counts[v] >= counts[last]:
             last = v
     most = int(counts[last])
     masses = np.empty((size, most + 1))
