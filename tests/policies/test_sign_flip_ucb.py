@@ -52,7 +52,7 @@ def indices(rows, alpha):
     out = np.empty(len(rows))
     state = policy.start(len(rows), rows.shape[1], rng)
     engine.compiled(fill, policy.kernel)(
-        policy.kernel, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out
+        None, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out
     )
     return out
 

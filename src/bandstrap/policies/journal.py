@@ -55,9 +55,13 @@ class Rows:
         Names of the fields with an entry or a row per arm, of which ``learn`` changes the one of its arm.
     at_end
         Names of those of them to which it only adds an entry behind the last. Without the count, it is not there.
+    across
+        Names of the fields with rows in which each arm has an entry, of which it changes those of its arm.
     """
 
-    def __init__(self, state: Any, by_arm: Collection[str], at_end: Collection[str]) -> None:
+    def __init__(
+        self, state: Any, by_arm: Collection[str], at_end: Collection[str], across: Collection[str] = ()
+    ) -> None:
         self.numbers: list[list[Any]] = []
         self.lists: list[list[list[Any]]] = []
         self.arrays: list[Any] = []
@@ -70,7 +74,9 @@ class Rows:
                 self.full = len(values[0])
             if name == "order" or name in at_end or (name in by_arm and len(values) == 0):
                 continue
-            if name not in by_arm:
+            if name in across:
+                self.numbers.extend(values)
+            elif name not in by_arm:
                 if name not in SCRATCH:
                     self.whole.append(values)
             elif isinstance(values[0], list):

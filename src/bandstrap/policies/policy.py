@@ -111,7 +111,7 @@ class Policy(Described):
         self.rng = make_generator(rng, type(self).__name__)
         self.n_rewards = 0
         self._params = self.make_params(None)
-        self._growing, by_arm = self._long_fields()
+        self._growing, by_arm, across = self._long_fields()
         self._state = as_lists(self.start(len(self.arms), FIRST_ROOM, self.rng))
         # Arms handed out but without a reward yet; kept until every arm has had its initial pulls.
         self._waiting = [0] * len(self.arms)
@@ -121,7 +121,7 @@ class Policy(Described):
         self._undo: Undo | None = None
         self._draws = self._draws_in_update()
         if is_own(self._state):
-            self._rows = Rows(self._state, by_arm, (*self._growing, "kept"))
+            self._rows = Rows(self._state, by_arm, (*self._growing, "kept"), across)
         else:  # its ``learn`` may change anything, but of what grows with the rewards it changes its arm's row
             self._rows = Rows(self._state, self._growing, ())
         self._rows.numbers.append(self._waiting)
@@ -249,18 +249,18 @@ class Policy(Described):
             return handed.index(least)
         return -1
 
-    def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The fields that are longer for a larger capacity, with a number for each reward, and those for more arms."""
+    def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""
 
         def shapes(n_arms: int, capacity: int) -> dict[str, Any]:
             state = self.make_state(n_arms, capacity, np.arange(n_arms))
             return {name: getattr(value, "shape", ()) for name, value in leaves(state)}
 
-        few = shapes(1, 1)
-        growing, by_arm = (
-            tuple(name for name in few if few[name] != more[name]) for more in (shapes(1, 2), shapes(2, 1))
-        )
-        return growing, by_arm
+        few, longer, more = shapes(1, 1), shapes(1, 2), shapes(2, 1)
+        growing = tuple(name for name in few if few[name] != longer[name])
+        by_arm = tuple(name for name in few if few[name][:1] != more[name][:1])
+        across = tuple(name for name in few if few[name] != more[name] and name not in by_arm)
+        return growing, by_arm, across
 
     def _make_room(self, arm: int) -> None:
         """Double what holds an arm's rewards when they fill it."""
@@ -328,7 +328,7 @@ class Policy(Described):
 # What an arm's row stays online in our own states: an array, because it is long or NumPy works on it as a whole.
 ROWS_OF_ARRAYS = ("history", "limits", "running", "kept", "residuals", "tails")
 # What stays one array.
-KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators", "room")
+KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators")
 
 
 def is_own(state: Any) -> bool:
