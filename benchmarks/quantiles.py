@@ -1,11 +1,41 @@
-"""The multiplier-bootstrap quantile: fast Monte Carlo against NumPy, saddlepoint against fast Monte Carlo."""
+"""The multiplier-bootstrap quantile: fast Monte Carlo against NumPy, saddlepoint against fast Monte Carlo, and how far the
+quantile that policies work out in constant memory is off.
+"""
 
 import time
 
 import numpy as np
+from tests.naive.sums_of_signs import grid_quantiles
 
-from bandstrap.multipliers import bootstrap_quantile
+from bandstrap import BootstrappedUCB
+from bandstrap.multipliers import binomial, bootstrap_quantile
+from bandstrap.multipliers.normal import normal_quantile
+from bandstrap.multipliers.weights import RADEMACHER
+from bandstrap.policies.sign_memory import law_quantile
 from benchmarks.timing import best_time, report
+
+
+def two_values(share):
+    return lambda rng, n: (rng.random(n) < share).astype(float)
+
+
+LAWS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "uniform": lambda rng, n: rng.random(n),
+    "beta(2, 5)": lambda rng, n: rng.beta(2, 5, size=n),
+    "Laplace": lambda rng, n: rng.laplace(size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "lognormal": lambda rng, n: rng.lognormal(size=n),
+    "t(3)": lambda rng, n: rng.standard_t(3, size=n),
+    "normal, one in 20 ten times as wide": lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n),
+    "Pareto(1.1)": lambda rng, n: rng.pareto(1.1, size=n),
+    "0 or 1, one in 50": two_values(0.02),
+    "0 or 1, one in 5": two_values(0.2),
+    "0 or 1, even": two_values(0.5),
+    "0, 1 or 2": lambda rng, n: rng.integers(0, 3, n).astype(float),
+}
+SIZES = {"13 to 32": (13, 14, 16, 20, 24, 28, 32), "33 to 300": (33, 40, 60, 100, 300), "301 to 2,000": (600, 2000)}
+N_SAMPLES = 20
 
 
 def monte_carlo_against_numpy() -> None:
@@ -66,8 +96,35 @@ def cost_of_first_use() -> None:
             report(f"new process, {name}, {attempt} time", f"{elapsed:.2f} s")
 
 
+def errors_of_the_exact_mode() -> None:
+    """Smallest and largest error of ``BootstrappedUCB(quantile="exact")`` at the levels of rounds from ``n`` to 90,000."""
+    print("Errors of the quantile of random signs in constant memory, in per cent, levels .9/(t + 1), t = n to 90,000")
+    policy = BootstrappedUCB(quantile="exact")
+    params = policy.make_params(None)
+    for law, draw in LAWS.items():
+        for title, sizes in SIZES.items():
+            errors = []
+            for n in sizes:
+                levels = np.array([0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n])
+                for seed in range(N_SAMPLES if n < 1000 else 3):
+                    rng = np.random.default_rng([seed, n])
+                    sample = draw(rng, n)
+                    if np.ptp(sample) == 0.0:
+                        continue
+                    state = policy.start(1, n, rng)
+                    for reward in sample.tolist():
+                        policy.kernel.learn(params, state, 0, reward, 1, rng)
+                    found = [law_quantile(state.memory, 0, n, sample.mean(), q, normal_quantile(q)) for q in levels]
+                    is_lattice = law.startswith("0 or 1")
+                    right = binomial.quantiles(RADEMACHER, sample[None], levels)[0] if is_lattice else None
+                    right = grid_quantiles(sample, levels) if right is None else right
+                    errors += (100 * (np.array(found) / right - 1)).tolist()
+            report(f"{law}, {title} rewards", f"{min(errors):+.2f} to {max(errors):+.2f}", "goal: within 1")
+
+
 def main() -> None:
     print("Quantiles")
+    errors_of_the_exact_mode()
     monte_carlo_against_numpy()
     saddlepoint_against_monte_carlo()
     cost_of_first_use()

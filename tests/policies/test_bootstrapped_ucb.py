@@ -16,23 +16,29 @@ from bandstrap.engine.play import play
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
-from bandstrap.multipliers import bootstrap_quantile
+from bandstrap.multipliers import binomial, bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.order_statistic import order_rank
+from bandstrap.multipliers.order_statistic import order_rank, order_statistic_level
+from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
 from bandstrap.policies.bootstrap_index import (
     QUANTILES,
     Shared,
-    learn,
-    main_term,
+    exact_score,
+    literal_score,
     preliminary_width,
     prepare,
-    score,
+    resampled_score_at,
+    streamed_quantile,
+    streaming_learn,
+    streaming_score,
     threshold,
+    way_to,
 )
 from bandstrap.theory import mean_deviation_bound
 from laws import assert_same_law
 from naive import policies as naive
+from naive import sums_of_signs
 from policies.compiled import compiled_learn, compiled_literal_quantiles
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
@@ -50,8 +56,13 @@ def learned(policy, *samples, seed=0):
     state = policy.start(len(samples), max(map(len, samples)), rng)
     params = policy.make_params(1000)
     for arm, sample in enumerate(samples):
-        compiled_learn(params, state, arm, np.asarray(sample, dtype=float), rng)
+        compiled_learn[policy.kernel.learn](params, state, arm, np.asarray(sample, dtype=float), rng)
     return params, state
+
+
+def main_term(policy, params, state, arm, shared, rng) -> float:
+    """The bootstrapped quantile of an arm, by the way the policy asks for."""
+    return way_to(policy.quantile, policy.weights).main_term(params, state, arm, shared, rng)
 
 
 def at_level(level: float, n_resamples: int = 200) -> Shared:
@@ -62,12 +73,13 @@ def at_level(level: float, n_resamples: int = 200) -> Shared:
 
 def drawn(mode: str, sample, shared: Shared, size: int, seed: int) -> np.ndarray:
     """Main terms of an arm, again and again; compiled where each takes ``200 n`` weights."""
-    params, state = learned(BootstrappedUCB(quantile=mode), sample)
+    policy = BootstrappedUCB(quantile=mode)
+    params, state = learned(policy, sample)
     rng = np.random.default_rng(seed)
     if mode != "resampled-literal":
-        return np.array([main_term(params, state, 0, shared, rng) for _ in range(size)])
+        return np.array([main_term(policy, params, state, 0, shared, rng) for _ in range(size)])
     out = np.empty(size)
-    compiled_literal_quantiles(params, state, 0, shared.rank, rng, out)
+    compiled_literal_quantiles(params, state, 0, shared, rng, out)
     return out
 
 
@@ -125,87 +137,106 @@ def test_exact_quantile_of_few_rewards_is_that_of_all_signs(n):
             assert found == pytest.approx(naive.exact_quantile(sample, level), abs=1e-12)
 
 
-def exact_errors(laws, sizes=(13, 16, 20, 24, 25, 30, 50, 100, 300), repeats=4):
-    """Relative errors of the exact mode against the package's reference quantile."""
-    levels = (0.05, 0.01, 0.002, 5e-4)
-    errors = {}
-    for law in laws:
-        for n in sizes:
-            for seed in range(repeats):
-                sample = laws[law](np.random.default_rng([n, seed]), n)
-                reference = bootstrap_quantile(sample, levels)
-                params, state = learned(BootstrappedUCB(quantile="exact"), sample)
-                for level, right in zip(levels, reference, strict=True):
-                    found = main_term(params, state, 0, at_level(level), np.random.default_rng(0))
-                    errors[law, n, seed, level] = abs(found / right - 1)
-    return errors
-
-
-LIGHT = {
-    "normal": REWARDS["normal"],
-    "uniform": REWARDS["uniform"],
-    "beta": lambda rng, n: rng.beta(2, 5, n),
-    "truncated": lambda rng, n: np.clip(rng.normal(size=n), -1, 1),
-}
-
-
-def test_exact_quantile_of_many_light_tailed_rewards_is_within_four_per_cent(record_property):
-    errors = exact_errors(LIGHT)
-    worst = max(errors, key=errors.get)
-    record_property("worst", f"{worst}: {errors[worst]:.4f}")
-    assert errors[worst] < 0.04, (worst, errors[worst])
-
-
-def test_exact_quantile_of_many_heavier_tailed_rewards_is_within_six_per_cent(record_property):
-    errors = exact_errors({"laplace": REWARDS["laplace"], "exponential": REWARDS["exponential"]})
-    worst = max(errors, key=errors.get)
-    record_property("worst", f"{worst}: {errors[worst]:.4f}")
-    assert errors[worst] < 0.06, (worst, errors[worst])
+def exact_quantiles(sample, levels) -> np.ndarray:
+    policy = BootstrappedUCB(quantile="exact")
+    params, state = learned(policy, sample)
+    return np.array([main_term(policy, params, state, 0, at_level(level), None) for level in levels])
 
 
 def of_two_values(share):
     return lambda rng, n: (rng.random(n) < share).astype(float)
 
 
-# What the notes of BootstrappedUCB say: law, and by how many per cent the quantile of 33 to 300 rewards is at most too
-# small and too large.
+# What the notes of BootstrappedUCB say: law, and how many per cent the quantile of 13 to 32 rewards and that of more is at
+# most off.
 CLAIMED = {
-    "normal": (lambda rng, n: rng.normal(size=n), 0.7, 3.2),
-    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.7, 3.2),
-    "uniform": (lambda rng, n: rng.random(n), 0.2, 0.1),
-    "laplace": (lambda rng, n: rng.laplace(size=n), 1.4, 7.6),
-    "exponential": (lambda rng, n: rng.exponential(size=n), 1.4, 7.6),
-    "lognormal": (lambda rng, n: rng.lognormal(size=n), 4.5, 15),
-    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 6.7, 12),
-    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 4.8, 22),
-    "0/1, rare": (of_two_values(0.01), 9.9, 7.5),
-    "0/1, few": (of_two_values(0.05), 9.9, 7.5),
-    "0/1, even": (of_two_values(0.5), 9.9, 7.5),
+    "normal": (lambda rng, n: rng.normal(size=n), 0.8, 0.1),
+    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.8, 0.1),
+    "uniform": (lambda rng, n: rng.random(n), 0.8, 0.1),
+    "laplace": (lambda rng, n: rng.laplace(size=n), 0.8, 0.1),
+    "exponential": (lambda rng, n: rng.exponential(size=n), 0.8, 0.1),
+    "lognormal": (lambda rng, n: rng.lognormal(size=n), 0.8, 0.1),
+    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 0.8, 0.1),
+    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 0.8, 0.1),
+    "three values": (lambda rng, n: rng.integers(0, 3, n).astype(float), 4.7, 6.3),
 }
 
 
 @pytest.mark.parametrize("law", CLAIMED)
-def test_the_quantile_without_draws_errs_by_no_more_than_the_notes_say(law):
-    # Fixed seeds, a third of those the figures were measured on: a quantile that gets worse fails, chance plays no part.
-    draw, small, large = CLAIMED[law]
-    for n in (13, 20, 33, 40, 100, 300):
-        if n <= 32:
-            small, large = (5.5, 7.7) if law.startswith("0/1") else (1.6, 1.1)
-        else:
-            _, small, large = CLAIMED[law]
-        levels = [0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000)]
-        for seed in range(20):
+def test_the_quantile_without_draws_errs_by_no_more_than_the_notes_say(law, record_property):
+    # Fixed seeds, some of those the figures were measured on: a quantile that gets worse fails, chance plays no part.
+    draw, few, many = CLAIMED[law]
+    worst = 0.0
+    for n in (13, 16, 20, 26, 32, 33, 60, 150, 600):
+        levels = [0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n]
+        for seed in range(3):
             sample = draw(np.random.default_rng([seed, n]), n)
-            if np.ptp(sample) == 0:
-                continue
-            params, state = learned(BootstrappedUCB(quantile="exact"), sample)
-            for level, right in zip(levels, bootstrap_quantile(sample, levels), strict=True):
-                found = main_term(params, state, 0, at_level(level), np.random.default_rng(0))
-                assert (1 - small / 100) * right <= found <= (1 + large / 100) * right, (n, seed, level)
+            errors = np.abs(exact_quantiles(sample, levels) / sums_of_signs.grid_quantiles(sample, levels) - 1)
+            assert 100 * errors.max() < (few if n <= 32 else many), (n, seed, errors)
+            worst = max(worst, float(errors.max()))
+    record_property("worst", f"{worst:.4f}")
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.5])
+def test_the_quantile_of_two_values_is_that_of_the_lattice(share):
+    for n in (13, 20, 33, 60, 150, 600, 2000):
+        levels = [0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n]
+        for seed in range(3):
+            sample = of_two_values(share)(np.random.default_rng([seed, n]), n)
+            if np.ptp(sample) > 0:
+                right = binomial.quantiles(RADEMACHER, sample[None], np.array(levels))[0]
+                # An atom more or less, where a level is within 1e-7 of the end of its range.
+                assert exact_quantiles(3 * sample - 1, levels) == pytest.approx(3 * right, rel=1e-3)
+
+
+def test_rewards_far_from_zero_have_the_quantiles_of_their_residuals():
+    rng = np.random.default_rng(3)
+    levels = [0.01, 1e-3, 1e-5]
+    for n in (20, 40, 200, 2000):
+        far = 1e9 + rng.standard_t(3, n)
+        near = far - 1e9  # without rounding
+        assert exact_quantiles(far, levels) == pytest.approx(exact_quantiles(near, levels), rel=1e-6)
+
+
+def test_it_does_not_matter_when_an_outlier_comes():
+    rng = np.random.default_rng(4)
+    levels = [0.01, 1e-3, 1e-5]
+    for n in (20, 40, 200, 2000):
+        rest = rng.normal(size=n)
+        for size in (1e6, 30.0):
+            sample = np.append(size, rest)
+            found = exact_quantiles(sample, levels)
+            assert found == pytest.approx(exact_quantiles(sample[::-1], levels), rel=1e-8)
+            if size == 30.0 or n <= 200:  # beyond, the oracle's cells are too wide for the others
+                right = sums_of_signs.grid_quantiles(sample, levels)
+            else:  # its sign is plus, and the others, many and nearly equal, are beyond the quantile at twice the level
+                alone, others = abs(sample - sample.mean())[0] / (n + 1), (sample - sample.mean())[1:] / (n + 1)
+                right = alone + math.sqrt((others**2).sum()) * np.array([normal_quantile(2 * q) for q in levels])
+            # Of up to 24 rewards of two clusters the law is blurred; later, an outlier that dominates stands alone.
+            assert found == pytest.approx(right, rel=0.03 if n == 20 else 0.012)
+
+
+def test_a_million_rewards_leave_no_trace_of_rounding():
+    sample = 1e5 + np.random.default_rng(5).exponential(size=1_000_000)
+    exact = math.fsum(sample) / sample.size
+    scale = math.sqrt(math.fsum((sample - exact) ** 2)) / sample.size
+    # By the central limit theorem: the fourth cumulant is -2 * 9 / n, and its term 1e-5 of the quantile.
+    for level in (0.01, 1e-5):
+        assert exact_quantiles(sample, [level])[0] == pytest.approx(scale * normal_quantile(level), rel=1e-4)
+
+
+def test_huge_and_tiny_rewards_have_a_finite_quantile():
+    sample = np.random.default_rng(0).normal(size=50)
+    mains = []
+    for scale in (1.0, 1e140, 1e-140):
+        policy = BootstrappedUCB(arms=1, rng=0, quantile="exact")
+        policy.update([0] * 50, (scale * sample).tolist())
+        mains.append(policy.bounds()[0]["main"] / scale)
+    assert mains[1:] == pytest.approx([mains[0]] * 2, rel=0.05)  # sixth powers are beyond the largest float
 
 
 def test_bounds_say_how_each_quantile_is_known():
-    arms = [1, 2, 12, 13, 32, 33, 200]
+    arms = [1, 2, 12, 13, 24, 25, 200]
 
     def sources(**options):
         policy = BootstrappedUCB(arms=[*arms, "none"], rng=0, n_resamples=20, **options)
@@ -216,11 +247,15 @@ def test_bounds_say_how_each_quantile_is_known():
         assert table.pop("none")["quantile"] == "none"
         return [row["quantile"] for row in table.values()]
 
-    known = ["counted", "counted", "counted", "grid", "grid", "fitted", "fitted"]
+    # Of 13 rewards, 26 of 8192 sums lie beyond the quantile of round 278, and are counted.
+    known = ["counted", "counted", "counted", "counted", "fitted", "fitted", "fitted"]
     assert sources(quantile="exact") == sources(quantile="resampled") == known
     assert sources(quantile="exact", weights="gaussian") == ["counted"] + ["closed-form"] * 6
     assert sources(quantile="exact", weights="efron") == ["counted"] + ["fitted"] * 6
     assert sources(quantile="streaming") == sources(quantile="resampled-literal") == ["drawn"] * 7
+    policy = BootstrappedUCB(arms=1, rng=0, quantile="exact")
+    policy.update([0] * 60, [0.0, 1.0, 1.0] * 20)
+    assert policy.bounds()[0]["quantile"] == "counted"
 
 
 def test_a_quantile_that_bounds_call_exact_is():
@@ -243,7 +278,7 @@ def test_exact_quantile_moves_with_the_unit_and_not_with_the_origin(n, weights):
 
     def quantile(y):
         params, state = learned(policy, y)
-        return main_term(params, state, 0, at_level(0.03), np.random.default_rng(0))
+        return main_term(policy, params, state, 0, at_level(0.03), None)
 
     assert quantile(8 * sample) == pytest.approx(8 * quantile(sample), rel=1e-9)
     assert quantile(sample + 100) == pytest.approx(quantile(sample), rel=1e-6)
@@ -252,9 +287,8 @@ def test_exact_quantile_moves_with_the_unit_and_not_with_the_origin(n, weights):
 @pytest.mark.parametrize("n", [2, 5, 12, 13, 24, 25, 60])
 def test_quantile_falls_as_the_level_rises(n):
     sample = np.random.default_rng(n).normal(size=n)
-    params, state = learned(BootstrappedUCB(quantile="exact"), sample)
     levels = np.geomspace(1e-7, 0.49, 60)
-    found = [main_term(params, state, 0, at_level(level), np.random.default_rng(0)) for level in levels]
+    found = exact_quantiles(sample, levels)
     assert (np.diff(found) <= 1e-12).all()
     assert found[-1] >= -1e-12
     largest = np.abs(sample - sample.mean()).mean()
@@ -275,12 +309,12 @@ def test_streamed_quantile_is_that_of_the_weights_it_drew(weights):
     for n in range(1, 40):
         before = state.totals[1].copy()
         rewards.append(rng.normal(5.0))
-        learn(params, state, 1, rewards[-1], n, rng)
+        streaming_learn(params, state, 1, rewards[-1], n, rng)
         drawn_weights.append(state.totals[1] - before)
         residuals = np.array(rewards) - np.mean(rewards)
         draws = residuals @ np.array(drawn_weights) / n
         for level in (0.3, 0.02, 0.3):
-            found = main_term(params, state, 1, at_level(level, 53), rng)
+            found = streamed_quantile(params, state, 1, at_level(level, 53), rng)
             assert found == pytest.approx(naive.order_statistic(draws, level), abs=1e-12)
 
 
@@ -294,7 +328,7 @@ def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
     sample = np.random.default_rng(n).normal(0.3, 1, n)
     policy = BootstrappedUCB(quantile="exact", correction=correction, sigma=1.3, delta=0.2)
     params, state = learned(policy, [0.0], sample)
-    found = score(params, state, 1, prepare(params, state, t), np.random.default_rng(0))
+    found = exact_score(params, state, 1, prepare(params, state, t), np.random.default_rng(0))
     bound = bounds.bootstrap(sample, 1 / (t + 1), sigma=1.3, correction=correction, delta=0.2)
     assert found == pytest.approx(bound.upper, rel=1e-9, abs=1e-12)
     slow = naive.bootstrapped_index(sample, 1 / (t + 1), naive.exact_quantile, sigma=1.3, delta=0.2, form=correction)
@@ -370,14 +404,29 @@ def test_the_default_constant_is_tight_at_a_fixed_level_and_what_is_given_is_tak
         BootstrappedUCB(constant=0.0)
 
 
+def resampled_score(params, state, arm, shared, rng) -> float:
+    level = order_statistic_level(shared.rank, params.n_resamples, rng)
+    return resampled_score_at(params, state, arm, level, shared)
+
+
+SCORES = {
+    "resampled": resampled_score,
+    "resampled-literal": literal_score,
+    "streaming": streaming_score,
+    "exact": exact_score,
+}
+
+
 @pytest.mark.parametrize("mode", QUANTILES)
 def test_index_is_mean_plus_main_plus_correction_in_every_mode(mode):
+    score = SCORES[mode]
     samples = [np.random.default_rng(n).normal(size=n) for n in (1, 4, 18, 60)]
-    params, state = learned(BootstrappedUCB(quantile=mode), *samples)
+    policy = BootstrappedUCB(quantile=mode)
+    params, state = learned(policy, *samples)
     shared = prepare(params, state, 84)
     for arm, sample in enumerate(samples):
         index = score(params, state, arm, shared, np.random.default_rng(1))
-        main = main_term(params, state, arm, shared, np.random.default_rng(1))
+        main = main_term(policy, params, state, arm, shared, np.random.default_rng(1))
         expected = naive.bootstrapped_threshold(
             "practical",
             sample.size,
@@ -454,8 +503,8 @@ def test_with_correction_regret_is_far_below_that_line():
 
 
 def fields(state) -> list:
-    """The arrays of a state, those of its memory included."""
-    return [*(part for part in state if part is not state.memory), *state.memory]
+    """The arrays of a state, those of the tuples in it included."""
+    return [array for part in state for array in (fields(part) if isinstance(part, tuple) else [part])]
 
 
 def size_of(policy, horizon):
@@ -466,7 +515,7 @@ def size_of(policy, horizon):
 def test_memory_does_not_grow_with_the_horizon(quantile):
     policy = BootstrappedUCB(quantile=quantile)
     assert size_of(policy, 1000) == size_of(policy, 100_000)
-    # Streaming keeps three numbers a resample, the others a grid of about 260 numbers.
+    # Streaming keeps three numbers a resample, the others a table of 264 numbers.
     most = 5 * (3 * 200 * 8 + 1000) if quantile == "streaming" else 5 * (270 * 8 + 1000)
     assert size_of(policy, 100_000) < most
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus, learn, prepare, score
+from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus, choose, learn, pooled_scale, score
 from naive import scale_free as naive
 
 samples = st.lists(st.lists(st.floats(-5, 5), min_size=2, max_size=9), min_size=2, max_size=4)
@@ -21,8 +21,12 @@ def scores(samples, t, **options):
     for arm, sample in enumerate(samples):
         for reward in sample:
             learn(params, state, arm, float(reward), 1, rng)
-    shared = prepare(params, state, t)
-    return [score(params, state, arm, shared, rng) for arm in range(len(samples))]
+    least = params.exploration * math.log(t)
+    pooled = pooled_scale(params, state)
+    found = [score(params, state, k, t, pooled) if state.pulls[k] >= least else math.inf for k in range(len(samples))]
+    order = state.order.tolist()
+    assert choose(params, state, t, rng) == max(order, key=lambda arm: (found[arm], -order.index(arm)))
+    return found
 
 
 @settings(max_examples=80, deadline=None)

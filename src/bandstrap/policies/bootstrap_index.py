@@ -1,9 +1,12 @@
-"""Equation (2.8) as an index: four ways to the quantile of an arm, and the correction of ``bounds/corrections.py``."""
+"""Equation (2.8) as an index: four ways to the quantile of an arm, and the correction of ``bounds/corrections.py``.
+
+Each way is a kernel of its own, so that only what is asked for is compiled.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +18,32 @@ from bandstrap.bounds.sub_weibull import theorem_width
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level
+from bandstrap.multipliers.weights import Weights
+from bandstrap.policies.ceilings import (
+    Ceilings,
+    forget,
+    growth_to_ceiling,
+    leading,
+    new_ceilings,
+    put_ceiling,
+    settle,
+)
 from bandstrap.policies.draws import add_weights, resampled_sums
-from bandstrap.policies.quantile_memory import Memory, add_reward, arm_mean, arm_quantile, refresh_curve
-from bandstrap.policies.schedule import Schedule, error_probability
+from bandstrap.policies.quantile_memory import (
+    CurveMemory,
+    Sums,
+    arm_mean,
+    count_reward,
+    curve_quantile,
+    new_curve_memory,
+    new_sums,
+    refresh_curve,
+)
+from bandstrap.policies.schedule import FIXED, Schedule, error_probability
+from bandstrap.policies.sign_memory import SignMemory, add_reward, law_quantile, main_bound, new_sign_memory
 
 Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
-QUANTILES: dict[Quantile, int] = {word: code for code, word in enumerate(get_args(Quantile))}
-RESAMPLED, LITERAL, STREAMING, EXACT = QUANTILES.values()
+QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
 Phi = Literal["hoeffding", "sub_weibull"]
 PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
 HOEFFDING, SUB_WEIBULL = PHIS.values()
@@ -34,7 +56,6 @@ class Params(NamedTuple):
 
     schedule: Schedule
     law: int
-    mode: int
     n_resamples: int
     correction: int
     phi: int
@@ -44,17 +65,65 @@ class Params(NamedTuple):
     delta: float
 
 
-class State(NamedTuple):
-    """What is known of each arm; ``sums``, ``totals`` and ``history`` are empty unless the mode needs them."""
+class LiteralState(NamedTuple):
+    """Every reward of each arm, and room for draws."""
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
-    memory: Memory
-    sums: Floats  # (arm, resample): sum of w y, streaming
-    totals: Floats  # (arm, resample): sum of w, streaming
-    cached: Floats  # (arm, 2): rank and quantile, streaming
-    history: Floats  # (arm, reward), literal
+    memory: Sums
+    history: Floats  # (arm, reward)
     scratch: Floats
+
+
+class StreamingState(NamedTuple):
+    """The draws of each arm."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    memory: Sums
+    sums: Floats  # (arm, resample): sum of w y
+    totals: Floats  # (arm, resample): sum of w
+    cached: Floats  # (arm, 2): rank and quantile
+    scratch: Floats
+    ceilings: Ceilings
+
+
+class SignState(NamedTuple):
+    """The quantile function of each arm for random signs."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    memory: SignMemory
+    ceilings: Ceilings
+    levels: Floats  # what was drawn for this round
+
+
+class CurveState(NamedTuple):
+    """The quantile function of each arm for other weights."""
+
+    order: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    memory: CurveMemory
+
+
+State = LiteralState | StreamingState | SignState | CurveState
+
+
+def new_state(
+    quantile: Quantile, weights: Weights, n_arms: int, capacity: int, n_resamples: int, order: NDArray[np.int64]
+) -> State:
+    """What a way to the quantile knows before the first reward."""
+    pulls = np.zeros(n_arms, dtype=np.int64)
+    if quantile == "resampled-literal":
+        return LiteralState(order, pulls, new_sums(n_arms), np.zeros((n_arms, capacity)), np.zeros(n_resamples))
+    if quantile == "streaming":
+        draws = np.zeros((2, n_arms, n_resamples))
+        cached = np.full((n_arms, 2), -1.0)
+        scratch, ceilings = np.zeros(n_resamples), new_ceilings(n_arms)
+        return StreamingState(order, pulls, new_sums(n_arms), draws[0], draws[1], cached, scratch, ceilings)
+    if weights == "rademacher":
+        return SignState(order, pulls, new_sign_memory(n_arms), new_ceilings(n_arms), np.zeros(n_arms))
+    return CurveState(order, pulls, new_curve_memory(n_arms))
 
 
 class Shared(NamedTuple):
@@ -67,9 +136,14 @@ class Shared(NamedTuple):
     root_log: float
 
 
-def prepare(params: Params, state: State, round_: int) -> Shared:
+def prepare(params: Params, state: Any, round_: int) -> Shared:
+    """What arms share in a round."""
+    return shared_at(params, error_probability(params.schedule, round_))
+
+
+@jitable
+def shared_at(params: Params, alpha: float) -> Shared:
     """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
-    alpha = error_probability(params.schedule, round_)
     level = alpha * (1.0 - params.delta)
     return Shared(
         alpha,
@@ -80,13 +154,85 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     )
 
 
+# --- the correction ---------------------------------------------------------------------------------------------------
+
+
 @inlined
-def streamed_quantile(state: State, arm: int, rank: int) -> float:
+def preliminary_width(params: Params, n: int, shared: Shared) -> float:
+    """``phi``: Hoeffding's width, or theorem 2's."""
+    if params.phi == HOEFFDING:
+        return hoeffding_width(n, params.sigma, shared.root_log)
+    return theorem_width(n, shared.alpha, params.sigma, params.beta, params.constant)
+
+
+@jitable
+def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
+    """Main term plus second-order correction, see ``bounds/corrections.py``."""
+    if params.correction == NONE:
+        return main
+    phi = preliminary_width(params, n, shared)
+    term = correction_term(params.correction, n, phi, shared.alpha, params.delta, MOST_COUNTED_SIGNS)
+    return corrected_width(params.correction, main, term, phi)
+
+
+@inlined
+def index(params: Params, state: Any, arm: int, main: float, shared: Shared) -> float:
+    """``ybar + q + correction``: equation (2.8)."""
+    return arm_mean(state.pulls, state.memory, arm) + threshold(params, state.pulls[arm], main, shared)
+
+
+@jitable
+def later_moment(params: Params, state: Any, arm: int, leader: float, shared: Shared) -> Shared:
+    """What arms will share when a settled arm is on its way to the leader's index; the same as now if that is soon."""
+    value = state.ceilings.bounds[arm]
+    log = 0.5 * shared.root_log * shared.root_log
+    growth = growth_to_ceiling(leader - value, value - arm_mean(state.pulls, state.memory, arm), log)
+    if growth < 2.0 * shared.alpha:  # about two rounds
+        return shared
+    return shared_at(params, shared.alpha * math.exp(-growth))
+
+
+# --- every weight drawn anew ------------------------------------------------------------------------------------------
+
+
+@jitable
+def literal_quantile(params: Params, state: LiteralState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """Definition (D.1) with fresh draws."""
+    n = state.pulls[arm]
+    mean = arm_mean(state.pulls, state.memory, arm)
+    a = np.empty(n)
+    for i in range(n):
+        a[i] = (state.history[arm][i] - mean) / n
+    resampled_sums(params.law, a, state.scratch, rng)
+    return largest(state.scratch, shared.rank)
+
+
+def literal_score(params: Params, state: LiteralState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """Equation (2.8) with :func:`literal_quantile`."""
+    return index(params, state, arm, literal_quantile(params, state, arm, shared, rng), shared)
+
+
+def literal_learn(
+    params: Params, state: LiteralState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Keep the reward."""
+    state.history[arm][state.pulls[arm]] = reward
+    count_reward(state.pulls, state.memory, arm, reward)
+
+
+# --- weights drawn once per reward ------------------------------------------------------------------------------------
+
+
+@inlined
+def streamed_quantile(
+    params: Params, state: StreamingState, arm: int, shared: Shared, rng: np.random.Generator
+) -> float:
     """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
     cached = state.cached[arm]
+    rank = shared.rank
     if cached[0] != rank:
         n = state.pulls[arm]
-        mean = state.memory.powers[arm][0] / n
+        mean = state.memory.sums[arm] / n
         sums = state.sums[arm]
         totals = state.totals[arm]
         scratch = state.scratch
@@ -101,68 +247,188 @@ def streamed_quantile(state: State, arm: int, rank: int) -> float:
 
 
 @jitable
-def literal_quantile(params: Params, state: State, arm: int, rank: int, rng: np.random.Generator) -> float:
-    """Definition (D.1) with fresh draws."""
-    n = state.pulls[arm]
+def streaming_score(params: Params, state: StreamingState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """Equation (2.8) with :func:`streamed_quantile`."""
+    return index(params, state, arm, streamed_quantile(params, state, arm, shared, rng), shared)
+
+
+def streaming_choose(params: Params, state: StreamingState, round_: int, rng: np.random.Generator) -> int:
+    """The arm with the highest :func:`streaming_score`."""
+    shared = shared_at(params, error_probability(params.schedule, round_))
+    ceilings = state.ceilings
+    moment = -shared.alpha
+    arm = leading(state.order, ceilings, moment)
+    while ceilings.settled[arm] != moment:
+        settle(ceilings, arm, streaming_score(params, state, arm, shared, rng), moment)
+        arm = leading(state.order, ceilings, moment)
+    if params.schedule.rule != FIXED:
+        for k in range(len(state.order)):
+            if k != arm and ceilings.settled[k] == moment:
+                later = later_moment(params, state, k, ceilings.bounds[arm], shared)
+                if later.alpha < shared.alpha and later.rank == shared.rank:
+                    value = streaming_score(params, state, k, later, rng)
+                    put_ceiling(ceilings, k, value, value - arm_mean(state.pulls, state.memory, k), -later.alpha)
+    return arm
+
+
+def streaming_learn(
+    params: Params, state: StreamingState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Give the reward its weights."""
+    count_reward(state.pulls, state.memory, arm, reward)
+    add_weights(params.law, reward - state.memory.shifts[arm], state.sums[arm], state.totals[arm], rng)
+    state.cached[arm][0] = -1.0
+    forget(state.ceilings, arm)
+
+
+# --- the quantile function itself, of random signs --------------------------------------------------------------------
+
+
+@inlined
+def exact_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """The quantile at the level of the round."""
     mean = arm_mean(state.pulls, state.memory, arm)
-    a = np.empty(n)
-    for i in range(n):
-        a[i] = (state.history[arm][i] - mean) / n
-    resampled_sums(params.law, a, state.scratch, rng)
-    return largest(state.scratch, rank)
+    return law_quantile(state.memory, arm, state.pulls[arm], mean, shared.level, shared.z)
 
 
 @inlined
-def main_term(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The bootstrapped quantile of an arm, by the mode asked for."""
-    if params.mode == STREAMING:
-        return streamed_quantile(state, arm, shared.rank)
-    if params.mode == LITERAL:
-        return literal_quantile(params, state, arm, shared.rank, rng)
-    level = shared.level
-    z = shared.z
-    if params.mode == RESAMPLED:  # an order statistic of B draws, drawn in law
+def resampled_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """An order statistic of B draws, drawn in law."""
+    level = order_statistic_level(shared.rank, params.n_resamples, rng)
+    mean = arm_mean(state.pulls, state.memory, arm)
+    return law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
+
+
+@jitable
+def exact_score(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """Equation (2.8) with :func:`exact_quantile`."""
+    return index(params, state, arm, exact_quantile(params, state, arm, shared, rng), shared)
+
+
+def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
+    """The arm with the highest :func:`exact_score`."""
+    shared = shared_at(params, error_probability(params.schedule, round_))
+    ceilings = state.ceilings
+    moment = -shared.alpha
+    arm = leading(state.order, ceilings, moment)
+    while ceilings.settled[arm] != moment:
+        settle(ceilings, arm, exact_score(params, state, arm, shared, rng), moment)
+        arm = leading(state.order, ceilings, moment)
+    if params.schedule.rule != FIXED:
+        for k in range(len(state.order)):
+            if k != arm and ceilings.settled[k] == moment:
+                later = later_moment(params, state, k, ceilings.bounds[arm], shared)
+                if later.alpha < shared.alpha:
+                    value = exact_score(params, state, k, later, rng)
+                    put_ceiling(ceilings, k, value, value - arm_mean(state.pulls, state.memory, k), -later.alpha)
+    return arm
+
+
+@jitable
+def resampled_score_at(params: Params, state: SignState, arm: int, level: float, shared: Shared) -> float:
+    """Equation (2.8) with the quantile at a level that was drawn."""
+    mean = arm_mean(state.pulls, state.memory, arm)
+    main = law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
+    return mean + threshold(params, state.pulls[arm], main, shared)
+
+
+def resampled_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
+    """The arm with the highest index, levels drawn for all of them: (2.8) with :func:`resampled_quantile`."""
+    shared = shared_at(params, error_probability(params.schedule, round_))
+    ceilings, levels = state.ceilings, state.levels
+    moment = float(round_)
+    for i in range(len(state.order)):
+        k = state.order[i]
         level = order_statistic_level(shared.rank, params.n_resamples, rng)
-        if state.pulls[arm] == 1:
-            return 0.0
-        z = rough_normal_quantile(level)  # its error is far below that of the curve
-    return arm_quantile(params.law, state.pulls, state.memory, arm, level, z)
+        levels[k] = level
+        mean = arm_mean(state.pulls, state.memory, k)
+        bound = math.inf
+        main = main_bound(state.memory, k, level)
+        if main < math.inf:
+            bound = mean + threshold(params, state.pulls[k], main, shared)
+        put_ceiling(ceilings, k, bound, 0.0, moment)
+    arm = leading(state.order, ceilings, moment)
+    while ceilings.settled[arm] != moment:
+        settle(ceilings, arm, resampled_score_at(params, state, arm, levels[arm], shared), moment)
+        arm = leading(state.order, ceilings, moment)
+    return arm
 
 
-@inlined
-def preliminary_width(params: Params, n: int, shared: Shared) -> float:
-    """``phi``: Hoeffding's width, or theorem 2's."""
-    if params.phi == HOEFFDING:
-        return hoeffding_width(n, params.sigma, shared.root_log)
-    return theorem_width(n, shared.alpha, params.sigma, params.beta, params.constant)
-
-
-@inlined
-def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
-    """Main term plus second-order correction, see ``bounds/corrections.py``."""
-    if params.correction == NONE:
-        return main
-    phi = preliminary_width(params, n, shared)
-    term = correction_term(params.correction, n, phi, shared.alpha, params.delta, MOST_COUNTED_SIGNS)
-    return corrected_width(params.correction, main, term, phi)
-
-
-def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """``ybar + q + correction``: equation (2.8)."""
-    main = main_term(params, state, arm, shared, rng)
-    return arm_mean(state.pulls, state.memory, arm) + threshold(params, state.pulls[arm], main, shared)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Take the reward into sums, memory and draws, and refit the arm's quantile function."""
-    if params.mode == LITERAL:
-        state.history[arm][state.pulls[arm]] = reward
+def sign_learn(
+    params: Params, state: SignState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Take the reward into the memory for signs."""
     add_reward(state.pulls, state.memory, arm, reward)
-    if params.mode == STREAMING:
-        add_weights(params.law, reward - state.memory.shifts[arm], state.sums[arm], state.totals[arm], rng)
-        state.cached[arm][0] = -1.0
-    elif params.mode != LITERAL:
-        refresh_curve(params.law, state.pulls, state.memory, arm)
+    forget(state.ceilings, arm)
 
 
-KERNEL = Kernel("bootstrapped_ucb", learn=learn, score=score, prepare=prepare)
+# --- and of other weights ---------------------------------------------------------------------------------------------
+
+
+@inlined
+def exact_curve_quantile(
+    params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
+) -> float:
+    """The quantile at the level of the round."""
+    return curve_quantile(state.pulls, state.memory, arm, shared.z)
+
+
+@inlined
+def resampled_curve_quantile(
+    params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
+) -> float:
+    """An order statistic of B draws, drawn in law."""
+    level = order_statistic_level(shared.rank, params.n_resamples, rng)
+    return curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level))
+
+
+def exact_curve_score(params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """Equation (2.8) with :func:`exact_curve_quantile`."""
+    return index(params, state, arm, exact_curve_quantile(params, state, arm, shared, rng), shared)
+
+
+def resampled_curve_score(
+    params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
+) -> float:
+    """Equation (2.8) with :func:`resampled_curve_quantile`."""
+    return index(params, state, arm, resampled_curve_quantile(params, state, arm, shared, rng), shared)
+
+
+def curve_learn(
+    params: Params, state: CurveState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Take the reward into the memory for curves."""
+    count_reward(state.pulls, state.memory, arm, reward)
+    refresh_curve(params.law, state.pulls, state.memory, arm, reward)
+
+
+class Way(NamedTuple):
+    """A way to the quantile: the main term of an arm, and the kernel that plays with it."""
+
+    main_term: Any
+    kernel: Kernel
+
+
+def _kernel(name: str, learn: Any, **chooser: Any) -> Kernel:
+    return Kernel(f"bootstrapped_ucb_{name}", learn=learn, **chooser)
+
+
+LITERAL = Way(literal_quantile, _kernel("literal", literal_learn, score=literal_score, prepare=prepare))
+STREAMING = Way(streamed_quantile, _kernel("streaming", streaming_learn, choose=streaming_choose))
+EXACT = Way(exact_quantile, _kernel("exact", sign_learn, choose=exact_choose))
+RESAMPLED = Way(resampled_quantile, _kernel("resampled", sign_learn, choose=resampled_choose))
+EXACT_CURVE = Way(exact_curve_quantile, _kernel("exact_curve", curve_learn, score=exact_curve_score, prepare=prepare))
+RESAMPLED_CURVE = Way(
+    resampled_curve_quantile, _kernel("resampled_curve", curve_learn, score=resampled_curve_score, prepare=prepare)
+)
+
+
+def way_to(quantile: Quantile, weights: Weights) -> Way:
+    """The way to the quantile that settings ask for."""
+    if quantile == "resampled-literal":
+        return LITERAL
+    if quantile == "streaming":
+        return STREAMING
+    if quantile == "exact":
+        return EXACT if weights == "rademacher" else EXACT_CURVE
+    return RESAMPLED if weights == "rademacher" else RESAMPLED_CURVE

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.arrays import Floats
+from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
-from bandstrap.multipliers.weights import RADEMACHER
+from bandstrap.policies.ceilings import (
+    Ceilings,
+    forget,
+    growth_to_ceiling,
+    leading,
+    new_ceilings,
+    put_ceiling,
+    settle,
+)
 from bandstrap.policies.policy import Online, Policy
-from bandstrap.policies.quantile_memory import Memory, add_reward, arm_mean, arm_quantile, new_memory, refresh_curve
+from bandstrap.policies.quantile_memory import arm_mean
+from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory
+
+# Ceilings are put for a pooled scale that is larger by this part than that of the round.
+SCALE_MARGIN = 0.02
 
 
 class Params(NamedTuple):
@@ -29,70 +42,89 @@ class State(NamedTuple):
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
-    memory: Memory
+    memory: SignMemory
+    squares: Floats  # sums of squares about the mean
+    ceilings: Ceilings
+    highest_scale: Floats  # of the pooled scales that ceilings are for
 
 
-class Shared(NamedTuple):
-    """Round, pooled noise scale, and the pulls every arm must have."""
-
-    round_: int
-    scale: float
-    least: float
-
-
-@inlined
-def within(pulls: Any, memory: Memory, arm: int) -> float:
-    """Sum of squares of an arm's rewards about their mean."""
-    row = memory.powers[arm]
-    return max(row[1] - row[0] * row[0] / pulls[arm], 0.0)
-
-
-def prepare(params: Params, state: State, round_: int) -> Shared:
+@jitable
+def pooled_scale(params: Params, state: State) -> float:
     """The standard deviation within arms, pooled; the range of their means while no arm has had two different rewards."""
-    pulls, memory = state.pulls, state.memory
-    n_arms = len(pulls)
     scale = params.sigma
     if scale == 0.0:
+        pulls = state.pulls
+        n_arms = len(pulls)
         total = 0
         inside = 0.0
         for k in range(n_arms):
             total += pulls[k]
-            inside += within(pulls, memory, k)
+            inside += state.squares[k]
         scale = math.sqrt(inside / max(total - n_arms, 1))
-    if scale == 0.0:
-        low = math.inf
-        high = -math.inf
-        for k in range(n_arms):
-            mean = arm_mean(pulls, memory, k)
-            low = min(low, mean)
-            high = max(high, mean)
-        scale = high - low
-    return Shared(round_, scale, params.exploration * math.log(round_))
+        if scale == 0.0:
+            low = math.inf
+            high = -math.inf
+            for k in range(n_arms):
+                mean = arm_mean(pulls, state.memory, k)
+                low = min(low, mean)
+                high = max(high, mean)
+            scale = high - low
+    return scale
 
 
-def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+@jitable
+def score(params: Params, state: State, arm: int, round_: float, pooled: float) -> float:
     """``ybar + q_{(1 - delta) e} + s sqrt(2 log(1/e))/n`` with ``e = min(1/2, n/(t + 1))``."""
     pulls, memory = state.pulls, state.memory
     n = pulls[arm]
-    if n < shared.least:
-        return math.inf
-    share = min(0.5, n / (shared.round_ + 1.0))
+    share = min(0.5, n / (round_ + 1.0))
     level = (1.0 - params.delta) * share
-    scale = shared.scale
+    scale = pooled
     if params.sigma == 0.0:
-        scale = max(scale, math.sqrt(within(pulls, memory, arm) / max(n - 1, 1)))
-    main = arm_quantile(RADEMACHER, pulls, memory, arm, level, rough_normal_quantile(level))
+        scale = max(scale, math.sqrt(state.squares[arm] / max(n - 1, 1)))
     mean = arm_mean(pulls, memory, arm)
+    main = law_quantile(memory, arm, n, mean, level, rough_normal_quantile(level))
     return mean + main + scale * math.sqrt(-2.0 * math.log(share)) / n
 
 
+def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
+    """The first arm that lacks pulls, or the one with the highest :func:`score`."""
+    order, pulls, ceilings = state.order, state.pulls, state.ceilings
+    least = params.exploration * math.log(round_)
+    for i in range(len(order)):
+        if pulls[order[i]] < least:
+            return order[i]
+    pooled = pooled_scale(params, state)
+    if pooled > state.highest_scale[0]:  # ceilings are for scales up to this one
+        state.highest_scale[0] = (1.0 + SCALE_MARGIN) * pooled
+        for k in range(len(order)):
+            forget(ceilings, k)
+    elif pooled < (1.0 - 2.0 * SCALE_MARGIN) * state.highest_scale[0]:
+        state.highest_scale[0] = (1.0 + SCALE_MARGIN) * pooled  # those there are hold for it, too
+    moment = float(round_)
+    arm = leading(order, ceilings, moment)
+    while ceilings.settled[arm] != moment:
+        settle(ceilings, arm, score(params, state, arm, moment, pooled), moment)
+        arm = leading(order, ceilings, moment)
+    for k in range(len(order)):
+        if k != arm and ceilings.settled[k] == moment:
+            value = ceilings.bounds[k]
+            log = math.log(max((moment + 1.0) / pulls[k], 2.0))
+            width = value - arm_mean(pulls, state.memory, k)
+            later = math.floor(moment * math.exp(growth_to_ceiling(ceilings.bounds[arm] - value, width, log)))
+            if later > moment + 1.0:
+                put_ceiling(ceilings, k, score(params, state, k, later, state.highest_scale[0]), width, later)
+    return arm
+
+
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Take the reward into sums and memory, and refit the arm's quantile function."""
+    """Take the reward into sums and memory."""
     add_reward(state.pulls, state.memory, arm, reward)
-    refresh_curve(RADEMACHER, state.pulls, state.memory, arm)
+    state.squares[arm] = arm_squares(state.memory, arm, state.pulls[arm], arm_mean(state.pulls, state.memory, arm))
+    forget(state.ceilings, arm)
 
 
-KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, score=score, prepare=prepare)
+KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, choose=choose)
 
 
 class BootstrappedUCBPlus(Policy):
@@ -118,9 +150,7 @@ class BootstrappedUCBPlus(Policy):
     Notes
     -----
     There is no theorem about this policy. The quantile is that of ``quantile="exact"`` of
-    :class:`bandstrap.BootstrappedUCB`, whose notes say how accurate it is: exact up to 12 rewards, within 1.6 % up to 32
-    (8 % for rewards of two values), and beyond within 3 % for light tails, up to 10 % too small where one of two values is
-    rare, and up to a fifth too large where few rewards dominate. Every arm is pulled twice at the start.
+    :class:`bandstrap.BootstrappedUCB`, whose notes say how accurate it is. Every arm is pulled twice at the start.
 
     Choices do not change when all rewards are multiplied by a positive number or shifted, unless ``sigma`` is given.
 
@@ -159,4 +189,5 @@ class BootstrappedUCBPlus(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: pulls at zero, and an empty quantile memory."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), new_memory(n_arms, with_grid=True))
+        pulls, squares = np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms)
+        return State(order, pulls, new_sign_memory(n_arms), squares, new_ceilings(n_arms), np.zeros(1))

@@ -1,7 +1,8 @@
 """What a bootstrap policy remembers of an arm in constant memory: its rewards, in brief, and their quantile function.
 
-A state holds the arrays as one tuple. Taking it out of the state counts a reference for each of them; done once per call it
-costs nothing that can be measured, done in a loop over arms 4 % of a decision of :class:`bandstrap.BootstrappedUCBPlus`.
+There is one memory for random signs, the paper's weights, and one for all other weights. A state holds the arrays as one
+tuple. Taking it out of the state counts a reference for each of them; done once per call it costs nothing that can be
+measured, done in a loop over arms 4 % of a decision of :class:`bandstrap.BootstrappedUCBPlus`.
 """
 
 from __future__ import annotations
@@ -14,52 +15,62 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
-from bandstrap.multipliers.enumeration import extreme_quantile, without_zeros
-from bandstrap.multipliers.grid import N_POINTS, fit_grid, grid_quantile
-from bandstrap.multipliers.weights import GAUSSIAN, RADEMACHER
-from bandstrap.policies.rewards import N_POWERS, central_moments, mean_reward, remember
+from bandstrap.multipliers.weights import GAUSSIAN
+from bandstrap.policies.rewards import N_POWERS, central_moments
 
-# Rewards kept. With Rademacher weights the signed sums of up to MOST_LISTED are listed one by one, and those of up to
-# MOST_KEPT put on a grid; with other weights they go through a saddlepoint. More rewards are known by power sums only.
-MOST_LISTED = 12
+# Rewards kept where weights are not signs: their law goes through a saddlepoint. More are known by power sums only.
 MOST_KEPT = 32
 # Normal quantile of the smallest level an arm's curve is fitted for (3e-7); beyond, the polynomial is extrapolated.
 LARGEST_Z = 5.0
 
 
-class Memory(NamedTuple):
-    """Rows for each arm; the pulls they belong to are in the state itself."""
+class Sums(NamedTuple):
+    """All that is needed of rewards whose weights are drawn."""
 
-    powers: Floats  # sums of powers of the rewards, around the first
+    sums: Floats  # of the rewards, around the first
     shifts: Floats  # the first reward
+
+
+class CurveMemory(NamedTuple):
+    """A quantile function as a polynomial, for weights other than signs."""
+
+    sums: Floats
+    shifts: Floats
+    powers: Floats  # sums of powers of the rewards, around the first
     kept: Floats  # the first MOST_KEPT rewards
-    residuals: Floats  # their distances from the mean, in ascending order
-    tails: Floats  # the law of their signed sums on a grid
-    curves: Floats  # the quantile function as a polynomial
+    residuals: Floats  # their distances from the mean
+    curves: Floats  # the polynomial
 
 
-def new_memory(n_arms: int, *, with_grid: bool) -> Memory:
-    """Memory before the first reward; the grid is left empty where no quantile is read off it."""
-    return Memory(
+def new_sums(n_arms: int) -> Sums:
+    """Sums before the first reward."""
+    return Sums(np.zeros(n_arms), np.zeros(n_arms))
+
+
+def new_curve_memory(n_arms: int) -> CurveMemory:
+    """Memory before the first reward."""
+    return CurveMemory(
+        *new_sums(n_arms),
         powers=np.zeros((n_arms, N_POWERS)),
-        shifts=np.zeros(n_arms),
         kept=np.zeros((n_arms, MOST_KEPT)),
         residuals=np.zeros((n_arms, MOST_KEPT)),
-        tails=np.zeros((n_arms, N_POINTS if with_grid else 0)),
         curves=np.zeros((n_arms, ROW)),
     )
 
 
 @inlined
-def arm_mean(pulls: Any, memory: Memory, arm: int) -> float:
+def arm_mean(pulls: Any, memory: Any, arm: int) -> float:
     """Mean of an arm's rewards."""
-    return mean_reward(pulls, memory.powers, memory.shifts, arm)
+    return memory.shifts[arm] + memory.sums[arm] / pulls[arm]
 
 
 @inlined
-def add_reward(pulls: Any, memory: Memory, arm: int, reward: float) -> None:
-    """Count a pull and take its reward into sums and memory; the quantile function waits for :func:`refresh_curve`."""
-    remember(pulls, memory.powers, memory.shifts, memory.kept, arm, reward)
+def count_reward(pulls: Any, memory: Any, arm: int, reward: float) -> None:
+    """Count a pull and add its reward up."""
+    if pulls[arm] == 0:
+        memory.shifts[arm] = reward
+    pulls[arm] += 1
+    memory.sums[arm] += reward - memory.shifts[arm]
 
 
 @jitable
@@ -71,40 +82,30 @@ def flat(row: Floats) -> None:
 
 
 @jitable
-def refresh_curve(law: int, pulls: Any, memory: Memory, arm: int) -> None:
-    """Bring an arm's quantile function up to date after a pull.
-
-    With Rademacher weights and up to MOST_KEPT rewards ``residuals[arm]`` holds ``|y_i - ybar|/n`` in ascending order and,
-    above MOST_LISTED, ``tails[arm]`` the law on a grid. Beyond, and with other weights, ``curves[arm]`` is fitted.
-    """
-    powers, shifts, kept, residuals, tails, curves = memory
+def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: float) -> None:
+    """Take in a reward that was counted, and fit the arm's curve: to up to MOST_KEPT rewards, or to power sums."""
     n = pulls[arm]
-    mean = mean_reward(pulls, powers, shifts, arm)
-    row = curves[arm]
+    power = 1.0
+    for k in range(N_POWERS):
+        power *= reward - memory.shifts[arm]
+        memory.powers[arm][k] += power
+    mean = memory.shifts[arm] + memory.sums[arm] / n
+    row = memory.curves[arm]
     if n <= MOST_KEPT:
-        a = residuals[arm][:n]
+        memory.kept[arm][n - 1] = reward
+        a = memory.residuals[arm][:n]
         largest = 0.0
         for i in range(n):
-            a[i] = (kept[arm][i] - mean) / n
+            a[i] = (memory.kept[arm][i] - mean) / n
             largest = max(largest, abs(a[i]))
         if largest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
             a[:] = 0.0
             flat(row)
-        elif law == RADEMACHER:
-            for i in range(n):  # insertion sort of the magnitudes
-                value = abs(a[i])
-                j = i
-                while j > 0 and a[j - 1] > value:
-                    a[j] = a[j - 1]
-                    j -= 1
-                a[j] = value
-            if n > MOST_LISTED:
-                row[0], row[1] = fit_grid(a, tails[arm])
         else:
             fit_terms(law, a, LARGEST_Z, row)
         return
-    m2, m3, m4, _, m6 = central_moments(powers[arm], n)
-    if not m2 > 1e-14 * powers[arm][1] / n:
+    m2, m3, m4, _, m6 = central_moments(memory.powers[arm], n)
+    if not m2 > 1e-14 * memory.powers[arm][1] / n:
         flat(row)
     elif m4 >= m2 * m2 and m6 * m2 >= m4 * m4 and m6 < math.inf:
         fit_sums(law, n, m2, m3, m4, m6, LARGEST_Z, row)
@@ -113,23 +114,6 @@ def refresh_curve(law: int, pulls: Any, memory: Memory, arm: int) -> None:
 
 
 @inlined
-def arm_quantile(law: int, pulls: Any, memory: Memory, arm: int, level: float, z: float) -> float:
-    """``q_level`` of an arm; ``z`` is the normal quantile of ``level``."""
-    n = pulls[arm]
-    if n == 1:
-        return 0.0
-    if law == RADEMACHER and n <= MOST_LISTED:
-        terms = without_zeros(memory.residuals[arm][:n])
-        return extreme_quantile(terms, level) if terms.size > 0 else 0.0
-    if law == RADEMACHER and n <= MOST_KEPT and memory.curves[arm][1] > 0.0:
-        return grid_quantile(memory.tails[arm], memory.curves[arm][0], memory.curves[arm][1], n, level)
-    return evaluate_curve(memory.curves[arm], z)
-
-
-def quantile_source(law: int, n: int) -> str:
-    """How :func:`arm_quantile` knows the quantile of ``n`` rewards, in a word."""
-    if n == 1 or (law == RADEMACHER and n <= MOST_LISTED):
-        return "counted"
-    if law == GAUSSIAN:
-        return "closed-form"
-    return "grid" if law == RADEMACHER and n <= MOST_KEPT else "fitted"
+def curve_quantile(pulls: Any, memory: CurveMemory, arm: int, z: float) -> float:
+    """Quantile of an arm at the normal quantile ``z``."""
+    return evaluate_curve(memory.curves[arm], z) if pulls[arm] > 1 else 0.0

@@ -1,0 +1,85 @@
+"""The arm with the highest index, without working out the indices of arms that cannot win.
+
+An index rises from round to round, slowly, until its arm is pulled. So an index worked out for a later moment is a ceiling
+until then. Arms are settled, that is, their indices worked out, from the highest ceiling down, until the highest of all is
+settled: the choice is that of all indices, and the first in the order drawn at the start wins a tie as it would among them.
+
+A moment is any number that grows from round to round.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.arrays import Floats
+from bandstrap.engine.kernel import jitable
+
+# A ceiling is put where an arm is expected after this part of its way to the leader, and above that by more than a solver
+# may be off, as a part of the width.
+PART_OF_THE_WAY = 0.7
+SLACK = 1e-3
+
+
+class Ceilings(NamedTuple):
+    """What is known of the index of each arm."""
+
+    bounds: Floats  # not less than the index
+    until: Floats  # the last moment this is so
+    settled: Floats  # the moment at which the bound is the index itself
+
+
+def new_ceilings(n_arms: int) -> Ceilings:
+    """No index is known."""
+    return Ceilings(np.zeros(n_arms), np.full(n_arms, -np.inf), np.full(n_arms, -np.inf))
+
+
+@jitable
+def leading(order: NDArray[np.int64], ceilings: Ceilings, moment: float) -> int:
+    """The arm with the highest bound."""
+    bounds, until = ceilings.bounds, ceilings.until
+    best = -1
+    top = -math.inf
+    for i in range(len(order)):
+        arm = order[i]
+        bound = bounds[arm] if moment <= until[arm] else math.inf
+        if best < 0 or bound > top:
+            best = arm
+            top = bound
+    return best
+
+
+@jitable
+def settle(ceilings: Ceilings, arm: int, index: float, moment: float) -> None:
+    """An index was worked out."""
+    ceilings.until[arm] = -math.inf  # an interrupted call leaves no bound that does not hold
+    ceilings.bounds[arm] = index
+    ceilings.until[arm] = moment
+    ceilings.settled[arm] = moment
+
+
+@jitable
+def put_ceiling(ceilings: Ceilings, arm: int, index: float, width: float, moment: float) -> None:
+    """An index was worked out for a later moment; ``width`` is its distance from the mean."""
+    ceilings.settled[arm] = -math.inf
+    ceilings.until[arm] = -math.inf
+    ceilings.bounds[arm] = index + SLACK * width
+    ceilings.until[arm] = moment
+
+
+@jitable
+def forget(ceilings: Ceilings, arm: int) -> None:
+    """The arm was pulled."""
+    ceilings.until[arm] = -math.inf
+    ceilings.settled[arm] = -math.inf
+
+
+@jitable
+def growth_to_ceiling(gap: float, width: float, log: float) -> float:
+    """By how much ``log(1/alpha)`` should grow until the moment of a ceiling; widths go with its root."""
+    if width <= 0.0:
+        return 0.0
+    return min(2.0 * PART_OF_THE_WAY * log * gap / width, 0.5)

@@ -1,0 +1,375 @@
+"""What a bootstrap policy remembers of an arm in constant memory where weights are random signs, as in the paper.
+
+Of an arm's rewards the ``ENDS`` lowest and the ``ENDS`` highest are kept, because they make the tail of a sum of signs
+what it is; all others are known by their power sums. Up to ``MOST_TERMS`` rewards that is all of them. Rewards that take
+few values are counted instead.
+
+The quantile function is worked out when it is first asked for after a pull, in the cheapest way that is accurate:
+
+* counted, exactly, while the tail holds few of the ``2^n`` sums, or where rewards take two values;
+* by the expansion of Cornish and Fisher, once no reward has much weight;
+* by :mod:`bandstrap.multipliers.waves` in between.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.multipliers.coins import MOST_COINS, TABLE, coins_quantile, fit_coins
+from bandstrap.multipliers.enumeration import extreme_quantile, extreme_rank
+from bandstrap.multipliers.normal import rough_normal_quantile
+from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
+from bandstrap.policies.quantile_memory import count_reward, new_sums
+
+ENDS = MOST_TERMS // 2
+# Up to this many rewards all sums are counted, and of more while the tail holds at most MOST_COUNTED sums.
+MOST_LISTED = 12
+MOST_COUNTED = 32
+# Distinct values that are counted, each in two places of a row: itself, and how often it came.
+MOST_VALUES = 4
+# Standardised fourth and sixth cumulants up to which the expansion is used.
+SMALL_FOURTH = 0.08
+SMALL_SIXTH = 0.05
+TAIL_FACTOR = 3.1787
+# A term stands alone when its square is this many times the squares of all others.
+DOMINANCE = 16.0
+# Levels below this one are extrapolated from it and the second, along their normal quantiles.
+DEEPEST, DEEPEST_Z = 1e-7, 5.199337582
+SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
+# How a law is known, and the places of a row.
+STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
+KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, HALF, N_WAVES, SHRINK, N_NONZERO, RANK, COUNTED, FROM_LEVEL, TO_LEVEL = (
+    range(16)
+)
+N_PLACES = 16
+
+
+class SignMemory(NamedTuple):
+    """Rows for each arm; the pulls they belong to are in the state itself."""
+
+    sums: Floats  # of the rewards, around the first
+    shifts: Floats  # the first reward
+    ends: Floats  # the lowest and the highest rewards, in ascending order
+    rests: Floats  # a reward in the middle, and sums of powers of the others around it
+    values: Floats  # how many different rewards there are, then up to four of them, then their counts
+    laws: Floats  # how the quantile function is known
+    tables: Floats  # the waves of the law, or the probabilities of coins
+    scratch: Floats
+
+
+def new_sign_memory(n_arms: int) -> SignMemory:
+    """Memory before the first reward."""
+    return SignMemory(
+        *new_sums(n_arms),
+        ends=np.zeros((n_arms, MOST_TERMS)),
+        rests=np.zeros((n_arms, 7)),
+        values=np.zeros((n_arms, 1 + 2 * MOST_VALUES)),
+        laws=np.zeros((n_arms, N_PLACES)),
+        tables=np.zeros((n_arms, TABLE)),
+        scratch=np.zeros((5, MOST_TERMS)),
+    )
+
+
+@inlined
+def add_reward(pulls: Any, memory: SignMemory, arm: int, reward: float) -> None:
+    """Take in a reward; the law is worked out when it is asked for."""
+    count_reward(pulls, memory, arm, reward)
+    keep(memory.ends[arm], memory.rests[arm], pulls[arm] - 1, reward)
+    count_value(memory.values[arm], reward)
+    memory.laws[arm][KIND] = STALE
+
+
+@jitable
+def keep(ends: Floats, rest: Floats, n: int, reward: float) -> None:
+    """Put reward number ``n + 1`` among the ends, or what it drives out, or itself, among the rest."""
+    if n < MOST_TERMS:
+        place = n
+    else:
+        if n == MOST_TERMS:
+            rest[0] = ends[ENDS]
+        out = reward
+        place = -1
+        if reward < ends[ENDS - 1]:
+            place = ENDS - 1
+            out = ends[place]
+        elif reward > ends[ENDS]:
+            out = ends[ENDS]
+            place = ENDS
+            while place < MOST_TERMS - 1 and ends[place + 1] < reward:
+                ends[place] = ends[place + 1]
+                place += 1
+            ends[place] = reward
+            place = -1
+        step = out - rest[0]
+        power = 1.0
+        for k in range(1, 7):
+            power *= step
+            rest[k] += power
+    if place >= 0:
+        while place > 0 and ends[place - 1] > reward:
+            ends[place] = ends[place - 1]
+            place -= 1
+        ends[place] = reward
+
+
+@jitable
+def count_value(values: Floats, reward: float) -> None:
+    """Count a reward while there are few different ones."""
+    known = int(values[0])
+    if known > MOST_VALUES:
+        return
+    for i in range(1, known + 1):
+        if values[i] == reward:
+            values[i + MOST_VALUES] += 1.0
+            return
+    values[0] = known + 1.0
+    if known < MOST_VALUES:
+        values[1 + known] = reward
+        values[1 + known + MOST_VALUES] = 1.0
+
+
+@jitable
+def rest_powers(rest: Floats, n_rest: int, mean: float) -> tuple[float, float, float]:
+    """Sums of second, fourth and sixth powers of ``y - mean`` over the rewards that are not among the ends."""
+    if n_rest <= 0:
+        return 0.0, 0.0, 0.0
+    d = mean - rest[0]
+    d2 = d * d
+    s2 = rest[2] - 2.0 * d * rest[1] + d2 * n_rest
+    s4 = rest[4] - 4.0 * d * rest[3] + 6.0 * d2 * rest[2] - 4.0 * d * d2 * rest[1] + d2 * d2 * n_rest
+    s6 = rest[6] - 6.0 * d * rest[5] + 15.0 * d2 * rest[4] - 20.0 * d * d2 * rest[3]
+    s6 += 15.0 * d2 * d2 * rest[2] - 6.0 * d * d2 * d2 * rest[1] + d2 * d2 * d2 * n_rest
+    if not s6 < math.inf:  # overflow: the normal part alone
+        return s2, 0.0, 0.0
+    return max(s2, 0.0), max(s4, 0.0), max(s6, 0.0)
+
+
+@jitable
+def arm_squares(memory: SignMemory, arm: int, n: int, mean: float) -> float:
+    """Sum of squares of an arm's rewards about their mean."""
+    ends = memory.ends[arm]
+    squares = rest_powers(memory.rests[arm], n - MOST_TERMS, mean)[0]
+    for i in range(min(n, MOST_TERMS)):
+        squares += (ends[i] - mean) * (ends[i] - mean)
+    return squares
+
+
+@jitable
+def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
+    """Work out the law of ``(1/n) sum +-(y_i - mean)``, in units of its largest term."""
+    ends, law, values = memory.ends[arm], memory.laws[arm], memory.values[arm]
+    terms, counts = memory.scratch[3], memory.scratch[4]
+    n_terms = min(n, MOST_TERMS)
+    farthest = max(mean - ends[0], ends[n_terms - 1] - mean)
+    if farthest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
+        law[KIND] = FLAT
+        return
+    is_few_valued = n > MOST_LISTED and values[0] <= MOST_VALUES
+    square = 0.0
+    fourth = 0.0
+    sixth = 0.0
+    total = 0.0
+    rest = 0.0, 0.0, 0.0
+    lone = 0 if mean - ends[0] == farthest else n_terms - 1  # where the largest term is
+    is_dominated = False
+    if is_few_valued:
+        n_terms = int(values[0])
+        for i in range(n_terms):
+            count = values[1 + i + MOST_VALUES]
+            term = abs(values[1 + i] - mean) / farthest
+            y = term * term
+            square += count * y
+            fourth += count * y * y
+            sixth += count * y * y * y
+            total += count * term
+    else:
+        for i in range(n_terms):
+            if i != lone:
+                term = abs(ends[i] - mean) / farthest
+                y = term * term
+                square += y
+                fourth += y * y
+                sixth += y * y * y
+                total += term
+        s2, s4, s6 = rest_powers(memory.rests[arm], n - MOST_TERMS, mean)
+        # One division after the other: the power of a tiny distance may be too small for a float.
+        s2 = s2 / farthest / farthest
+        s4 = s4 / farthest / farthest / farthest / farthest
+        s6 = s6 / farthest / farthest / farthest / farthest / farthest / farthest
+        rest = s2, s4, s6
+        square += s2
+        fourth += s4
+        sixth += s6
+        total += math.sqrt(max(n - MOST_TERMS, 0) * s2)  # Cauchy and Schwarz
+        is_dominated = n > MOST_TERMS and DOMINANCE * square < 1.0
+        if not is_dominated:
+            square += 1.0
+            fourth += 1.0
+            sixth += 1.0
+            total += 1.0
+    unit = farthest / n
+    scale = math.sqrt(square)
+    fourth = -2.0 * fourth / (square * square)
+    sixth = 16.0 * sixth / (square * square * square)
+    law[UNIT] = unit
+    law[ALONE] = unit if is_dominated else 0.0
+    law[SCALE] = scale * unit
+    law[TOTAL] = total * unit
+    # Cornish and Fisher, as in expansion.py, arranged by powers of z.
+    law[C0] = scale * unit * (1.0 - fourth / 8.0 + sixth / 48.0 - 29.0 * fourth * fourth / 384.0)
+    law[C1] = scale * unit * (fourth / 24.0 - sixth / 72.0 + fourth * fourth / 16.0)
+    law[C2] = scale * unit * (sixth / 720.0 - fourth * fourth / 128.0)
+    law[RANK] = 0.0
+    law[FROM_LEVEL] = 1.0
+    if values[0] == 2.0 and MOST_LISTED < n <= MOST_COINS:
+        few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
+        fit_coins(few, n - few, memory.tables[arm])
+        law[KIND] = COINS  # last: a call that is interrupted leaves the law to be fitted
+    elif (
+        n > MOST_TERMS and not (is_few_valued and n <= MOST_COINS) and -fourth <= SMALL_FOURTH and sixth <= SMALL_SIXTH
+    ):
+        law[KIND] = SMOOTH
+    else:
+        for i in range(n_terms):
+            terms[i] = ((values[1 + i] if is_few_valued else ends[i]) - mean) / farthest
+            counts[i] = values[1 + i + MOST_VALUES] if is_few_valued else 1.0
+        if is_dominated:
+            terms[lone] = 0.0
+        law[N_NONZERO] = 0.0
+        for i in range(n_terms):
+            law[N_NONZERO] += counts[i] if terms[i] != 0.0 else 0.0
+        if n > MOST_LISTED:
+            law[HALF], law[N_WAVES], blur = fit_waves(
+                terms, counts, n_terms, rest, total, memory.scratch, memory.tables[arm]
+            )
+            law[SHRINK] = math.sqrt(square / (square + blur))
+        law[KIND] = WAVES
+
+
+@jitable
+def counted_quantile(ends: Floats, n: int, mean: float, nonzero: int, level: float) -> float:
+    """``inf {x : P(sum +-a_i > x) <= level}`` from the sums themselves, for up to MOST_TERMS rewards."""
+    magnitudes = np.empty(nonzero)
+    low = 0
+    high = n - 1
+    for i in range(nonzero - 1, -1, -1):  # from the outside in, magnitudes fall
+        if mean - ends[low] > ends[high] - mean:
+            magnitudes[i] = (mean - ends[low]) / n
+            low += 1
+        else:
+            magnitudes[i] = (ends[high] - mean) / n
+            high -= 1
+    return extreme_quantile(magnitudes, level)
+
+
+@jitable
+def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float, z: float) -> float:
+    """``q_level`` of an arm; ``z`` is the normal quantile of ``level``."""
+    law = memory.laws[arm]
+    if law[KIND] == STALE:
+        fit_law(memory, arm, n, mean)
+    if law[KIND] == FLAT:
+        return 0.0
+    if law[KIND] == COINS:
+        return two_value_quantile(memory, arm, n, level, z)
+    if n <= MOST_TERMS:
+        nonzero = int(law[N_NONZERO])
+        rank = extreme_rank(nonzero, level)
+        if n <= MOST_LISTED or rank <= MOST_COUNTED:
+            side = rank + 0.5 if level < 0.5 else -rank - 0.5
+            if law[RANK] != side:
+                law[RANK] = 0.0
+                law[COUNTED] = counted_quantile(memory.ends[arm], n, mean, nonzero, level)
+                law[RANK] = side
+            return law[COUNTED]
+    if law[ALONE] == 0.0:
+        return both_sides(law, memory.tables[arm], level, z)
+    # The quantile has the sign of the term that outweighs the others, and they are as rarely beyond as half of the level.
+    if level > 0.5:
+        inner = 2.0 * (1.0 - level)
+        return -law[ALONE] - both_sides(law, memory.tables[arm], inner, rough_normal_quantile(inner))
+    inner = 2.0 * level
+    return law[ALONE] + both_sides(law, memory.tables[arm], inner, rough_normal_quantile(inner))
+
+
+@jitable
+def both_sides(law: Floats, table: Floats, level: float, z: float) -> float:
+    """:func:`upper_quantile` at any level: the law is symmetric."""
+    if level > 0.5:
+        return -upper_quantile(law, table, 1.0 - level, -z)
+    return upper_quantile(law, table, level, z)
+
+
+@jitable
+def two_value_quantile(memory: SignMemory, arm: int, n: int, level: float, z: float) -> float:
+    """The quantile of two-valued rewards, worked out anew when the level leaves the range of the last one."""
+    law, values = memory.laws[arm], memory.values[arm]
+    sign = 1.0
+    level = max(level, 1e-300)
+    if level > 0.5:
+        sign = -1.0
+        level = 1.0 - level
+        z = -z
+    if not law[FROM_LEVEL] <= level < law[TO_LEVEL]:
+        few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
+        unit = abs(values[1] - values[2]) / n / n
+        y = min(z * z, 30.0)
+        start = z * (law[C0] + y * (law[C1] + y * law[C2])) / unit
+        x, low, high = coins_quantile(few, n - few, memory.tables[arm], start, (z + 0.5) * unit / law[SCALE], level)
+        law[FROM_LEVEL] = 1.0
+        law[COUNTED] = x * unit
+        law[TO_LEVEL] = high
+        law[FROM_LEVEL] = low
+    return sign * law[COUNTED]
+
+
+@jitable
+def upper_quantile(law: Floats, waves: Floats, level: float, z: float) -> float:
+    """The quantile of a law that is not counted, at a level of at most 1/2."""
+    y = z * z
+    x = z * (law[C0] + y * (law[C1] + y * law[C2]))
+    if law[KIND] == SMOOTH:
+        return min(x, law[TOTAL])
+    if level >= 0.5:
+        return 0.0
+    top = law[SCALE] * z
+    if level < DEEPEST:
+        first = inverted(law, waves, DEEPEST, law[SCALE] * DEEPEST_Z)
+        second = inverted(law, waves, SECOND_DEEPEST, first)
+        x = min(first + (first - second) * (z - DEEPEST_Z) / (DEEPEST_Z - SECOND_Z), top)
+    else:
+        x = inverted(law, waves, level, min(max(x, 0.6 * top), top))
+    return min(x, law[TOTAL])
+
+
+@jitable
+def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
+    """The quantile by waves, without their blur."""
+    return law[UNIT] * law[SHRINK] * wave_quantile(waves, int(law[N_WAVES]), law[HALF], start / law[UNIT], level)
+
+
+@jitable
+def main_bound(memory: SignMemory, arm: int, level: float) -> float:
+    """What :func:`law_quantile` does not exceed, cheaply; infinite while the law must be fitted.
+
+    A sum of signs has a tail of at most ``TAIL_FACTOR`` times that of a normal variable of its variance: Bentkus and
+    Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015.
+    """
+    law = memory.laws[arm]
+    if law[KIND] == STALE:
+        return math.inf
+    if law[KIND] == FLAT:
+        return 0.0
+    # A hundredth more, for the errors of the normal quantile and of a blurred law.
+    return 1.01 * (law[ALONE] + min(law[TOTAL], law[SCALE] * rough_normal_quantile(level / TAIL_FACTOR)))
+
+
+def quantile_source(memory: SignMemory, arm: int, n: int, level: float) -> str:
+    """How :func:`law_quantile` knows the quantile of an arm with ``n`` rewards, in a word."""
+    is_listed = n <= MOST_LISTED or (n <= MOST_TERMS and extreme_rank(n, level) <= MOST_COUNTED)
+    return "counted" if is_listed or (memory.values[arm][0] <= 2.0 and n <= MOST_COINS) else "fitted"

@@ -1,0 +1,84 @@
+"""Choices by ceilings are those of all indices."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrap_index, bootstrapped_ucb_plus
+from bandstrap.policies.sign_memory import law_quantile, main_bound
+
+REWARDS = {
+    "normal": lambda rng, arm: rng.normal(0.2 * arm),
+    "0 or 1": lambda rng, arm: float(rng.random() < 0.3 + 0.1 * arm),
+    "t(3)": lambda rng, arm: rng.standard_t(3) + 0.2 * arm,
+    "equal": lambda rng, arm: 0.5,
+}
+N_ARMS = 4
+
+
+def all_indices(policy, params, state, t, rng):
+    """Every index of a round."""
+    if isinstance(policy, BootstrappedUCBPlus):
+        least = params.exploration * math.log(t)
+        pooled = bootstrapped_ucb_plus.pooled_scale(params, state)
+        score = bootstrapped_ucb_plus.score
+        return [score(params, state, k, t, pooled) if state.pulls[k] >= least else math.inf for k in range(N_ARMS)]
+    score = bootstrap_index.exact_score if policy.quantile == "exact" else bootstrap_index.streaming_score
+    shared = bootstrap_index.prepare(params, state, t)
+    return [score(params, state, k, shared, rng) for k in range(N_ARMS)]
+
+
+@pytest.mark.parametrize("rewards", REWARDS)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        BootstrappedUCB(quantile="exact"),
+        BootstrappedUCB(quantile="exact", correction="sharp"),
+        BootstrappedUCB(quantile="exact", alpha=0.01),
+        BootstrappedUCB(quantile="exact", alpha="1/(t log^tau t)"),
+        BootstrappedUCB(quantile="streaming", n_resamples=30),
+        BootstrappedUCBPlus(),
+        BootstrappedUCBPlus(sigma=1.0),
+    ],
+    ids=lambda policy: policy.label,
+)
+def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
+    rng, luck = np.random.default_rng(1), np.random.default_rng(2)
+    state = policy.start(N_ARMS, 0, rng)
+    params = policy.make_params(None)
+    order = state.order.tolist()
+    for t in range(1, 161):
+        arm = (t - 1) % N_ARMS
+        if t > N_ARMS * policy.n_initial:
+            arm = policy.kernel.choose(params, state, t, rng)
+            indices = all_indices(policy, params, state, t, rng)
+            assert arm == max(order, key=lambda k: (indices[k], -order.index(k)))
+            assert arm == policy.kernel.choose(params, state, t, rng)
+        policy.kernel.learn(params, state, arm, REWARDS[rewards](luck, arm), t, rng)
+
+
+def test_a_level_that_rises_again_is_answered_with_its_own_indices():
+    levels = [0.3, 0.01, 0.2, 0.001, 0.2, 0.3]
+    policy = BootstrappedUCB(arms=N_ARMS, rng=0, quantile="exact", alpha=lambda t: levels[t % 6])
+    luck = np.random.default_rng(3)
+    for t in range(200):
+        arm = policy.select()
+        if t >= N_ARMS:
+            table = policy.bounds()
+            assert table[arm]["index"] == max(row["index"] for row in table.values())
+        policy.update(arm, luck.normal())
+
+
+@pytest.mark.parametrize("rewards", ["normal", "0 or 1", "t(3)"])
+def test_a_quantile_does_not_exceed_its_cheap_bound(rewards):
+    policy = BootstrappedUCB(quantile="resampled")
+    params, rng = policy.make_params(None), np.random.default_rng(4)
+    state = policy.start(1, 0, rng)
+    for n in range(1, 120):
+        policy.kernel.learn(params, state, 0, REWARDS[rewards](rng, 0), n, rng)
+        mean = state.memory.shifts[0] + state.memory.sums[0] / n
+        for level in (0.6, 0.3, 0.03, 1e-3, 1e-5):
+            quantile = law_quantile(state.memory, 0, n, mean, level, stats.norm.isf(level))
+            assert quantile <= main_bound(state.memory, 0, level)
