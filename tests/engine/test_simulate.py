@@ -338,6 +338,7 @@ def test_progress_is_shown_on_a_terminal_and_not_when_unwanted(monkeypatch):
 def test_a_real_interrupt_ends_a_real_run_with_what_is_done():
     code = """
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background of a shell
 from bandstrap import UCB1, simulate
 from bandstrap.environments import Gaussian
 simulate(UCB1(), Gaussian(), horizon=10, replications=1, seed=0, progress=False)

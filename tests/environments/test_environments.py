@@ -315,7 +315,7 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
         (lambda: Bernoulli([0.5, 1.2]), "'means' parameter of Bernoulli must be between 0 and 1. Got"),
         (lambda: Bernoulli(mean_range=(-0.5, 0.5)), "'mean.*' parameter of Bernoulli must be between 0 and 1. Got"),
         (lambda: Beta([0.0]), "'means' parameter of Beta must be strictly between 0 and 1. Got"),
-        (lambda: Beta(v=0), "'v' parameter of Beta must be a finite number greater than 0. Got 0"),
+        (lambda: Beta(v=0), "'v' parameter of Beta must be a finite number of at least 1e-300. Got 0"),
         (lambda: Exponential([1.0, 0.0]), "'means' parameter of Exponential must be greater than 0. Got"),
         (lambda: Exponential(mean_range=(-1, 1)), "'means' parameter of Exponential must be greater than 0. Got"),
         (lambda: UnequalVariances(scale_range=(0, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),

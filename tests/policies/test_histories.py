@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstrap.bounds.empirical_kl import ascent, ascent_in_loops, dual, dual_in_loops, log_growth, log_growth_in_loops
-from bandstrap.policies import POLICIES, draws, giro, rds, robust_ucb, subsample_duels
+from bandstrap.engine import kernel
+from bandstrap.policies import POLICIES, draws, rds, robust_ucb, subsample_duels
 
 KEEPERS = [
     ("giro", {}),
@@ -56,7 +57,8 @@ def test_sums_of_draws_have_the_bits_of_a_loop(y, seed, spare):
         assert first.bit_generator.state == second.bit_generator.state
 
     both(draws.exponential_sums, draws.exponential_sums_in_loops, n)
-    both(giro.drawn_sum, giro.drawn_sum_in_loops, n, n // 2)
+    for n_draws in (0, 1, n, n + 7):
+        both(draws.sum_of_draws, draws.sum_of_draws_in_loops, n, n_draws)
     one, other = room.copy(), room.copy()
     generators = [np.random.default_rng(seed) for _ in range(2)]
     size = (n + 1) // 2
@@ -81,3 +83,15 @@ def test_sums_over_rows_have_the_bits_of_a_loop(y, level, scale):
     x = 0.5 / (1.0 - mean)
     assert same(ascent(y, mean, x), ascent_in_loops(y, mean, x))
     assert same(log_growth(y, mean, x), log_growth_in_loops(y, mean, x))
+
+
+# Compared above, but for the last two, which only sort, and only read: the contract battery plays them both ways.
+COMPARED = {
+    *("ascent", "dual", "exponential_sums", "influence", "kept_sum", "log_growth", "shortfalls", "shuffled_sum"),
+    *("sum_of_draws", "ascending", "score"),
+}
+
+
+def test_every_compiled_body_but_those_of_linear_policies_is_compared_here():
+    own = {f for f in kernel._compiled_bodies if f.__module__.startswith("bandstrap.")}
+    assert {f.__name__ for f in own if not f.__module__.startswith("bandstrap.policies.linear.")} == COMPARED

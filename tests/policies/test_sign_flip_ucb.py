@@ -51,9 +51,7 @@ def indices(rows, alpha):
     rng = np.random.default_rng(0)
     out = np.empty(len(rows))
     state = policy.start(len(rows), rows.shape[1], rng)
-    engine.compiled(fill, policy.kernel)(
-        None, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out
-    )
+    engine.compiled(fill, policy.kernel)(None, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out)
     return out
 
 
