@@ -1,19 +1,46 @@
-"""Run every benchmark."""
+"""Run the benchmarks: all of them, or those named; ``--json FILE`` keeps what was measured."""
 
+import argparse
 import os
+from pathlib import Path
 
 # One core: ratios must not depend on how many threads a matrix product finds.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import bounds, compiling, linear, policies, quantiles  # noqa: E402 - after the variables are set
+from benchmarks import bounds, compiling, decisions, linear, live, quantiles, simulation  # noqa: E402 - after the variables
+from benchmarks.document import write_json  # noqa: E402 - after the variables
 
-quantiles.main()
-print()
-bounds.main()
-print()
-policies.main()
-print()
-linear.main()
-print()
-compiling.main()
+BENCHMARKS = {
+    "compiling": compiling.tables,
+    "decisions": decisions.tables,
+    "live": live.tables,
+    "simulation": simulation.tables,
+    "quantiles": quantiles.tables,
+    "linear": linear.tables,
+    "bounds": bounds.tables,
+}
+
+
+def main() -> None:
+    """Print one table after the other."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured to a file")
+    given = parser.parse_args()
+    unknown = set(given.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    found = []
+    for name in given.names or BENCHMARKS:
+        for table in BENCHMARKS[name]():
+            print(table, end="\n\n", flush=True)
+            found.append(table)
+    verdicts = [row.verdict for table in found for row in table.rows]
+    print(f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed")
+    if given.json is not None:
+        write_json(given.json, found)
+
+
+if __name__ == "__main__":
+    main()

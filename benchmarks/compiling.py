@@ -3,21 +3,29 @@
 A process of its own for each figure, forked from one that has imported numba, which takes half a second by itself.
 """
 
-import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from multiprocessing import get_context
 
 import numba
 
+from bandstrap import BootstrappedUCB, LinearBootstrappedUCB
 from bandstrap.engine.blocks import warm, warm_policy
 from bandstrap.environments import Beta, LinearBandit
 from bandstrap.league.plan import plan_league
 from bandstrap.league.spec import read_league
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from benchmarks.timing import report
+from benchmarks.document import Row, Table, median_row
 
 COLD, MEDIAN, LOADED, LEAGUE = 8.0, 3.0, 0.3, 60.0  # goals, in seconds
+# Beside every policy at its defaults.
+FORMS = {
+    "bootstrapped_ucb exact": (BootstrappedUCB, {"quantile": "exact"}),
+    "bootstrapped_ucb streaming": (BootstrappedUCB, {"quantile": "streaming"}),
+    "linear_bootstrapped_ucb streaming": (LinearBootstrappedUCB, {"quantile": "streaming"}),
+}
+LINEAR = LinearBandit(3, n_actions=5)
 
 
 def in_a_fork(run, *arguments) -> float:
@@ -34,13 +42,16 @@ def spent(run, folder: str, *arguments) -> float:
     return time.process_time() - start
 
 
-def warm_default(name: str) -> None:
-    """Compile or load a policy at its defaults."""
-    if name in POLICIES:
+def warm_form(name: str) -> None:
+    """Compile or load a policy."""
+    if name in FORMS:
+        policy, options = FORMS[name]
+        warm_policy(policy(**options), Beta() if policy is BootstrappedUCB else LINEAR)
+    elif name in POLICIES:
         warm_policy(POLICIES[name](), Beta())
     else:
         options = {"check_range": False} if name == "linear_phe" else {}
-        warm_policy(LINEAR_POLICIES[name](**options), LinearBandit(3, n_actions=5))
+        warm_policy(LINEAR_POLICIES[name](**options), LINEAR)
 
 
 def warm_league() -> None:
@@ -50,17 +61,16 @@ def warm_league() -> None:
             warm(match.block)
 
 
-def main() -> None:
-    print("Compiling")
+def tables() -> Iterator[Table]:
+    """From nothing, and from disk."""
     numba.njit(lambda x: x + 1)(1)  # what numba sets up once
-    colds = []
-    for name in [*POLICIES, *LINEAR_POLICIES]:
+    cold, loaded = [], []
+    for name in [*POLICIES, *FORMS, *LINEAR_POLICIES]:
         with tempfile.TemporaryDirectory() as folder:
-            cold, loaded = in_a_fork(warm_default, folder, name), in_a_fork(warm_default, folder, name)
-        colds.append(cold)
-        report(
-            f"compile {name}: from nothing, and from disk", f"{cold:.1f} s, {loaded:.2f} s", f"goal: {COLD}, {LOADED}"
-        )
-    report("compile a policy: the median", f"{statistics.median(colds):.1f} s", f"goal: {MEDIAN}")
+            cold.append(Row(name, in_a_fork(warm_form, folder, name), "s", COLD))
+            loaded.append(Row(name, in_a_fork(warm_form, folder, name), "s", LOADED))
     with tempfile.TemporaryDirectory() as folder:
-        report("compile the whole league", f"{in_a_fork(warm_league, folder):.0f} s", f"goal: {LEAGUE:.0f}")
+        league = Row("every policy of the league", in_a_fork(warm_league, folder), "s", LEAGUE)
+    middle = median_row("the median", cold, MEDIAN)
+    yield Table("How long does a policy take to compile? (processor seconds)", [*cold, middle, league])
+    yield Table("How long does a policy take to load once it is compiled? (processor seconds)", loaded)

@@ -1,15 +1,16 @@
-"""Linear policies: cost of a decision on the paper's problem, 100 actions, compiled and online."""
+"""Linear policies: cost of a decision on the paper's problem, 100 actions, compiled."""
 
 import math
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
 from bandstrap import OFUL, LinearBootstrappedUCB
 from bandstrap.engine.play import compiled_play_linear
 from bandstrap.environments import LinearBandit
-from bandstrap.policies import LINEAR_POLICIES
-from benchmarks.timing import best_time, report
+from benchmarks.document import Row, Table
+from benchmarks.timing import best_time
 
 
 def cost_of_a_decision(policy, horizon: int, dimension: int = 10, seconds: float = 0.3) -> float:
@@ -56,30 +57,20 @@ def numpy_bucbl(actions: np.ndarray, tape: np.ndarray, rounds: range, n_resample
     return spent / len(rounds)
 
 
-def online_cost(policy, n_rewards: int = 200) -> float:
-    """Seconds of one ``select`` and one ``update``, after ``n_rewards``."""
-    rng = np.random.default_rng(0)
-    actions = rng.uniform(-1, 1, (100, 10))
-    policy.update(actions[rng.integers(100, size=n_rewards)], rng.random(n_rewards))
-    return best_time(lambda: policy.update(actions[policy.select(actions)], 0.5), 0.2)
-
-
-def main() -> None:
-    """Run all of them."""
-    print("Linear bandits, 100 actions, d = 10, one core")
+def tables() -> Iterator[Table]:
+    """One table."""
     base = cost_of_a_decision(OFUL(radius="closed-form"), 2000)
-    report("OFUL: microseconds a decision", f"{1e6 * base:.1f}")
     streaming = LinearBootstrappedUCB(quantile="streaming")
     short, long = cost_of_a_decision(streaming, 2000), cost_of_a_decision(streaming, 20_000)
-    goal = f"goal: {max(40, 12e6 * base):.0f} (40, or 12 times OFUL)"
-    report("BUCBL streaming, B = 200: microseconds a decision", f"{1e6 * short:.1f}", goal)
-    report("BUCBL streaming, times OFUL a decision", f"{short / base:.1f}")
-    report("BUCBL streaming, T = 20,000 against T = 2,000", f"{long / short:.2f}", "flat: 1")
     resampled = cost_of_a_decision(LinearBootstrappedUCB(), 2000)
     _, tape, actions = LinearBandit(10).tape(2000, np.random.default_rng(0))
     slow = numpy_bucbl(actions[0], tape, range(2, 2001, 50))
-    report("BUCBL resampled, B = 200, T = 2,000: microseconds a decision", f"{1e6 * resampled:.0f}")
-    report("BUCBL resampled, times faster than resampling and solving in NumPy", f"{slow / resampled:.1f}", "goal: 20")
-    for name, policy in LINEAR_POLICIES.items():
-        options = {"check_range": False} if name == "linear_phe" else {}
-        report(f"{name} online after 200 rewards: microseconds", f"{1e6 * online_cost(policy(**options, rng=0)):.0f}")
+    yield Table(
+        f"What does a decision of BUCBL cost? (100 actions, d = 10, B = 200; OFUL takes {1e6 * base:.1f} us)",
+        [
+            Row("streaming, T = 2000", short / base, "times OFUL", 12.0),
+            Row("streaming, T = 20,000 against T = 2000", long / short, "times", 1.3),
+            Row("resampled, T = 2000", resampled / base, "times OFUL"),
+            Row("resampled, against resampling and solving in NumPy", slow / resampled, "times", 20.0, "higher"),
+        ],
+    )

@@ -1,10 +1,13 @@
-"""The multiplier-bootstrap quantile: fast Monte Carlo against NumPy, saddlepoint against fast Monte Carlo, and how far the
-quantile that policies work out in constant memory is off.
-"""
+"""The multiplier-bootstrap quantile: how fast, and how far off where it is not counted."""
 
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
+from tests.naive.multipliers import lattice_quantile
 from tests.naive.sums_of_signs import grid_quantiles
 
 from bandstrap import BootstrappedUCB
@@ -12,7 +15,8 @@ from bandstrap.multipliers import binomial, bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.sign_memory import law_quantile
-from benchmarks.timing import best_time, report
+from benchmarks.document import Row, Table
+from benchmarks.timing import best_time
 
 
 def two_values(share):
@@ -34,11 +38,74 @@ LAWS = {
     "0 or 1, even": two_values(0.5),
     "0, 1 or 2": lambda rng, n: rng.integers(0, 3, n).astype(float),
 }
+LUMPS = {
+    "two clusters": lambda rng, n: rng.choice([-1, 1], size=n) + 0.01 * rng.normal(size=n),
+    "one outlier": lambda rng, n: np.r_[rng.normal(size=n - 1), 30.0],
+    "rounded normal": lambda rng, n: np.round(rng.normal(size=n), 1),
+    "Poisson(5)": lambda rng, n: rng.poisson(5, size=n).astype(float),
+    "Pareto(1/2)": lambda rng, n: rng.pareto(0.5, size=n),
+}
 SIZES = {"13 to 32": (13, 14, 16, 20, 24, 28, 32), "33 to 300": (33, 40, 60, 100, 300), "301 to 2,000": (600, 2000)}
-N_SAMPLES = 20
+N_SAMPLES = 8
 
 
-def monte_carlo_against_numpy() -> None:
+def right_quantiles(law: str, sample: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Quantiles of random signs that are exact, or on a grid too fine to matter."""
+    if law.startswith("0 or 1"):
+        return binomial.quantiles(RADEMACHER, sample[None], levels)[0]
+    if law == "0, 1 or 2" and sample.size <= 300:
+        return np.array([lattice_quantile(sample.astype(int).tolist(), level) for level in levels])
+    return grid_quantiles(sample, levels)
+
+
+def worst_of_exact_mode(law: str, sizes: tuple[int, ...]) -> float:
+    """Largest error of ``BootstrappedUCB(quantile="exact")`` in per cent, at the levels of rounds from ``n`` to 90,000."""
+    policy = BootstrappedUCB(quantile="exact")
+    params = policy.make_params(None)
+    worst = 0.0
+    for n in sizes:
+        levels = np.array([0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n])
+        for seed in range(N_SAMPLES if n < 1000 else 3):
+            rng = np.random.default_rng([seed, n])
+            sample = LAWS[law](rng, n)
+            if np.ptp(sample) == 0.0:
+                continue
+            state = policy.start(1, n, rng)
+            for reward in sample.tolist():
+                policy.kernel.learn(params, state, 0, reward, 1, rng)
+            found = [law_quantile(state.memory, 0, n, sample.mean(), q, normal_quantile(q)) for q in levels]
+            worst = max(worst, 100 * float(np.abs(np.array(found) / right_quantiles(law, sample, levels) - 1).max()))
+    return worst
+
+
+def worst_of_auto(draw) -> float:
+    """Largest error of ``bootstrap_quantile`` in per cent against enumeration, levels up to 0.2."""
+    levels = np.array([0.2, 0.1, 0.05, 0.01, 1e-3, 1e-5])
+    worst = 0.0
+    for n in (25, 29, 33):
+        for seed in range(3):
+            sample = draw(np.random.default_rng([seed, n]), n)
+            off = bootstrap_quantile(sample, levels) / bootstrap_quantile(sample, levels, method="enumeration") - 1
+            worst = max(worst, 100 * float(np.abs(off).max()))
+    return worst
+
+
+def errors() -> Iterator[Table]:
+    """How far off quantiles are."""
+    rows = [
+        Row(f"{law}, {title} rewards", worst_of_exact_mode(law, sizes), "per cent", 1.0)
+        for law in LAWS
+        for title, sizes in SIZES.items()
+    ]
+    yield Table('How far off is BootstrappedUCB(quantile="exact"), in constant memory? (levels .9/n to 1e-5)', rows)
+    rows = [
+        Row(law, worst_of_auto(draw), "per cent", 0.5) for law, draw in (LUMPS | LAWS).items() if "0 or 1" not in law
+    ]
+    yield Table('How far off is bootstrap_quantile(method="auto")? (25 to 33 rewards, levels .2 to 1e-5)', rows)
+
+
+def monte_carlo_against_numpy() -> Row:
+    """Our Monte Carlo beside NumPy's."""
     n_resamples, n, level = 200, 2000, 0.05
     sample = np.random.default_rng(0).standard_normal(n)
     rng = np.random.default_rng(1)
@@ -51,11 +118,12 @@ def monte_carlo_against_numpy() -> None:
     def ours() -> float:
         return bootstrap_quantile(sample, level, method="monte-carlo", n_resamples=n_resamples, rng=rng)
 
-    slow, fast = best_time(numpy_version), best_time(ours)
-    report("monte-carlo, B = 200, n = 2000: times faster than the NumPy one-liner", f"{slow / fast:.1f}", "goal: 10")
+    name = "monte-carlo, B = 200, n = 2000, against the NumPy one-liner"
+    return Row(name, best_time(numpy_version) / best_time(ours), "times", 10.0, "higher")
 
 
-def saddlepoint_against_monte_carlo() -> None:
+def against_monte_carlo() -> list[Row]:
+    """Methods that do not draw, beside one that does."""
     n, n_resamples, level = 1000, 10_000, 0.005
     sample = np.random.default_rng(2).standard_normal(n)
     rng = np.random.default_rng(3)
@@ -63,68 +131,36 @@ def saddlepoint_against_monte_carlo() -> None:
     def monte_carlo() -> float:
         return bootstrap_quantile(sample, level, method="monte-carlo", n_resamples=n_resamples, rng=rng)
 
-    def saddlepoint() -> float:
-        return bootstrap_quantile(sample, level, method="saddlepoint")
-
-    slow, fast = best_time(monte_carlo), best_time(saddlepoint)
-    name = "saddlepoint, n = 1000: times faster than fast monte-carlo with B = 10,000"
-    report(name, f"{slow / fast:.1f}", "goal: 5")
-    # The truth to about 0.02 %: ten million resamples.
-    truth = bootstrap_quantile(sample, level, method="monte-carlo", n_resamples=10_000_000, rng=4)
-    error = abs(saddlepoint() / truth - 1)
-    noise = float(np.sqrt(np.mean([(monte_carlo() / truth - 1) ** 2 for _ in range(50)])))
-    report("    relative error of the saddlepoint against ten million resamples", f"{100 * error:.3f} %")
-    report("    root mean square error of monte-carlo with B = 10,000", f"{100 * noise:.3f} %", "goal: larger")
+    slow = best_time(monte_carlo)
+    rows = []
+    for method in ("saddlepoint", "inversion"):
+        fast = best_time(lambda m=method: bootstrap_quantile(sample, level, method=m))
+        name = f"{method}, n = 1000, against monte-carlo with B = 10,000"
+        rows.append(Row(name, slow / fast, "times", 5.0, "higher"))
+    return rows
 
 
-def cost_of_first_use() -> None:
+FIRST_USE = """
+import numpy as np
+from bandstrap.multipliers import bootstrap_quantile
+bootstrap_quantile(np.random.default_rng(0).standard_normal({shape}), 0.05)
+"""
+
+
+def first_use() -> list[Row]:
     """A small sample needs no compiler; the first large batch compiles or loads from the disk cache."""
-    import subprocess
-    import sys
-
-    code = (
-        "import time; start = time.perf_counter();"
-        "import numpy as np; from bandstrap.multipliers import bootstrap_quantile;"
-        "y = np.random.default_rng(0).standard_normal({shape});"
-        "bootstrap_quantile(y, 0.05, method='saddlepoint'); print(time.perf_counter() - start)"
-    )
+    rows = []
     for shape, name in (("30", "one sample of 30 (plain Python)"), ("(200, 300)", "200 samples of 300 (compiled)")):
         for attempt in ("first", "second"):
             start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code.format(shape=shape)], check=True, capture_output=True)  # noqa: S603 - own code
-            elapsed = time.perf_counter() - start
-            report(f"new process, {name}, {attempt} time", f"{elapsed:.2f} s")
+            code = FIRST_USE.format(shape=shape)
+            subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))  # noqa: S603 - own code
+            rows.append(Row(f"new process, {name}, {attempt} time", time.perf_counter() - start, "s"))
+    return rows
 
 
-def errors_of_the_exact_mode() -> None:
-    """Smallest and largest error of ``BootstrappedUCB(quantile="exact")`` at the levels of rounds from ``n`` to 90,000."""
-    print("Errors of the quantile of random signs in constant memory, in per cent, levels .9/(t + 1), t = n to 90,000")
-    policy = BootstrappedUCB(quantile="exact")
-    params = policy.make_params(None)
-    for law, draw in LAWS.items():
-        for title, sizes in SIZES.items():
-            errors = []
-            for n in sizes:
-                levels = np.array([0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n])
-                for seed in range(N_SAMPLES if n < 1000 else 3):
-                    rng = np.random.default_rng([seed, n])
-                    sample = draw(rng, n)
-                    if np.ptp(sample) == 0.0:
-                        continue
-                    state = policy.start(1, n, rng)
-                    for reward in sample.tolist():
-                        policy.kernel.learn(params, state, 0, reward, 1, rng)
-                    found = [law_quantile(state.memory, 0, n, sample.mean(), q, normal_quantile(q)) for q in levels]
-                    is_lattice = law.startswith("0 or 1")
-                    right = binomial.quantiles(RADEMACHER, sample[None], levels)[0] if is_lattice else None
-                    right = grid_quantiles(sample, levels) if right is None else right
-                    errors += (100 * (np.array(found) / right - 1)).tolist()
-            report(f"{law}, {title} rewards", f"{min(errors):+.2f} to {max(errors):+.2f}", "goal: within 1")
-
-
-def main() -> None:
-    print("Quantiles")
-    errors_of_the_exact_mode()
-    monte_carlo_against_numpy()
-    saddlepoint_against_monte_carlo()
-    cost_of_first_use()
+def tables() -> Iterator[Table]:
+    """One after the other."""
+    yield from errors()
+    rows = [monte_carlo_against_numpy(), *against_monte_carlo(), *first_use()]
+    yield Table("How fast are quantiles?", rows)

@@ -1,4 +1,4 @@
-"""Best time of several calls, and the lines a benchmark prints."""
+"""The best time of several calls."""
 
 import time
 from collections.abc import Callable
@@ -14,8 +14,3 @@ def best_time(run: Callable[[], object], seconds: float = 1.0) -> float:
         run()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def report(name: str, value: str, goal: str = "") -> None:
-    """One line: what, how much, and what it should be."""
-    print(f"{name:<78} {value:>18}   {goal}")

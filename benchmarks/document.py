@@ -1,0 +1,69 @@
+"""A benchmark as a document: one table per question, each row with what was measured, the goal and a verdict."""
+
+import json
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; ``goal`` is the most it may be, or the least where ``better`` is "higher"."""
+
+    name: str
+    measured: float
+    unit: str = ""
+    goal: float | None = None
+    better: Literal["lower", "higher"] = "lower"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal is met; empty where there is none."""
+        if self.goal is None or math.isnan(self.measured):
+            return ""
+        is_met = self.measured <= self.goal if self.better == "lower" else self.measured >= self.goal
+        return "met" if is_met else "missed"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The answer to a question."""
+
+    question: str
+    rows: list[Row]
+
+    def __str__(self) -> str:
+        width = max(len(row.name) for row in self.rows)
+        lines = [self.question, f"  {'':<{width}} {'measured':>12} {'goal':>12}"]
+        for row in self.rows:
+            sign = "at most" if row.better == "lower" else "at least"
+            goal = "" if row.goal is None else f"{sign} {short(row.goal)}"
+            lines.append(f"  {row.name:<{width}} {short(row.measured):>12} {goal:>12}  {row.unit:<12} {row.verdict}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; what was not measured is null."""
+        rows = [
+            {**vars(row), "measured": None if math.isnan(row.measured) else row.measured, "verdict": row.verdict}
+            for row in self.rows
+        ]
+        return {"question": self.question, "rows": rows}
+
+
+def short(number: float) -> str:
+    """Three digits."""
+    return "not measured" if math.isnan(number) else f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+def median_row(name: str, rows: Iterable[Row], goal: float) -> Row:
+    """The median of some rows."""
+    listed = list(rows)
+    return Row(name, statistics.median(row.measured for row in listed), listed[0].unit, goal)
+
+
+def write_json(path: Path, tables: Iterable[Table]) -> None:
+    """Everything that was measured."""
+    path.write_text(json.dumps([table.as_dict() for table in tables], indent=2) + "\n")
