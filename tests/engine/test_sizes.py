@@ -114,7 +114,10 @@ def test_every_environment_of_arms_refuses_arms_without_number():
 
 
 def test_what_is_not_held_may_be_as_many_as_one_likes():
-    assert BootstrappedUCB(n_resamples=10**10).n_resamples == 10**10  # its order statistic is drawn, not its resamples
+    assert BootstrappedUCB(quantile="exact", n_resamples=10**10).n_resamples == 10**10  # nothing is drawn
+    assert BootstrappedUCB(n_resamples=10**8).n_resamples == 10**8  # its order statistic is drawn, not its resamples
+    with pytest.raises(InvalidInput, match=r"'n_resamples' parameter of BootstrappedUCB must be at most 1e\+08 for"):
+        BootstrappedUCB(n_resamples=10**8 + 1)
     assert bootstrap_quantile([1.0, 2.0, 4.0], 0.1, n_resamples=10**10) > 0  # by a method that does not draw
     assert mean_deviation_bound(10**15, 0.05, sigma=1.0, beta=2.0) > 0
 

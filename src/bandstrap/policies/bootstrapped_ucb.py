@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import check_choice, check_count, check_number
+from bandstrap.errors import brief, check_choice, check_count, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import LAWS, Weights
 from bandstrap.policies import sign_memory
@@ -35,6 +35,8 @@ from bandstrap.policies.schedule import FIXED, Alpha, Schedule
 
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
+# Of an order statistic in law; a decision in the first rounds then takes a second.
+MOST_RESAMPLES = 10**8
 # What it is raised by for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
 
@@ -174,7 +176,10 @@ class BootstrappedUCB(Policy):
         super().__init__(**online)
 
     def check_size(self, size: int) -> None:
-        """Refuse resamples of which no memory would hold what ``quantile`` needs."""
+        """Refuse more resamples than memory would hold, or than anybody would wait for."""
+        if self.quantile == "resampled" and self.n_resamples > MOST_RESAMPLES:
+            rule = f"at most {MOST_RESAMPLES:.0e} for quantile='resampled', where every draw above the quantile takes time"
+            raise requirement("n_resamples", type(self).__name__, rule, brief(self.n_resamples))
         numbers = {"streaming": 2 * size + 1, "resampled-literal": 1}.get(self.quantile, 0)
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
