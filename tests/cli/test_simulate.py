@@ -89,10 +89,10 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
         (["--policy", "ucb1", "--environment", "empirical:no.csv,arm=a,reward=b"], "error: no.csv is not a file."),
         (["--policy", "ucb1", "--environment", "empirical:no.csv,reward=b"], "empirical needs the parameter 'arm'; it"),
         (["--policy", "ucb1", "--horizon", "-5"], "'horizon' parameter of bandstrap simulate must be an integer of at"),
-        (["--policy", "ucb1", "--horizon", str(10**13)], "GB of memory there are. Got 10000000000000, which takes"),
+        (["--policy", "ucb1", "--horizon", str(10**13)], "GB of memory available. Got 10000000000000, which takes"),
         (
             ["--policy", "ucb1", "--replications", str(10**13)],
-            "GB of memory there are. Got 10000000000000, which takes",
+            "GB of memory available. Got 10000000000000, which takes",
         ),
         (
             ["--policy", "ucb1", "--seed", "-1"],

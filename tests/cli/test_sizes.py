@@ -64,7 +64,7 @@ def test_what_cannot_fit_is_refused_at_once(run, tmp_path, monkeypatch, case, si
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-    assert "of memory there are" in done.stderr or "9223372036854775807" in done.stderr
+    assert "of memory available" in done.stderr or "9223372036854775807" in done.stderr
     assert not (tmp_path / "out").exists()
     assert spent < 3  # most of it imports, of the first case of each command
 

@@ -33,7 +33,7 @@ def test_what_is_not_there_is_refused_with_both_numbers(monkeypatch):
     with pytest.raises(InvalidInput) as refusal:
         check_memory(96 * 10**9, "horizon", "simulate", 10**9)
     assert str(refusal.value) == (
-        "The 'horizon' parameter of simulate must be small enough for the 16 GB of memory there are. "
+        "The 'horizon' parameter of simulate must be small enough for the 16 GB of memory available. "
         "Got 1000000000, which takes 96 GB, instead."
     )
     with pytest.raises(InvalidInput, match=r"Got 1\.00e\+6000, which takes 8\.00e\+5991 GB, instead\.$"):

@@ -111,7 +111,7 @@ def check_memory(needed: int, parameter: str, owner: str, received: int) -> None
         return
     there = usable_memory()
     if needed > there:
-        rule = f"small enough for the {gigabytes(there)} of memory there are"
+        rule = f"small enough for the {gigabytes(there)} of memory available"
         raise requirement(parameter, owner, rule, f"{digits(received)}, which takes {gigabytes(needed)},")
 
 
