@@ -125,8 +125,8 @@ def test_plain_and_compiled_agree_to_the_bit():
         if law == LAWS["rademacher"]:
             terms = np.ascontiguousarray(np.sort(np.abs(terms))[:, ::-1])
         plain, compiled = np.empty((2, 2)), np.empty((2, 2))
-        inversion.invert_rows.plain(law, terms[:1], levels[1:], z[1:], False, plain[:1, 1:])
-        inversion.invert_rows.compiled(law, terms, levels, z, False, compiled)
+        inversion.inversion_batch.plain(law, terms[:1], levels[1:], z[1:], False, plain[:1, 1:])
+        inversion.inversion_batch.compiled(law, terms, levels, z, False, compiled)
         assert plain[0, 1] == compiled[0, 1]
 
 

@@ -21,6 +21,7 @@ integral counted as if it were tail.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -302,7 +303,9 @@ def inverted_quantile(law: int, a: Floats, level: float, z: float, upward: bool)
     return upper_inverted(law, a, level, z, upward)
 
 
-def _invert_rows(law: int, terms: Floats, levels: Floats, z: Floats, upward: bool, out: Floats) -> None:
+# A dozen quantiles in plain Python take less time than compiling.
+@partial(Entry, plain_work=1_500_000)
+def inversion_batch(law: int, terms: Floats, levels: Floats, z: Floats, upward: bool, out: Floats) -> None:
     """Row by row: quantiles of ``sum_i a_i w_i``, into ``out`` of shape ``(rows, levels)``.
 
     Where the tail holds few of the ``2^n`` signed sums, they are counted: rows of Rademacher weights are magnitudes that
@@ -316,10 +319,6 @@ def _invert_rows(law: int, terms: Floats, levels: Floats, z: Floats, upward: boo
                     out[row, k] = extreme_quantile(magnitudes, levels[k])
                     continue
             out[row, k] = inverted_quantile(law, terms[row], levels[k], z[k], upward)
-
-
-# A dozen quantiles in plain Python take less time than compiling.
-invert_rows = Entry(_invert_rows, plain_work=1_500_000)
 
 
 def spread_order(n: int) -> NDArray[np.int64]:
@@ -342,5 +341,5 @@ def quantiles(law: int, terms: Floats, levels: Floats, *, upward: bool = False) 
         rows = np.sort(terms, axis=-1)[:, spread_order(terms.shape[-1])]
     out = np.empty((terms.shape[0], levels.size))
     work = levels.size * terms.shape[0] * (50_000 + 50 * terms.shape[-1])
-    invert_rows(work, law, np.ascontiguousarray(rows), levels, -ndtri(levels), upward, out)
+    inversion_batch(work, law, np.ascontiguousarray(rows), levels, -ndtri(levels), upward, out)
     return out

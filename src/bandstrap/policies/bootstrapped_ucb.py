@@ -178,7 +178,9 @@ class BootstrappedUCB(Policy):
     def check_size(self, size: int) -> None:
         """Refuse more resamples than memory would hold, or than anybody would wait for."""
         if self.quantile == "resampled" and self.n_resamples > MOST_RESAMPLES:
-            rule = f"at most {MOST_RESAMPLES:.0e} for quantile='resampled', where every draw above the quantile takes time"
+            rule = (
+                f"at most {MOST_RESAMPLES:.0e} for quantile='resampled', where every draw above the quantile takes time"
+            )
             raise requirement("n_resamples", type(self).__name__, rule, brief(self.n_resamples))
         numbers = {"streaming": 2 * size + 1, "resampled-literal": 1}.get(self.quantile, 0)
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
