@@ -54,7 +54,8 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
     place = find_action(known, x)
     if place < 0:
         place = known.size[0]
-        known.features[place] = x
+        for j in range(len(x)):  # numba takes two seconds to compile what it says of an assignment that does not fit
+            known.features[place, j] = x[j]
         known.size[0] += 1
     add_reward(known, place, reward)
     return place
