@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, compiled_body, jitable
+from bandstrap.engine.kernel import Kernel, compiled_body, inlined
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
@@ -58,7 +58,7 @@ def number_from_the_top_in_loops(lengths: Floats, rank: int) -> float:
     return largest(lengths, rank)
 
 
-@jitable
+@inlined
 def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import compiled_body, jitable
+from bandstrap.engine.kernel import compiled_body, inlined, jitable
 from bandstrap.policies.draws import random_bits
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.ridge import ROUNDING
@@ -208,10 +208,9 @@ def advance(x: Any, y: Any) -> Any:
 
 
 class Grouped(NamedTuple):
-    """The observations by action: where each action's begin, and each one's action and reward."""
+    """The rewards by action, and where those of each action begin; at the end, how many there are."""
 
     starts: NDArray[np.int64]
-    labels: NDArray[np.int64]
     rewards: Floats
 
 
@@ -220,7 +219,7 @@ def group(known: KnownActions, observed: Observed) -> Grouped:
     n_known, n = int(known.size[0]), int(observed.size[0])
     order = np.argsort(observed.labels[:n], kind="stable")
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(known.pulls[:n_known])])
-    return Grouped(starts, observed.labels[order], observed.rewards[order])
+    return Grouped(starts, observed.rewards[order])
 
 
 @compiled_body(group)
@@ -231,15 +230,12 @@ def group_in_loops(known: KnownActions, observed: Observed) -> Grouped:
     for a in range(known.size[0]):
         starts[a + 1] = starts[a] + known.pulls[a]
     following = starts.copy()
-    labels = np.empty(n, dtype=np.int64)
     rewards = np.empty(n)
     for i in range(n):
         label = observed.labels[i]
-        place = following[label]
+        rewards[following[label]] = observed.rewards[i]
         following[label] += 1
-        labels[place] = label
-        rewards[place] = observed.rewards[i]
-    return Grouped(starts, labels, rewards)
+    return Grouped(starts, rewards)
 
 
 # How many standard deviations the Poisson weights are meant to fall short of n: one draw too many costs 32 trials, one too
@@ -329,9 +325,11 @@ def draw_weights(n: int, rate: float, generators: Generators) -> Times:
 @compiled_body(draw_weights)
 def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
     """See :func:`draw_weights`."""
-    n_replicates = generators.first.size
-    times = np.zeros((n, n_replicates), dtype=np.uint8)
+    first_words, second_words = generators.first, generators.second
+    n_replicates = first_words.size
+    times = np.empty((n, n_replicates), dtype=np.uint8)
     if rate <= 0.0:
+        times[:] = 0
         return times
     last = np.empty(BYTE_WEIGHTS - 1, dtype=np.uint8)
     rest = np.empty(LARGEST_WEIGHT + 1)
@@ -352,8 +350,8 @@ def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
             marks -= 1
         while marks < table.size and u >= table[marks]:
             marks += 1
-        x = generators.first[b]
-        y = generators.second[b]
+        x = first_words[b]
+        y = second_words[b]
         for _ in range(marks):
             z = advance(x, y)
             word = z + y
@@ -364,8 +362,8 @@ def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
             while weight < LARGEST_WEIGHT and v >= rest[weight]:
                 weight += 1
             times[np.int64(((word >> np.uint64(32)) * bound) >> np.uint64(32)), b] = weight
-        generators.first[b] = x
-        generators.second[b] = y
+        first_words[b] = x
+        second_words[b] = y
     return times
 
 
@@ -390,7 +388,8 @@ def column_sums_in_loops(times: Times) -> NDArray[np.int64]:
     totals = np.zeros(n, dtype=np.int64)
     part = np.empty(n, dtype=np.uint16)
     for start in range(0, times.shape[0], 2048):
-        part[:] = 0
+        for b in range(n):
+            part[b] = 0
         for i in range(start, min(start + 2048, times.shape[0])):
             for b in range(n):
                 part[b] += times[i, b]
@@ -452,7 +451,7 @@ def complete_in_loops(times: Times, generators: Generators) -> None:
         second[b] = y
 
 
-@jitable
+@inlined
 def resample(n: int, generators: Generators) -> Times:
     """Draw ``n`` of ``n`` observations with replacement: how often each replicate drew each of them."""
     times = draw_weights(n, 1.0 - SHORTFALL / math.sqrt(max(n, 1)), generators)
@@ -462,10 +461,10 @@ def resample(n: int, generators: Generators) -> Times:
 
 def tally(grouped: Grouped, times: Times, counts: Floats, sums: Floats) -> None:
     """Add up, for each known action and replicate, how many draws there were of it and their rewards."""
-    for i in range(times.shape[0]):
-        label = grouped.labels[i]
-        counts[label] += times[i]
-        sums[label] += times[i] * grouped.rewards[i]
+    for a in range(grouped.starts.size - 1):
+        for i in range(grouped.starts[a], grouped.starts[a + 1]):
+            counts[a] += times[i]
+            sums[a] += times[i] * grouped.rewards[i]
 
 
 @compiled_body(tally)
@@ -520,11 +519,14 @@ def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) 
 def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
     """See :func:`factor_all`."""
     d = known.features.shape[1]
+    n_known = known.size[0]
     n = counts.shape[1]
-    features = np.empty((d, known.size[0]))
-    for a in range(known.size[0]):
+    features = np.empty((d + 1, n_known))  # the last are of z: 1, since sums of rewards stand for counts there
+    for a in range(n_known):
         for i in range(d):
             features[i, a] = known.features[a, i]
+        features[d, a] = 1.0
+    weights = np.empty(n_known)
     factors = np.zeros((d, d + 1, n))
     least = np.empty(n)
     inverse = np.empty(n)
@@ -535,20 +537,22 @@ def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge
         while j + 4 <= d:
             add_four(features, i, j, counts, factors)
             j += 4
-        while j < d:
-            add_products(features[i] * features[j], counts, factors[i, j])
+        while j <= d:
+            for a in range(n_known):
+                weights[a] = features[i, a] * features[j, a]
+            add_products(weights, counts if j < d else sums, factors[i, j])
             j += 1
-        add_products(features[i], sums, factors[i, d])
         for b in range(n):
             least[b] = max(ROUNDING * factors[i, i, b], ridge)
-        eliminate(factors, i, i)
-        for b in range(n):
-            factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
-            inverse[b] = 1.0 / factors[i, i, b]
-        for j in range(i + 1, d + 1):
+        for j in range(i, d + 1):
             eliminate(factors, i, j)
-            for b in range(n):
-                factors[i, j, b] *= inverse[b]
+            if j == i:
+                for b in range(n):
+                    factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
+                    inverse[b] = 1.0 / factors[i, i, b]
+            else:
+                for b in range(n):
+                    factors[i, j, b] *= inverse[b]
     return factors
 
 
@@ -611,7 +615,7 @@ def eliminate(factors: Floats, i: int, j: int) -> None:
         k += 1
 
 
-@jitable
+@inlined
 def resampled_distances(
     known: KnownActions, observed: Observed, generators: Generators, ridge: float, theta: Floats
 ) -> Floats:
