@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from bandstrap.multipliers.coins import (
     MOST_COINS,
     TABLE,
+    coins_around,
     coins_quantile,
-    coins_tail,
-    coins_value,
     fit_coins,
     half_length,
 )
@@ -29,13 +28,13 @@ def table(few, many):
 
 @settings(max_examples=60, deadline=None)
 @given(counts, st.integers(-300, 300))
-def test_tails_are_those_of_fractions(pair, x):
+def test_tails_and_neighbours_are_those_of_fractions(pair, x):
     law = naive.coins_law(*pair)
-    expected = sum(p for value, p in law.items() if value > x)
-    assert coins_tail(*pair, table(*pair), x) == pytest.approx(float(expected), abs=1e-7)
-    below = [value for value in law if value <= x]
-    if below and pair[0] + pair[1] <= 24:  # nothing is left out of the tables of so few
-        assert coins_value(*pair, x) == max(below)
+    tail, below, above = coins_around(*pair, table(*pair), x)
+    assert tail == pytest.approx(float(sum(p for value, p in law.items() if value > x)), abs=1e-7)
+    if sum(pair) <= 24:  # nothing is left out of the tables of so few
+        assert below == max((value for value in law if value <= x), default=below)
+        assert above == min((value for value in law if value > x), default=above)
 
 
 @settings(max_examples=60, deadline=None)

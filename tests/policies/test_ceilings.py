@@ -81,4 +81,4 @@ def test_a_quantile_does_not_exceed_its_cheap_bound(rewards):
         mean = state.memory.shifts[0] + state.memory.sums[0] / n
         for level in (0.6, 0.3, 0.03, 1e-3, 1e-5):
             quantile = law_quantile(state.memory, 0, n, mean, level, stats.norm.isf(level))
-            assert quantile <= main_bound(state.memory, 0, level)
+            assert quantile <= main_bound(state.memory.laws, 0, level)

@@ -60,80 +60,91 @@ def fit_coins(few: int, many: int, table: Floats) -> None:
 
 
 @jitable
-def coins_tail(few: int, many: int, table: Floats, x: float) -> float:
-    """``P(many F - few M > x)``."""
+def coins_around(few: int, many: int, table: Floats, x: int) -> tuple[float, int, int]:
+    """``P(many F - few M > x)``, and the values next to ``x``: the largest up to it and the smallest above.
+
+    Values that are left out of the tables are passed over.
+    """
     first = half_length(few)
     length = half_length(many)
     odd = many % 2
-    odd_few = few % 2
-    # Beyond this F all of M counts, below the other none does.
-    reach = few * (odd + 2.0 * length)
+    width = 2 * few  # from one value to the next while F stays
+    end = few * (odd + 2 * (length - 1))
     total = 0.0
+    below = -4 * few * many
+    above = 4 * few * many
+    # M = odd + 2 k. For each F the least k of a value up to x, and how far below x that value is, go on from those of the
+    # F before by whole numbers: a division for each of them takes several times as long.
+    size = few % 2
+    steps = many // few
+    left = 2 * (many - few * steps)
+    plus = -((x + few * odd - many * size) // width)
+    plus_gap = width * plus + x + few * odd - many * size
+    minus = -((x + few * odd + many * size) // width)
+    minus_gap = width * minus + x + few * odd + many * size
+    least = width
+    most = 0
     for i in range(first):
-        size = odd_few + 2.0 * i
         mass = table[i]
         for side in range(2):
-            if side and size == 0.0:
+            if side and size == 0:
                 continue
-            gap = x + many * size if side else x - many * size
-            if gap >= reach:
-                continue
-            # P(M > y) by the table of P(M >= odd + 2 i)
-            y = gap / few
-            if y >= 0.0:
-                j = math.floor((y - odd) / 2.0) + 1
-                part = table[first + j] if j < length else 0.0
+            middle = -many * size if side else many * size
+            k = minus if side else plus
+            j = 1 - odd - k  # P(M < (many F - x)/few) = P(M >= odd + 2 j): M is symmetric
+            if k >= length:
+                total += mass
+                above = min(above, middle - end)
+            elif j >= length:
+                below = max(below, middle + end)
             else:
-                j = math.ceil((-y - odd) / 2.0)
-                part = 1.0 - table[first + j] if j < length else 1.0
-            total += mass * part
-    return total
-
-
-@jitable
-def coins_value(few: int, many: int, x: float) -> float:
-    """The largest value of ``many F - few M`` that is at most ``x``, values that are left out of the tables aside."""
-    odd_few = few % 2
-    most = odd_few + 2.0 * (half_length(few) - 1)
-    highest = (many % 2) + 2.0 * (half_length(many) - 1)
-    best = -math.inf
-    f = -most
-    while f <= most:
-        m = (many * f - x) / few
-        m = 2.0 * math.ceil((m - many % 2) / 2.0) + many % 2
-        if m <= highest:
-            best = max(best, many * f - few * max(m, -highest))
-        f += 2.0
-    return best
+                total += mass * (table[first + j] if middle <= x else 1.0 - table[first + k])
+                gap = minus_gap if side else plus_gap
+                least = min(least, gap)
+                most = max(most, gap + 1)
+        size += 2
+        plus += steps
+        plus_gap -= left
+        if plus_gap < 0:
+            plus += 1
+            plus_gap += width
+        minus -= steps
+        minus_gap += left
+        if minus_gap >= width:
+            minus -= 1
+            minus_gap -= width
+    if most > 0:
+        below = max(below, x - least)
+        above = min(above, x + width + 1 - most)
+    return total, below, above
 
 
 @jitable
 def coins_quantile(
     few: int, many: int, table: Floats, start: float, rate: float, level: float
-) -> tuple[float, float, float]:
+) -> tuple[int, float, float]:
     """``inf {x : P(many F - few M > x) <= level}``, for a level below 1/2, and the range of levels it is the quantile of.
 
     ``rate`` is about the relative fall of the tail per unit of ``x``.
     """
-    low = -1.0  # the tail there is at least 1/2
-    high = 2.0 * few * many
-    x = min(max(math.floor(start), 0.0), high)
-    for attempt in range(200):
-        tail = coins_tail(few, many, table, x)
+    lower = 0  # what the quantile is at least, and the tail just below: P(X >= 0) >= 1/2
+    upper = 2 * few * many
+    tail_below = 0.5
+    tail_at = 0.0
+    x = min(max(math.floor(start), lower), upper - 1)
+    attempt = 0
+    while lower < upper:
+        tail, below, above = coins_around(few, many, table, x)
+        after = x + math.floor(math.log(tail / level) / rate) if tail > 0.0 else lower
         if tail > level:
-            value = -coins_value(few, many, -x - 1.0)  # the next one above
-            next_tail = coins_tail(few, many, table, value)
-            if next_tail <= level:
-                return value, next_tail, tail
-            low = value
-            x = value
+            lower = above
+            tail_below = tail
+            x = max(after, above)
         else:
-            value = coins_value(few, many, x)
-            next_tail = coins_tail(few, many, table, value - 1.0)
-            if next_tail > level:
-                return value, tail, next_tail
-            high = value - 1.0
-            x = high
-        after = math.floor(x + math.log(next_tail / level) / rate) if next_tail > 0.0 else -math.inf
-        x = after if attempt < 8 and low < after < high else math.floor(0.5 * (low + high))
-    return high, 0.0, level
+            upper = below
+            tail_at = tail
+            x = min(after, below - 1)
+        attempt += 1
+        if attempt > 8 or not lower <= x < upper:
+            x = (lower + upper) // 2
+    return upper, tail_at, tail_below

@@ -324,7 +324,7 @@ def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.G
     return arm
 
 
-@jitable
+@inlined
 def resampled_score_at(params: Params, state: SignState, arm: int, level: float, shared: Shared) -> float:
     """Equation (2.8) with the quantile at a level that was drawn."""
     mean = arm_mean(state.pulls, state.memory, arm)
@@ -332,25 +332,47 @@ def resampled_score_at(params: Params, state: SignState, arm: int, level: float,
     return mean + threshold(params, state.pulls[arm], main, shared)
 
 
+@jitable
+def draw_levels(
+    params: Params,
+    shared: Shared,
+    order: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    sums: Floats,
+    shifts: Floats,
+    laws: Floats,
+    levels: Floats,
+    ceilings: Ceilings,
+    moment: float,
+    rng: np.random.Generator,
+) -> None:
+    """Draw the level of every arm, and put a ceiling on its index."""
+    bounds, until, settled = ceilings.bounds, ceilings.until, ceilings.settled
+    for i in range(len(order)):
+        k = order[i]
+        level = order_statistic_level(shared.rank, params.n_resamples, rng)
+        levels[k] = level
+        main = main_bound(laws, k, level)
+        settled[k] = -math.inf
+        until[k] = -math.inf
+        bounds[k] = math.inf
+        if main < math.inf:
+            bounds[k] = shifts[k] + sums[k] / pulls[k] + threshold(params, pulls[k], main, shared)
+        until[k] = moment
+
+
 def resampled_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest index, levels drawn for all of them: (2.8) with :func:`resampled_quantile`."""
     shared = shared_at(params, error_probability(params.schedule, round_))
-    ceilings, levels = state.ceilings, state.levels
+    order, memory, ceilings, levels = state.order, state.memory, state.ceilings, state.levels
     moment = float(round_)
-    for i in range(len(state.order)):
-        k = state.order[i]
-        level = order_statistic_level(shared.rank, params.n_resamples, rng)
-        levels[k] = level
-        mean = arm_mean(state.pulls, state.memory, k)
-        bound = math.inf
-        main = main_bound(state.memory, k, level)
-        if main < math.inf:
-            bound = mean + threshold(params, state.pulls[k], main, shared)
-        put_ceiling(ceilings, k, bound, 0.0, moment)
-    arm = leading(state.order, ceilings, moment)
+    draw_levels(
+        params, shared, order, state.pulls, memory.sums, memory.shifts, memory.laws, levels, ceilings, moment, rng
+    )
+    arm = leading(order, ceilings, moment)
     while ceilings.settled[arm] != moment:
         settle(ceilings, arm, resampled_score_at(params, state, arm, levels[arm], shared), moment)
-        arm = leading(state.order, ceilings, moment)
+        arm = leading(order, ceilings, moment)
     return arm
 
 

@@ -22,7 +22,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.coins import MOST_COINS, TABLE, coins_quantile, fit_coins
 from bandstrap.multipliers.enumeration import extreme_quantile, extreme_rank
-from bandstrap.multipliers.normal import rough_normal_quantile
+from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
 from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
 from bandstrap.policies.quantile_memory import count_reward, new_sums
 
@@ -43,10 +43,11 @@ DEEPEST, DEEPEST_Z = 1e-7, 5.199337582
 SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
 # How a law is known, and the places of a row.
 STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
-KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, HALF, N_WAVES, SHRINK, N_NONZERO, RANK, COUNTED, FROM_LEVEL, TO_LEVEL = (
-    range(16)
-)
-N_PLACES = 16
+KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, HALF, N_WAVES, SHRINK, N_NONZERO = range(12)
+# The rank of the last sum that was counted; quantiles that were counted, the last one and the one before, and the levels
+# that they are for; and how far off the expansion was.
+RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS = range(12, 20)
+N_PLACES = 20
 
 
 class SignMemory(NamedTuple):
@@ -226,6 +227,7 @@ def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
     law[C2] = scale * unit * (sixth / 720.0 - fourth * fourth / 128.0)
     law[RANK] = 0.0
     law[FROM_LEVEL] = 1.0
+    law[FROM_BEFORE] = 1.0
     if values[0] == 2.0 and MOST_LISTED < n <= MOST_COINS:
         few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
         fit_coins(few, n - few, memory.tables[arm])
@@ -275,9 +277,7 @@ def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float
         fit_law(memory, arm, n, mean)
     if law[KIND] == FLAT:
         return 0.0
-    if law[KIND] == COINS:
-        return two_value_quantile(memory, arm, n, level, z)
-    if n <= MOST_TERMS:
+    if n <= MOST_TERMS and law[KIND] != COINS:
         nonzero = int(law[N_NONZERO])
         rank = extreme_rank(nonzero, level)
         if n <= MOST_LISTED or rank <= MOST_COUNTED:
@@ -287,45 +287,52 @@ def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float
                 law[COUNTED] = counted_quantile(memory.ends[arm], n, mean, nonzero, level)
                 law[RANK] = side
             return law[COUNTED]
-    if law[ALONE] == 0.0:
-        return both_sides(law, memory.tables[arm], level, z)
-    # The quantile has the sign of the term that outweighs the others, and they are as rarely beyond as half of the level.
-    if level > 0.5:
-        inner = 2.0 * (1.0 - level)
-        return -law[ALONE] - both_sides(law, memory.tables[arm], inner, rough_normal_quantile(inner))
-    inner = 2.0 * level
-    return law[ALONE] + both_sides(law, memory.tables[arm], inner, rough_normal_quantile(inner))
-
-
-@jitable
-def both_sides(law: Floats, table: Floats, level: float, z: float) -> float:
-    """:func:`upper_quantile` at any level: the law is symmetric."""
-    if level > 0.5:
-        return -upper_quantile(law, table, 1.0 - level, -z)
-    return upper_quantile(law, table, level, z)
-
-
-@jitable
-def two_value_quantile(memory: SignMemory, arm: int, n: int, level: float, z: float) -> float:
-    """The quantile of two-valued rewards, worked out anew when the level leaves the range of the last one."""
-    law, values = memory.laws[arm], memory.values[arm]
+    # The law is symmetric.
     sign = 1.0
-    level = max(level, 1e-300)
     if level > 0.5:
         sign = -1.0
         level = 1.0 - level
         z = -z
-    if not law[FROM_LEVEL] <= level < law[TO_LEVEL]:
-        few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
-        unit = abs(values[1] - values[2]) / n / n
-        y = min(z * z, 30.0)
-        start = z * (law[C0] + y * (law[C1] + y * law[C2])) / unit
-        x, low, high = coins_quantile(few, n - few, memory.tables[arm], start, (z + 0.5) * unit / law[SCALE], level)
-        law[FROM_LEVEL] = 1.0
-        law[COUNTED] = x * unit
-        law[TO_LEVEL] = high
-        law[FROM_LEVEL] = low
-    return sign * law[COUNTED]
+    if law[KIND] == COINS:
+        return sign * two_value_quantile(law, memory.values[arm], memory.tables[arm], n, max(level, 1e-300), z)
+    # Where a term outweighs the others the quantile has its sign, and they are as rarely beyond as half of the level.
+    inner_sign = 1.0
+    if law[ALONE] > 0.0:
+        level *= 2.0
+        z = rough_normal_quantile(level)
+        if level > 0.5:
+            inner_sign = -1.0
+            level = 1.0 - level
+            z = -z
+    return sign * (law[ALONE] + inner_sign * upper_quantile(law, memory.tables[arm], level, z))
+
+
+@jitable
+def two_value_quantile(law: Floats, values: Floats, table: Floats, n: int, level: float, z: float) -> float:
+    """The quantile of two-valued rewards, worked out anew when the level is in the ranges of neither of the last two."""
+    if law[FROM_LEVEL] <= level < law[TO_LEVEL]:
+        return law[COUNTED]
+    if law[FROM_BEFORE] <= level < law[TO_BEFORE]:
+        return law[COUNTED_BEFORE]
+    few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
+    unit = abs(values[1] - values[2]) / n / n
+    y = min(z * z, 30.0)
+    expanded = z * (law[C0] + y * (law[C1] + y * law[C2]))
+    # What the expansion missed last time, in standard deviations, it misses again but for a little.
+    start = (expanded + law[MISS] * law[SCALE]) / unit
+    rate = math.exp(-0.5 * z * z) / (SQRT_2_PI * level) * unit / law[SCALE]
+    x, low, high = coins_quantile(few, n - few, table, start, rate, level)
+    # The lower ends of ranges come last: an interrupted call leaves an empty range.
+    law[FROM_BEFORE] = 1.0
+    law[COUNTED_BEFORE] = law[COUNTED]
+    law[TO_BEFORE] = law[TO_LEVEL]
+    law[FROM_BEFORE] = law[FROM_LEVEL]
+    law[FROM_LEVEL] = 1.0
+    law[COUNTED] = x * unit
+    law[TO_LEVEL] = high
+    law[FROM_LEVEL] = low
+    law[MISS] = (law[COUNTED] - expanded) / law[SCALE]
+    return law[COUNTED]
 
 
 @jitable
@@ -354,13 +361,13 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
 
 
 @jitable
-def main_bound(memory: SignMemory, arm: int, level: float) -> float:
+def main_bound(laws: Floats, arm: int, level: float) -> float:
     """What :func:`law_quantile` does not exceed, cheaply; infinite while the law must be fitted.
 
     A sum of signs has a tail of at most ``TAIL_FACTOR`` times that of a normal variable of its variance: Bentkus and
     Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015.
     """
-    law = memory.laws[arm]
+    law = laws[arm]
     if law[KIND] == STALE:
         return math.inf
     if law[KIND] == FLAT:
