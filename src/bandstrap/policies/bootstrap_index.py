@@ -186,7 +186,8 @@ def later_moment(params: Params, state: Any, arm: int, leader: float, shared: Sh
     """What arms will share when a settled arm is on its way to the leader's index; the same as now if that is soon."""
     value = state.ceilings.bounds[arm]
     log = 0.5 * shared.root_log * shared.root_log
-    growth = growth_to_ceiling(leader - value, value - arm_mean(state.pulls, state.memory, arm), log)
+    width = value - arm_mean(state.pulls, state.memory, arm)
+    growth = growth_to_ceiling(state.ceilings.parts[arm], leader - value, width, log)
     if growth < 2.0 * shared.alpha:  # about two rounds
         return shared
     return shared_at(params, shared.alpha * math.exp(-growth))
@@ -267,7 +268,8 @@ def streaming_choose(params: Params, state: StreamingState, round_: int, rng: np
                 later = later_moment(params, state, k, ceilings.bounds[arm], shared)
                 if later.alpha < shared.alpha and later.rank == shared.rank:
                     value = streaming_score(params, state, k, later, rng)
-                    put_ceiling(ceilings, k, value, value - arm_mean(state.pulls, state.memory, k), -later.alpha)
+                    width = value - arm_mean(state.pulls, state.memory, k)
+                    put_ceiling(ceilings, k, value, width, -later.alpha, ceilings.bounds[arm])
     return arm
 
 
@@ -320,7 +322,8 @@ def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.G
                 later = later_moment(params, state, k, ceilings.bounds[arm], shared)
                 if later.alpha < shared.alpha:
                     value = exact_score(params, state, k, later, rng)
-                    put_ceiling(ceilings, k, value, value - arm_mean(state.pulls, state.memory, k), -later.alpha)
+                    width = value - arm_mean(state.pulls, state.memory, k)
+                    put_ceiling(ceilings, k, value, width, -later.alpha, ceilings.bounds[arm])
     return arm
 
 

@@ -111,9 +111,11 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
             value = ceilings.bounds[k]
             log = math.log(max((moment + 1.0) / pulls[k], 2.0))
             width = value - arm_mean(pulls, state.memory, k)
-            later = math.floor(moment * math.exp(growth_to_ceiling(ceilings.bounds[arm] - value, width, log)))
+            growth = growth_to_ceiling(ceilings.parts[k], ceilings.bounds[arm] - value, width, log)
+            later = float(math.floor(moment * math.exp(growth)))
             if later > moment + 1.0:
-                put_ceiling(ceilings, k, score(params, state, k, later, state.highest_scale[0]), width, later)
+                value = score(params, state, k, later, state.highest_scale[0])
+                put_ceiling(ceilings, k, value, width, later, ceilings.bounds[arm])
     return arm
 
 

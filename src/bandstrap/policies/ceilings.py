@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
 
-# A ceiling is put where an arm is expected after this part of its way to the leader, and above that by more than a solver
-# may be off, as a part of the width.
+# A ceiling is put where an arm is expected after this part of its way to the leader, or less if its index has jumped past
+# the leader by then, as those of few values do; and above that by more than a solver may be off, as a part of the width.
 PART_OF_THE_WAY = 0.7
 SLACK = 1e-3
 
@@ -30,11 +30,13 @@ class Ceilings(NamedTuple):
     bounds: Floats  # not less than the index
     until: Floats  # the last moment this is so
     settled: Floats  # the moment at which the bound is the index itself
+    parts: Floats  # of the way to the leader, that the next ceiling is put at
 
 
 def new_ceilings(n_arms: int) -> Ceilings:
     """No index is known."""
-    return Ceilings(np.zeros(n_arms), np.full(n_arms, -np.inf), np.full(n_arms, -np.inf))
+    never = np.full((2, n_arms), -np.inf)
+    return Ceilings(np.zeros(n_arms), never[0], never[1], np.full(n_arms, PART_OF_THE_WAY))
 
 
 @jitable
@@ -62,12 +64,17 @@ def settle(ceilings: Ceilings, arm: int, index: float, moment: float) -> None:
 
 
 @jitable
-def put_ceiling(ceilings: Ceilings, arm: int, index: float, width: float, moment: float) -> None:
+def put_ceiling(ceilings: Ceilings, arm: int, index: float, width: float, moment: float, leader: float) -> None:
     """An index was worked out for a later moment; ``width`` is its distance from the mean."""
+    bound = index + SLACK * width
+    if bound >= leader:  # of no use: the arm would have to be settled in the next round all the same
+        ceilings.parts[arm] *= 0.5
+        return
     ceilings.settled[arm] = -math.inf
     ceilings.until[arm] = -math.inf
-    ceilings.bounds[arm] = index + SLACK * width
+    ceilings.bounds[arm] = bound
     ceilings.until[arm] = moment
+    ceilings.parts[arm] = min(2.0 * ceilings.parts[arm], PART_OF_THE_WAY)
 
 
 @jitable
@@ -75,11 +82,12 @@ def forget(ceilings: Ceilings, arm: int) -> None:
     """The arm was pulled."""
     ceilings.until[arm] = -math.inf
     ceilings.settled[arm] = -math.inf
+    ceilings.parts[arm] = PART_OF_THE_WAY
 
 
 @jitable
-def growth_to_ceiling(gap: float, width: float, log: float) -> float:
+def growth_to_ceiling(part: float, gap: float, width: float, log: float) -> float:
     """By how much ``log(1/alpha)`` should grow until the moment of a ceiling; widths go with its root."""
     if width <= 0.0:
         return 0.0
-    return min(2.0 * PART_OF_THE_WAY * log * gap / width, 0.5)
+    return min(2.0 * part * log * gap / width, 0.5)
