@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrap_index, bootstrapped_ucb_plus
-from bandstrap.policies.sign_memory import law_quantile, main_bound
+from bandstrap.policies.ceilings import forget, leading, new_ceilings, put_ceiling, settle
+from bandstrap.policies.sign_memory import COINS, KIND, law_quantile, main_bound
 
 REWARDS = {
     "normal": lambda rng, arm: rng.normal(0.2 * arm),
@@ -82,3 +83,40 @@ def test_a_quantile_does_not_exceed_its_cheap_bound(rewards):
         for level in (0.6, 0.3, 0.03, 1e-3, 1e-5):
             quantile = law_quantile(state.memory, 0, n, mean, level, stats.norm.isf(level))
             assert quantile <= main_bound(state.memory.laws, 0, level)
+
+
+def test_a_ceiling_above_the_leader_is_not_put_and_the_next_one_is_nearer():
+    ceilings, order = new_ceilings(2), np.arange(2)
+    settle(ceilings, 0, 1.0, 5.0)
+    settle(ceilings, 1, 0.8, 5.0)
+    usual = ceilings.parts[1]
+    put_ceiling(ceilings, 1, 1.1, 0.3, 9.0, 1.0)
+    assert (ceilings.bounds[1], ceilings.until[1], ceilings.settled[1]) == (0.8, 5.0, 5.0)
+    assert ceilings.parts[1] == usual / 2
+    put_ceiling(ceilings, 1, 0.9, 0.3, 9.0, 1.0)
+    assert ceilings.bounds[1] >= 0.9
+    assert (ceilings.until[1], ceilings.parts[1]) == (9.0, usual)
+    settle(ceilings, 0, 1.0, 9.0)
+    assert leading(order, ceilings, 9.0) == 0
+    forget(ceilings, 1)
+    assert leading(order, ceilings, 9.0) == 1
+
+
+def test_quantiles_of_two_values_do_not_depend_on_the_levels_asked_before():
+    policy = BootstrappedUCB(quantile="exact")
+    params, rng = policy.make_params(None), np.random.default_rng(5)
+    rewards = [REWARDS["0 or 1"](rng, 1) for _ in range(60)]
+
+    def learned():
+        state = policy.start(1, 0, np.random.default_rng(0))
+        for n, reward in enumerate(rewards):
+            policy.kernel.learn(params, state, 0, reward, n + 1, rng)
+        return state
+
+    def quantile(state, level):
+        return law_quantile(state.memory, 0, len(rewards), np.mean(rewards), level, stats.norm.isf(level))
+
+    asked = learned()
+    for level in np.ravel([[now, 0.6 * now, 1.0 - now, now] for now in np.geomspace(0.4, 1e-4, 12)]):
+        assert quantile(asked, level) == quantile(learned(), level)
+    assert asked.memory.laws[0][KIND] == COINS
