@@ -15,6 +15,10 @@ REWARDS = {
     "0 or 1": lambda rng, arm: float(rng.random() < 0.3 + 0.1 * arm),
     "t(3)": lambda rng, arm: rng.standard_t(3) + 0.2 * arm,
     "equal": lambda rng, arm: 0.5,
+    "three values": lambda rng, arm: float(rng.choice([0, 1, 2], p=[0.5 - 0.05 * arm, 0.3, 0.2 + 0.05 * arm])),
+    "four values": lambda rng, arm: float(rng.integers(0, 4)) + 0.1 * arm,
+    "clusters": lambda rng, arm: rng.choice([-1.0, 0.0, 1.0]) + 0.01 * rng.normal() + 0.1 * arm,
+    "counts": lambda rng, arm: float(rng.poisson(2 + 0.2 * arm)),
 }
 N_ARMS = 4
 
@@ -98,7 +102,7 @@ def test_a_ceiling_above_the_leader_is_not_put_and_the_next_one_is_nearer():
     assert (ceilings.until[1], ceilings.parts[1]) == (9.0, usual)
     settle(ceilings, 0, 1.0, 9.0)
     assert leading(order, ceilings, 9.0) == 0
-    forget(ceilings, 1)
+    forget(ceilings, 1, False)
     assert leading(order, ceilings, 9.0) == 1
 
 

@@ -325,7 +325,7 @@ class Loop:
             label, seconds = self._unprepared[0].label, time.monotonic() - self._since
             doing = f"preparing {label}"
             if seconds > 1:  # it was not on the disk
-                doing = f"compiling {label}, {seconds:.0f} s so far (up to a minute, the first time only)"
+                doing = f"compiling {label}, {seconds:.0f} s so far (ten seconds or so, the first time only)"
         done = self._done + sum(task.done for _, task in self._waiting.values())
         self._show(done - self._shown, doing)
         self._shown = done

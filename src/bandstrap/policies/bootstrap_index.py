@@ -40,7 +40,7 @@ from bandstrap.policies.quantile_memory import (
     refresh_curve,
 )
 from bandstrap.policies.schedule import FIXED, Schedule, error_probability
-from bandstrap.policies.sign_memory import SignMemory, add_reward, law_quantile, main_bound, new_sign_memory
+from bandstrap.policies.sign_memory import SignMemory, add_reward, law_quantile, main_bound, new_sign_memory, ripples
 
 Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
@@ -280,7 +280,7 @@ def streaming_learn(
     count_reward(state.pulls, state.memory, arm, reward)
     add_weights(params.law, reward - state.memory.shifts[arm], state.sums[arm], state.totals[arm], rng)
     state.cached[arm][0] = -1.0
-    forget(state.ceilings, arm)
+    forget(state.ceilings, arm, False)
 
 
 # --- the quantile function itself, of random signs --------------------------------------------------------------------
@@ -384,7 +384,7 @@ def sign_learn(
 ) -> None:
     """Take the reward into the memory for signs."""
     add_reward(state.pulls, state.memory, arm, reward)
-    forget(state.ceilings, arm)
+    forget(state.ceilings, arm, ripples(state.memory.values[arm], state.pulls[arm]))
 
 
 # --- and of other weights ---------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from bandstrap.policies.ceilings import (
 )
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.quantile_memory import arm_mean
-from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory
+from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory, ripples
 
 # Ceilings are put for a pooled scale that is larger by this part than that of the round.
 SCALE_MARGIN = 0.02
@@ -98,7 +98,7 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
     if pooled > state.highest_scale[0]:  # ceilings are for scales up to this one
         state.highest_scale[0] = (1.0 + SCALE_MARGIN) * pooled
         for k in range(len(order)):
-            forget(ceilings, k)
+            forget(ceilings, k, ceilings.parts[k] == 0.0)
     elif pooled < (1.0 - 2.0 * SCALE_MARGIN) * state.highest_scale[0]:
         state.highest_scale[0] = (1.0 + SCALE_MARGIN) * pooled  # those there are hold for it, too
     moment = float(round_)
@@ -123,7 +123,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     """Take the reward into sums and memory."""
     add_reward(state.pulls, state.memory, arm, reward)
     state.squares[arm] = arm_squares(state.memory, arm, state.pulls[arm], arm_mean(state.pulls, state.memory, arm))
-    forget(state.ceilings, arm)
+    forget(state.ceilings, arm, ripples(state.memory.values[arm], state.pulls[arm]))
 
 
 KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, choose=choose)

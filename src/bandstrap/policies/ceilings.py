@@ -78,11 +78,11 @@ def put_ceiling(ceilings: Ceilings, arm: int, index: float, width: float, moment
 
 
 @jitable
-def forget(ceilings: Ceilings, arm: int) -> None:
-    """The arm was pulled."""
+def forget(ceilings: Ceilings, arm: int, ripples: bool) -> None:
+    """The arm was pulled; no ceiling is put for an index that ``ripples``, that is, may fall while it should rise."""
     ceilings.until[arm] = -math.inf
     ceilings.settled[arm] = -math.inf
-    ceilings.parts[arm] = PART_OF_THE_WAY
+    ceilings.parts[arm] = 0.0 if ripples else PART_OF_THE_WAY
 
 
 @jitable
