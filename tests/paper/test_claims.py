@@ -1,64 +1,27 @@
 """Claims: each check can say yes and no, and the numbers are those of the paper."""
 
-import dataclasses
 import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from bandstrap.experiments import PanelData, read_experiment
-from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Finding, Number, examine
-from bandstrap.paper.claims.figure5 import MOST_LOST
+from bandstrap.experiments import read_experiment
+from bandstrap.paper.claims import (
+    CLAIMS,
+    DEPENDS,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    SECTIONS,
+    Finding,
+    Number,
+    Power,
+    examine,
+)
 from bandstrap.paper.reproduce import EVIDENCE, FIGURES, Reproduction, claims_as_json, paper_file
-from paper.synthetic import BUCB, EXACT, ROUNDS, agreeing, luck, row, spec_panels
-
-
-def changed(evidence, name, label, change):
-    """Evidence with one curve changed."""
-    curves = tuple(change(curve) if curve.label == label else curve for curve in evidence[name].curves)
-    assert any(new is not old for new, old in zip(curves, evidence[name].curves, strict=True)), (name, label)
-    return {**evidence, name: PanelData(evidence[name].panel, curves)}
-
-
-def times(factor, place=None):
-    """Regret or threshold multiplied, everywhere or at one place."""
-
-    def change(curve):
-        where = np.ones_like(curve.places) if place is None else np.isclose(curve.places, place)
-        assert where.any()
-        return dataclasses.replace(curve, values=curve.values * np.where(where, factor, 1.0))
-
-    return change
-
-
-def misses(rate, n):
-    def change(curve):
-        rows = tuple(row(one.sample_size, rate) if one.sample_size == n else one for one in curve.rows)
-        assert rows != curve.rows
-        return dataclasses.replace(curve, rows=rows)
-
-    return change
-
-
-def shaped(function):
-    """The mean's shape over places replaced, the spread kept."""
-    return lambda curve: dataclasses.replace(curve, values=luck("x")[:, None] * function(curve.places)[None, :])
-
-
-def flat(curve):
-    """Regret that stops growing."""
-    return dataclasses.replace(curve, values=np.repeat(curve.values[:, -1:], curve.places.size, axis=1))
-
-
-def losing(share):
-    def change(curve):
-        values = curve.values.copy()
-        values[: math.ceil(share * len(values))] *= 3.5
-        return dataclasses.replace(curve, values=values)
-
-    return change
+from paper.false_worlds import WORLDS
+from paper.synthetic import BUCB, EXACT, agreeing, spec_panels
+from paper.worlds import L01, L1, OFUL_CLOSED, TSL, changed, times
 
 
 def verdicts(evidence):
@@ -75,83 +38,8 @@ def test_evidence_like_the_papers_reproduces_every_claim():
     assert {found[name] for name in ALWAYS_OPEN} == {DEPENDS}
 
 
-TSL, OFUL_CLOSED, L1, L01 = "TSL (paper)", "OFUL, closed form", "BUCBL, lambda = 1", "BUCBL, lambda = 0.1"
-CONTRADICTIONS = [
-    ("naive-invalid", [("C1", "bootstrap, naive", misses(0.05, 10))], NOT_REPRODUCED),
-    ("naive-invalid", [("C1", "bootstrap, naive", misses(0.0, 3))], NOT_REPRODUCED),
-    ("corrected-valid", [("1a", "bootstrap, practical", misses(0.08, 7))], NOT_REPRODUCED),
-    ("corrected-valid", [("1b", "bootstrap, as stated", misses(0.08, 1000))], NOT_REPRODUCED),
-    ("corrected-valid", [("1b", "bootstrap, practical", shaped(lambda n: 1.5 / np.sqrt(n)))], NOT_REPRODUCED),
-    ("sharper", [("1b", "bootstrap, practical", times(2.5, 100))], NOT_REPRODUCED),
-    ("sharper", [("1b", "bootstrap, as stated", times(4, 1000))], NOT_REPRODUCED),
-    ("sharper", [("1b", "empirical Bernstein, b = 1 (paper)", times(0.3))], NOT_REPRODUCED),
-    ("theorem-1", [("T1-weibull", "as stated", misses(0.13, 50))], NOT_REPRODUCED),
-    ("theorem-1", [("T1-normal", "as stated", misses(0.13, 1))], NOT_REPRODUCED),
-    ("theorem-1-proof", [("T1-laplace", "as proved", misses(0.13, 2))], NOT_REPRODUCED),
-    ("theorem-1-proof", [("T1-uniform", "sharp", misses(0.13, 5))], NOT_REPRODUCED),
-    ("monte-carlo", [("T1-normal", "sharp, Monte Carlo", misses(0.13, 10))], NOT_REPRODUCED),
-    ("theorem-2", [("T1-normal", "theorem 2", misses(0.07, 10))], NOT_REPRODUCED),
-    ("theorem-3-log", [("T3-horizon", "sharp, level 1/T^2", shaped(np.sqrt))], NOT_REPRODUCED),
-    ("theorem-3-log", [("T3-horizon", "as proved, level 1/T^2", shaped(np.sqrt))], NOT_REPRODUCED),
-    ("theorem-3-gap", [("T3-gap", "sharp, level 1/T^2", shaped(np.ones_like))], NOT_REPRODUCED),
-    ("theorem-3-gap", [("T3-gap", "sharp, level 1/T^2", shaped(lambda gap: gap**-2.0))], NOT_REPRODUCED),
-    ("theorem-4", [("6a", "naive bootstrap", times(0.3))], NOT_REPRODUCED),
-    ("theorem-4", [("6a", "naive bootstrap", shaped(lambda t: 300 * np.log1p(t)))], NOT_REPRODUCED),
-    (
-        "theorem-4",
-        [("6a", "naive bootstrap", lambda c: dataclasses.replace(c, values=c.values * 0 + ROUNDS / 2000))],
-        NOT_REPRODUCED,
-    ),
-    ("figure-6", [("6b", "UCB", times(10))], NOT_REPRODUCED),
-    ("figure-6", [("6a", "Bernoulli-TS", times(100))], NOT_REPRODUCED),
-    ("figure-6", [("6b", "Jeffreys-TS", times(100))], NOT_REPRODUCED),
-    ("figure-6", [("6b", "naive bootstrap", flat)], NOT_REPRODUCED),
-    ("truncated-normal", [("2b", BUCB, times(3.1))], NOT_REPRODUCED),
-    ("truncated-normal", [("2a", "Jeffreys-TS", times(0.5))], NOT_REPRODUCED),
-    ("kl-ucb", [("2a", "KL-UCB", times(0.5))], NOT_REPRODUCED),
-    ("kl-ucb", [("2b", BUCB, times(1.5))], NOT_REPRODUCED),
-    ("exact-posterior", [("2d", "Jeffreys-TS", times(1.5))], NOT_REPRODUCED),
-    ("exact-posterior", [("2d", "UCB", times(0.5))], NOT_REPRODUCED),
-    ("misspecified", [("2c", BUCB, times(2))], NOT_REPRODUCED),
-    ("ucb-conservative", [("2a", "KL-UCB", times(2))], NOT_REPRODUCED),
-    ("ucb-conservative", [("2c", "UCB", times(0.5))], NOT_REPRODUCED),
-    ("bounded", [("C3a", "Giro", times(0.5))], NOT_REPRODUCED),
-    ("bounded", [("3b", "Giro", times(0.4))], NOT_REPRODUCED),
-    ("bounded", [("3a", "UCB", times(0.4))], NOT_REPRODUCED),
-    ("bounded", [("3b", "UCB", times(0.2))], NOT_REPRODUCED),
-    ("beta-ts", [("3b", BUCB, times(2))], NOT_REPRODUCED),
-    ("beta-ts", [("3a", "Bernoulli-TS", times(2))], NOT_REPRODUCED),
-    ("robust-sigma", [("4a", BUCB, times(1.5, 100))], NOT_REPRODUCED),
-    ("robust-sigma", [("4a", "Jeffreys-TS", times(0.5, 2))], NOT_REPRODUCED),
-    ("robust-sigma", [("4a", "UCB", times(9, 1))], NOT_REPRODUCED),
-    ("gaps", [("4b", BUCB, times(1.5, 0.7))], NOT_REPRODUCED),
-    ("gaps", [("4b", "Jeffreys-TS", times(0.8, 0.1))], NOT_REPRODUCED),
-    ("linear", [("5a", L1, times(2))], DEPENDS),
-    ("linear", [("5b", L01, times(3))], DEPENDS),
-    ("linear", [("5a", L1, times(2)), ("5b", L01, times(3))], NOT_REPRODUCED),
-    ("linear", [("5a", L1, losing(MOST_LOST + 0.01))], DEPENDS),
-    ("linear", [("5a", L1, losing(MOST_LOST - 0.01))], REPRODUCED),
-    ("linear", [("5b", TSL, times(0.1))], NOT_REPRODUCED),
-    ("linear", [("5a", OFUL_CLOSED, times(0.6))], NOT_REPRODUCED),
-    ("giro-unbounded", [("7a", "Giro", times(0.3))], DEPENDS),
-    ("giro-unbounded", [("7a", "Giro, a = 0.1", times(0.3))], DEPENDS),
-    ("giro-unbounded", [("7a", BUCB, times(3))], NOT_REPRODUCED),
-    ("end-points-1", [("1a", "Hoeffding, sigma = 1", times(1.2, 1))], NOT_REPRODUCED),
-    ("end-points-1", [("1b", "bootstrap, practical", times(0.8, 20))], NOT_REPRODUCED),
-    ("end-points-2", [("2c", "Jeffreys-TS", times(1.2))], NOT_REPRODUCED),
-    ("end-points-3", [("3a", "Giro", times(0.8))], NOT_REPRODUCED),
-    ("end-points-4", [("4a", BUCB, times(1.2, 20))], NOT_REPRODUCED),
-    ("end-points-4", [("4b", "UCB, level 1/10,000", times(1.2, 0.5))], NOT_REPRODUCED),
-    ("end-points-4", [("4b", "UCB", times(1.2, 0.5))], DEPENDS),
-    ("end-points-5", [("5a", OFUL_CLOSED, times(1.2))], NOT_REPRODUCED),
-    ("end-points-5", [("5a", L1, times(1.2))], DEPENDS),
-    ("end-points-7", [("7b", "UCB", times(1.2))], NOT_REPRODUCED),
-    ("end-points-7", [("7a", "Giro", times(0.3))], DEPENDS),
-]
-
-
 @pytest.mark.parametrize(
-    ("name", "changes", "verdict"), CONTRADICTIONS, ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "changes", "verdict"), WORLDS, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_evidence_that_contradicts_is_seen(name, changes, verdict):
     evidence = agreeing()
@@ -163,7 +51,7 @@ def test_evidence_that_contradicts_is_seen(name, changes, verdict):
 
 
 def test_every_claim_is_contradicted_by_something():
-    assert {name for name, _, verdict in CONTRADICTIONS if verdict == NOT_REPRODUCED} == {c.name for c in CLAIMS}
+    assert {name for name, _, verdict in WORLDS if verdict == NOT_REPRODUCED} == {c.name for c in CLAIMS}
 
 
 def test_a_claim_is_examined_only_where_its_panels_were_run():
@@ -178,6 +66,7 @@ def test_a_claim_is_examined_only_where_its_panels_were_run():
 def test_claims_have_names_places_and_sentences():
     assert len({claim.name for claim in CLAIMS}) == len(CLAIMS) == 28
     for claim in CLAIMS:
+        assert claim.section in SECTIONS
         assert claim.where
         assert claim.says.endswith(".")
         assert claim.panels
@@ -190,6 +79,8 @@ def test_checks_look_at_nothing_but_the_panels_they_name():
         alone = claim.check({name: evidence[name] for name in claim.panels})
         assert isinstance(alone, Finding)
         assert alone.numbers
+        assert alone.power.detects
+        assert alone.power.error_rate is None or 0 < alone.power.error_rate <= 0.01
         assert alone.verdict in (REPRODUCED, DEPENDS, NOT_REPRODUCED)
 
 
@@ -304,7 +195,9 @@ def strict(text):
 def test_json_has_no_nan_and_every_claim():
     findings = tuple(examine(agreeing()))
     claim = findings[0][0]
-    wild = Finding(DEPENDS, 'π < θ & "ψ"', (Number("x", math.nan, math.inf, -math.inf), Number("y", 1.5)), "so")
+    wild = Finding(
+        DEPENDS, 'π < θ & "ψ"', (Number("x", math.nan, math.inf, -math.inf), Number("y", 1.5)), Power(None, "x"), "so"
+    )
     content = strict(claims_as_json(Reproduction((), (*findings, (claim, wild)), 7, 200)))
     assert [one["name"] for one in content["claims"]] == [*(c.name for c in CLAIMS), claim.name]
     assert content["claims"][-1]["numbers"] == [
@@ -317,7 +210,10 @@ def test_json_has_no_nan_and_every_claim():
 
 
 def test_the_summary_counts():
-    findings = [(CLAIMS[0], Finding(verdict, "", ())) for verdict in (REPRODUCED, REPRODUCED, DEPENDS, NOT_REPRODUCED)]
+    findings = [
+        (CLAIMS[0], Finding(verdict, "", (), Power(0.01, "")))
+        for verdict in (REPRODUCED, REPRODUCED, DEPENDS, NOT_REPRODUCED)
+    ]
     summary = Reproduction((), tuple(findings), 7, 20).summary
     assert summary == (
         "4 claims: 2 reproduced, 1 that depend on an unstated setting, 1 not reproduced (seed 7, 20 replications)"

@@ -12,7 +12,7 @@ import pytest
 
 from bandstrap.experiments import read_experiment
 from bandstrap.pages import show_number
-from bandstrap.paper.claims import CLAIMS, DEPENDS, Finding, Number, examine
+from bandstrap.paper.claims import CLAIMS, DEPENDS, Finding, Number, Power, examine
 from bandstrap.paper.report import write_report
 from bandstrap.paper.reproduce import EVIDENCE, FIGURES, Chapter, Reproduction, errata, paper_file
 from paper.synthetic import agreeing
@@ -119,7 +119,7 @@ def test_text_is_escaped(tmp_path):
     whole = reproduction(tmp_path)
     evil = '<script>alert("1")</script> & <b>'
     claim = dataclasses.replace(CLAIMS[0], where=evil, says=evil)
-    finding = Finding(DEPENDS, evil, (Number(evil, 1.0),), evil)
+    finding = Finding(DEPENDS, evil, (Number(evil, 1.0),), Power(None, evil), evil)
     experiment = whole.chapters[0].experiment.model_copy(update={"title": evil, "readings": (evil,)})
     chapters = (dataclasses.replace(whole.chapters[0], experiment=experiment),)
     item = dict.fromkeys(("id", "where", "printed", "reading", "code"), evil)
@@ -127,7 +127,7 @@ def test_text_is_escaped(tmp_path):
     text = (tmp_path / "report.html").read_text()
     assert "<script" not in text
     assert "<b>" not in text
-    assert Reader(text).text.count("alert(") == 5 + 3 + 5  # claim and finding, chapter and its link, erratum
+    assert Reader(text).text.count("alert(") == 6 + 3 + 5  # claim and finding, chapter and its link, erratum
 
 
 def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):

@@ -165,11 +165,14 @@ def claims_as_json(reproduction: Reproduction) -> str:
         "claims": [
             {
                 "name": claim.name,
+                "section": claim.section,
                 "where": claim.where,
                 "says": claim.says,
                 "verdict": finding.verdict,
                 "setting": finding.setting,
                 "statistic": finding.statistic,
+                "error_rate": finding.power.error_rate,
+                "detects": finding.power.detects,
                 "numbers": [finite(dataclasses.asdict(number)) for number in finding.numbers],
             }
             for claim, finding in reproduction.findings

@@ -10,7 +10,16 @@ from bandstrap.experiments import PanelData
 from bandstrap.experiments.run import CurveData
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.paper.claims import ERROR_RATE, Number
-from bandstrap.paper.claims.statistics import end, lower, misses_too_often, unpaired_ratio
+from bandstrap.paper.claims.statistics import (
+    POWER,
+    Comparison,
+    end,
+    lower,
+    mean_below_zero,
+    misses_too_often,
+    smallest_rate_seen,
+    unpaired_ratio,
+)
 from paper.synthetic import N, published_curve
 
 
@@ -67,17 +76,17 @@ def test_a_ratio_of_runs_that_all_agree(mean, holds):
 def test_misses_are_counted_exactly():
     for total, allowed in ((500, 0.05), (4000, 0.1)):
         tails = [stats.binom.sf(misses - 1, total, allowed) for misses in range(total)]
-        assert [misses_too_often(misses, total, allowed) for misses in range(total)] == [
+        assert [misses_too_often(misses, total, allowed, 10) for misses in range(total)] == [
             tail < ERROR_RATE / 10 for tail in tails
         ]
-    assert not misses_too_often(0, 10, 1e-9)
-    assert misses_too_often(1, 10, 1e-9)
+    assert not misses_too_often(0, 10, 1e-9, 10)
+    assert misses_too_often(1, 10, 1e-9, 10)
 
 
 @pytest.mark.parametrize(("rate", "seldom", "often"), [(0.05, 1e-3, 5e-4), (0.045, 1e-5, 0.0), (0.07, 1.0, 0.95)])
 def test_a_bound_that_just_holds_is_seldom_accused_and_one_that_does_not_is(rate, seldom, often):
     """Exactly, over every count of misses."""
-    accused = [count for count in range(4001) if misses_too_often(count, 4000, 0.05)]
+    accused = [count for count in range(4001) if misses_too_often(count, 4000, 0.05, 10)]
     assert often <= stats.binom.pmf(accused, 4000, rate).sum() <= seldom
 
 
@@ -88,3 +97,24 @@ def test_the_end_of_a_curve_has_the_published_value_of_its_place():
     assert end(curve, 0.0) == Number("c at 0", 1, 0, 7)
     assert end(curve, 1.0) == Number("c at 1", 2, 0, None)
     assert end(published_curve([3], 4)) == Number("c", 3, None, 4)
+
+
+@pytest.mark.parametrize(("total", "allowed", "cells"), [(500, 0.05, 1), (4000, 0.1, 20), (10_000, 0.02, 5)])
+def test_the_miss_rate_a_look_at_cells_sees_is_seen_as_often_as_said(total, allowed, cells):
+    rate = smallest_rate_seen(total, allowed, cells)
+    seen = [misses_too_often(misses, total, allowed, cells) for misses in range(total + 1)]
+
+    def probability(true):
+        return float(stats.binom.pmf(np.arange(total + 1), total, true)[seen].sum())
+
+    assert probability(rate) == pytest.approx(POWER, abs=1e-6)
+    assert probability(allowed) <= ERROR_RATE / cells
+
+
+def test_the_advantage_a_comparison_finds_is_found_as_often_as_said():
+    # 20,000 comparisons of normal differences: the share found has a standard error of .0021.
+    error = 0.02
+    test = mean_below_zero(np.array([-1.0, 1.0]) * error, "", 1.0)
+    assert test.error == pytest.approx(error)
+    z = np.random.default_rng(0).normal(test.smallest_seen / error, 1, 20_000)
+    assert np.mean([Comparison("", one, error).holds for one in z]) == pytest.approx(POWER, abs=0.008)

@@ -11,7 +11,17 @@ from __future__ import annotations
 from types import ModuleType
 
 from bandstrap.paper.claims import figure1, figure2, figure3, figure4, figure5, figure6, figure7, miss_rates, theorem3
-from bandstrap.paper.claims.claim import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Evidence, Finding, Number
+from bandstrap.paper.claims.claim import (
+    DEPENDS,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    SECTIONS,
+    Claim,
+    Evidence,
+    Finding,
+    Number,
+    Power,
+)
 from bandstrap.paper.claims.end_points import END_POINTS, TOLERANCE
 from bandstrap.paper.claims.statistics import ERROR_RATE
 
@@ -47,10 +57,12 @@ __all__ = [
     "ERROR_RATE",
     "NOT_REPRODUCED",
     "REPRODUCED",
+    "SECTIONS",
     "TOLERANCE",
     "Claim",
     "Evidence",
     "Finding",
     "Number",
+    "Power",
     "examine",
 ]

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from bandstrap.paper.claims.claim import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Evidence, Finding, Number, claim
+from bandstrap.paper.claims.claim import (
+    DEPENDS,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Claim,
+    Evidence,
+    Finding,
+    Number,
+    Power,
+    claim,
+)
 from bandstrap.paper.claims.statistics import brief, end
 
 # How far a published end point, read off a printed curve, may lie from ours.
@@ -40,7 +50,8 @@ def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> 
             f"farthest: {farthest.name}, {brief(farthest.ours)} for {brief(farthest.published or 0.0)}"
         )
         verdict = NOT_REPRODUCED if hard else DEPENDS if unclear else REPRODUCED
-        return Finding(verdict, text, tuple(numbers), setting if verdict == DEPENDS else "")
+        power = Power(None, f"within {TOLERANCE:.0%} and three standard errors of a reading: a rule of the eye")
+        return Finding(verdict, text, tuple(numbers), power, setting if verdict == DEPENDS else "")
 
     return check
 
@@ -48,6 +59,7 @@ def end_points(names: str, setting: str = "", unclear: tuple[str, ...] = ()) -> 
 END_POINTS: tuple[Claim, ...] = tuple(
     claim(
         f"end-points-{figure}",
+        {1: "2", 5: "4.2", 7: "E"}.get(figure, "4.1"),
         f"Figure {figure}",
         "The end points of the published curves." if figure > 1 else "The published thresholds.",
         panels,

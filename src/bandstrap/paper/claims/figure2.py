@@ -10,6 +10,7 @@ from bandstrap.paper.claims.statistics import ends, ends_in, finding, lower, mea
 
 @claim(
     "truncated-normal",
+    "4.1",
     "Figure 2 (a), (b)",
     "Bootstrapped UCB outperforms Jeffreys-TS and UCB on truncated-normal bandits.",
     "2a 2b",
@@ -22,6 +23,7 @@ def wins_on_truncated_normal(evidence: Evidence) -> Finding:
 
 @claim(
     "kl-ucb",
+    "4.1",
     "Figure 2 (a), (b)",
     "There it is comparable to or better than empirical KL-UCB.",
     "2a 2b",
@@ -34,6 +36,7 @@ def comparable_to_kl_ucb(evidence: Evidence) -> Finding:
 
 @claim(
     "exact-posterior",
+    "4.1",
     "Figure 2 (d)",
     "With Gaussian rewards and the right sigma, Jeffreys-TS is the best.",
     "2d",
@@ -46,6 +49,7 @@ def thompson_wins_with_the_truth(evidence: Evidence) -> Finding:
 
 @claim(
     "misspecified",
+    "4.1",
     "Figure 2 (c)",
     "With sigma misspecified, Jeffreys-TS deteriorates: bootstrapped UCB beats it on Gaussian rewards too.",
     "2c",
@@ -57,6 +61,7 @@ def thompson_loses_with_a_wrong_sigma(evidence: Evidence) -> Finding:
 
 @claim(
     "ucb-conservative",
+    "4.1",
     "Figure 2 (a) to (c)",
     "UCB uses nothing but the tails; it is conservative and has bad regret.",
     "2a 2b 2c 2d",
@@ -71,5 +76,6 @@ def ucb_is_worst(evidence: Evidence) -> Finding:
         if curve.label != "UCB"
     ]
     found = finding(tests, ends_in(evidence, "2a 2b 2c", "UCB"))
-    in_d = mean_below_zero(evidence["2d"][BUCB].at() - evidence["2d"]["UCB"].at(), f"in (d), {BUCB} minus UCB")
+    ours, ucb = evidence["2d"][BUCB].at(), evidence["2d"]["UCB"].at()
+    in_d = mean_below_zero(ours - ucb, f"in (d), {BUCB} minus UCB", float(ucb.mean()))
     return dataclasses.replace(found, statistic=f"{found.statistic}; {in_d.text}")

@@ -8,6 +8,7 @@ from bandstrap.paper.claims.statistics import ends_in, finding, lower
 
 @claim(
     "bounded",
+    "4.1",
     "Figure 3",
     "Bootstrapped UCB outperforms UCB and Giro on Bernoulli and Beta bandits.",
     "3a 3b C3a",
@@ -25,6 +26,7 @@ def wins_on_bounded(evidence: Evidence) -> Finding:
 
 @claim(
     "beta-ts",
+    "4.1",
     "Figure 3",
     "It outperforms Bernoulli-TS on the Beta bandit and not on the Bernoulli bandit.",
     "3a 3b",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from scipy.special import ndtri
 
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import ERROR_RATE, all_hold, end, ends, in_errors, lower, straightness
 from bandstrap.theory import naive_lower_bound
 
 
 @claim(
     "theorem-4",
+    "A",
     "Theorem 4, Figure 6",
     "Naive bootstrapped UCB has linear regret on a two-armed Bernoulli bandit, at least gap ((1 - mu_1) mu_2 (T - 2) + 1).",
     "6a",
@@ -35,11 +36,13 @@ def naive_regret_is_linear(evidence: Evidence) -> Finding:
         f"naive regret {value.ours:.0f} against the bound {least:.0f}; "
         f"the second half of the rounds costs {straight:.2f} times the first"
     )
-    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, numbers)
+    power = Power(None, "straight means that the second half costs at least 0.8 of the first: a rule of the eye")
+    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, numbers, power)
 
 
 @claim(
     "figure-6",
+    "A",
     "Figure 6",
     "The naive version's regret is linear on Bernoulli and Gaussian bandits, where Thompson sampling's and UCB's are not.",
     "6a 6b",
@@ -58,4 +61,5 @@ def naive_loses(evidence: Evidence) -> Finding:
     holds, text = all_hold(tests)
     holds = holds and min(straight) > 0.8
     text += f"; second half over first half of naive regret {min(straight):.2f} or more"
-    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers))
+    power = Power(None, "straight means that the second half costs at least 0.8 of the first: a rule of the eye")
+    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers), power)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bandstrap.paper.claims.claim import BUCB, DEPENDS, NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, claim
-from bandstrap.paper.claims.statistics import ends, lower, straightness
+from bandstrap.paper.claims.statistics import ends, lower, power_of, straightness
 
 
 @claim(
     "giro-unbounded",
+    "E",
     "Figure 7, footnote of section 4.1",
     "Giro fails on unbounded rewards, with linear regret in most cases.",
     "7a",
@@ -28,4 +29,4 @@ def giro_fails(evidence: Evidence) -> Finding:
         if verdict == DEPENDS
         else ""
     )
-    return Finding(verdict, text, numbers, setting)
+    return Finding(verdict, text, numbers, power_of([*tests.values()]), setting)

@@ -1,7 +1,9 @@
 """What a comparison needs before the paper's sentence is said to hold.
 
 Differences between policies are paired: they met the same rewards. A test says *reproduced* when the paper's sentence
-holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison.
+holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the error
+rate of all of them together, because one false sentence among them is enough to fail. What a check would see is said for a
+probability of ``POWER``.
 """
 
 from __future__ import annotations
@@ -10,29 +12,39 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from scipy.special import bdtrc, ndtri
+from scipy.special import bdtrc, bdtri, bdtrik, ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.experiments.run import CurveData, PanelData
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power
 
 ERROR_RATE = 0.01
+POWER = 0.9
 
 
 @dataclass(frozen=True)
-class Test:
-    """A one-sided comparison: how many standard errors the paper's side is ahead."""
+class Comparison:
+    """A one-sided comparison: how many standard errors the paper's side is ahead, and what one of them is worth.
+
+    ``error`` is a standard error as a part of what is compared, such as the rival's regret.
+    """
 
     text: str
     z: float
+    error: float
 
     @property
     def holds(self) -> bool:
         """Whether chance alone would do this in less than ``ERROR_RATE`` of cases."""
         return self.z > -float(ndtri(ERROR_RATE))
 
+    @property
+    def smallest_seen(self) -> float:
+        """The true advantage, as a part of what is compared, that is found to hold with probability ``POWER``."""
+        return float(ndtri(POWER) - ndtri(ERROR_RATE)) * self.error
 
-def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None) -> Test:
+
+def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None) -> Comparison:
     """Is the first's mean regret below ``factor`` times the second's? Paired over the replications both played."""
     one, other = panel[first].at(place), panel[second].at(place)
     n = min(one.size, other.size)
@@ -40,19 +52,21 @@ def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, pla
         one[:n] - factor * other[:n],
         f"{first} below {f'{factor:.2g} times ' if factor != 1 else ''}{second}"
         + (f" at {place:g}" if place is not None else ""),
+        factor * float(other[:n].mean()),
     )
 
 
-def mean_below_zero(values: Floats, text: str) -> Test:
-    """Is the mean of values negative?"""
+def mean_below_zero(values: Floats, text: str, unit: float) -> Comparison:
+    """Is the mean of values negative? ``unit`` is what they are to be seen beside."""
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     mean = float(values.mean())
-    return Test(f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}", in_errors(-mean, error))
+    text = f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}"
+    return Comparison(text, in_errors(-mean, error), in_errors(error, unit))
 
 
 def unpaired_ratio(
     curve: CurveData, first: float, second: float, *, below: float | None = None, above: float | None = None
-) -> Test:
+) -> Comparison:
     """Is the ratio of two means below or above a limit? The two come from different runs."""
     one, other = end(curve, first), end(curve, second)
     limit = below if below is not None else above or 0.0
@@ -61,7 +75,7 @@ def unpaired_ratio(
     word = "below" if below is not None else "above"
     ratio = one.ours / other.ours
     text = f"{curve.label}: regret at {first:g} over regret at {second:g} is {ratio:.2f}, {word} {limit:.2f}"
-    return Test(text, in_errors(-gap if below is not None else gap, error))
+    return Comparison(text, in_errors(-gap if below is not None else gap, error), in_errors(error, limit * other.ours))
 
 
 def in_errors(distance: float, error: float | None) -> float:
@@ -71,22 +85,46 @@ def in_errors(distance: float, error: float | None) -> float:
     return distance / error if error else math.copysign(math.inf, distance)
 
 
-def all_hold(tests: list[Test]) -> tuple[bool, str]:
+def all_hold(tests: list[Comparison]) -> tuple[bool, str]:
     """Whether all tests hold, and the weakest of them in words."""
     weakest = min(tests, key=lambda test: test.z)
     many = f"weakest of {len(tests)} comparisons: " if len(tests) > 1 else ""
     return all(test.holds for test in tests), f"{many}{weakest.text} ({weakest.z:.1f} standard errors)"
 
 
-def finding(tests: list[Test], numbers: list[Number]) -> Finding:
+def finding(tests: list[Comparison], numbers: list[Number]) -> Finding:
     """Reproduced if all tests hold."""
     holds, text = all_hold(tests)
-    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers))
+    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers), power_of(tests))
 
 
-def misses_too_often(misses: int, total: int, allowed: float) -> bool:
-    """Would a miss probability of ``allowed`` give so many misses in less than a tenth of ``ERROR_RATE`` of cases?"""
-    return bool(misses > 0 and bdtrc(misses - 1, total, allowed) < ERROR_RATE / 10)
+def power_of(tests: list[Comparison]) -> Power:
+    """What comparisons of which all must hold would see, of the least sensitive."""
+    most = max(test.smallest_seen for test in tests)
+    each = "each of these comparisons" if len(tests) > 1 else "the comparison"
+    return Power(ERROR_RATE, f"a true advantage of {most:.1%} is found by {each} with probability {POWER:g}")
+
+
+def misses_too_often(misses: int, total: int, allowed: float, cells: int) -> bool:
+    """Would a miss probability of ``allowed`` give so many misses in less than ``ERROR_RATE / cells`` of cases?"""
+    return bool(misses > 0 and bdtrc(misses - 1, total, allowed) < ERROR_RATE / cells)
+
+
+def smallest_rate_seen(total: int, allowed: float, cells: int) -> float:
+    """The true miss rate that :func:`misses_too_often` sees in one of ``cells`` cells with probability ``POWER``."""
+    most = int(bdtrik(1 - ERROR_RATE / cells, total, allowed))
+    while not misses_too_often(most, total, allowed, cells):
+        most += 1
+    return float(bdtri(most - 1, total, 1 - POWER))
+
+
+def power_of_cells(total: int, allowed: float, cells: int) -> Power:
+    """What a look at the misses of ``cells`` cells of ``total`` samples each would see."""
+    rate = smallest_rate_seen(total, allowed, cells)
+    return Power(
+        ERROR_RATE,
+        f"a miss rate of {rate:.4f} in place of {allowed:.4f} in a single cell is seen with probability {POWER:g}",
+    )
 
 
 def share_of_losses(panel: PanelData, first: str, second: str) -> float:

@@ -8,7 +8,7 @@ from bandstrap.paper.claims.claim import Evidence, Finding, Number, claim
 from bandstrap.paper.claims.statistics import end, finding, unpaired_ratio
 
 
-@claim("theorem-3-log", "Theorem 3", "Regret grows like log T.", "T3-horizon")
+@claim("theorem-3-log", "3", "Theorem 3", "Regret grows like log T.", "T3-horizon")
 def regret_grows_like_log(evidence: Evidence) -> Finding:
     """From T = 4000 to 16,000 log T grows by 17 %, a square root by 100 %: the ratio must be clearly below 1.41."""
     panel = evidence["T3-horizon"]
@@ -22,7 +22,7 @@ def regret_grows_like_log(evidence: Evidence) -> Finding:
     return finding(tests, numbers)
 
 
-@claim("theorem-3-gap", "Theorem 3", "Regret grows like 1/gap.", "T3-gap")
+@claim("theorem-3-gap", "3", "Theorem 3", "Regret grows like 1/gap.", "T3-gap")
 def regret_grows_like_inverse_gap(evidence: Evidence) -> Finding:
     """Halving the gap must multiply regret by more than 1.41 and less than 2.83."""
     panel = evidence["T3-gap"]
