@@ -39,13 +39,16 @@ MARGIN = 0.005
 # Rewards whose common unit is smaller than this share of one of them are taken to have none.
 FINEST_UNIT = 2.0**-10
 
-# What ``State.facts`` holds of the arms, one row each. Of an arm's rewards: MEAN, SQUARE, their mean squared deviation, and
-# UNIT, which is 0 while all are equal and negative if they have none in common. Of its bound, at levels from FIRST up to,
-# but not including, LAST: LOW at the upper end of the octave and HIGH at the lower, beyond MOST_KEPT rewards as quotients
-# of normal quantiles; and LUMP, the distance of values near which rewards crowd, or 0. Where subsets are counted LUMP is
-# COUNTED and LOW the bound itself. FITTED are the pulls for which these were computed.
-MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED = range(9)
+# What ``State.facts`` holds of the arms, one row each. Of an arm's rewards: SHIFT, the first; MEAN; SQUARE, their mean
+# squared deviation; and UNIT, which is 0 while all are equal and negative if they have none in common. Of its bound, at
+# levels from FIRST up to, but not including, LAST: LOW at the upper end of the octave and HIGH at the lower, beyond
+# MOST_KEPT rewards as quotients of normal quantiles; and LUMP, the distance of values near which rewards crowd, or 0. Where
+# subsets are counted LUMP is COUNTED and LOW the bound itself. FITTED are the pulls for which these were computed. BOUND is
+# the bound at LEVEL, which is 0 if the arm was pulled since. One array for all: each one of a state counts references.
+SHIFT, MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED, LEVEL, BOUND = range(12)
 COUNTED = -1.0
+# The row of ``State.room`` that holds the octave of the last round's level, and the normal quantiles of its two ends.
+OCTAVE = ROOM[0]
 # What takes a power of two to the next number above it.
 NEXT = 1.0 + 2.0**-52
 
@@ -58,23 +61,19 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Power sums and first rewards of each arm, what follows from them, and its bound at the level last asked for."""
+    """Power sums and first rewards of each arm, and what follows from them."""
 
     order: NDArray[np.int64]
     pulls: NDArray[np.int64]
     powers: Floats
-    shifts: Floats
     first_rewards: Floats
-    facts: Floats  # see MEAN
-    levels: Floats  # at which the bounds are; 0 if an arm was pulled since
-    bounds: Floats
-    octave: Floats  # that of the last round's level, and the normal quantiles of its two ends
-    room: Floats  # to count subsets in
+    facts: Floats  # see SHIFT
+    room: Floats  # to count subsets in; see OCTAVE
 
 
 class Shared(NamedTuple):
     """Level of the round, its normal quantile, the place of that between those of the ends of the octave; the noise scale,
-    and ``sqrt(2 log(1/alpha))``.
+    and, if there is one, ``sqrt(2 log(1/alpha))``.
     """
 
     level: float
@@ -103,7 +102,7 @@ def share(alpha: float, sigma: float, octave: Floats) -> Shared:
         octave[0] = k
     z = normal_quantile(level)
     fraction = min(max((z - octave[1]) / (octave[2] - octave[1]), 0.0), 1.0)
-    return Shared(level, z, fraction, sigma, root_log(alpha))
+    return Shared(level, z, fraction, sigma, root_log(alpha) if sigma < math.inf else math.nan)
 
 
 def ascending(rewards: Floats) -> Any:
@@ -203,87 +202,54 @@ def refit(facts: Floats, arm: int, n: int, sums: Floats, rewards: Floats, level:
 
 
 @jitable
-def update_bounds(
-    shared: Shared,
-    start: int,
-    stop: int,
-    pulls: NDArray[np.int64],
-    powers: Floats,
-    first_rewards: Floats,
-    facts: Floats,
-    levels: Floats,
-    bounds: Floats,
-    room: Floats,
-) -> None:
+def update_bounds(state: State, shared: Shared, start: int, stop: int) -> None:
     """Bring the bounds of some arms to the level of the round: the sign-flip bound, or Hoeffding's if it is lower."""
-    means, squares, units, firsts, lasts = facts[MEAN], facts[SQUARE], facts[UNIT], facts[FIRST], facts[LAST]
-    lows, highs, lumps = facts[LOW], facts[HIGH], facts[LUMP]
+    facts = state.facts
     level = shared.level
     for arm in range(start, stop):
-        n = pulls[arm]
-        if levels[arm] == level or n == 0:
+        n = state.pulls[arm]
+        if facts[LEVEL][arm] == level or n == 0:
             continue
-        if not firsts[arm] <= level < lasts[arm]:
-            refit(facts, arm, n, powers[arm], first_rewards[arm], level, room)
-        bound = lows[arm]
-        lump = lumps[arm]
+        if not facts[FIRST][arm] <= level < facts[LAST][arm]:
+            refit(facts, arm, n, state.powers[arm], state.first_rewards[arm], level, state.room)
+        bound = facts[LOW][arm]
+        lump = facts[LUMP][arm]
         if lump >= 0.0:
-            bound += shared.fraction * (highs[arm] - bound)
-            mean = means[arm]
-            width = bound - mean if n <= MOST_KEPT else distance(bound * shared.z, squares[arm], n)
+            bound += shared.fraction * (facts[HIGH][arm] - bound)
+            mean = facts[MEAN][arm]
+            width = bound - mean if n <= MOST_KEPT else distance(bound * shared.z, facts[SQUARE][arm], n)
             # Sums of rewards that have a unit, or crowd in lumps, jump: half a jump is what a smooth formula leaves out.
-            bound = mean + (1.0 + MARGIN) * width + max(units[arm], lump) / n
+            bound = mean + (1.0 + MARGIN) * width + max(facts[UNIT][arm], lump) / n
         if shared.sigma < math.inf:
-            bound = min(bound, means[arm] + hoeffding_width(n, shared.sigma, shared.root_log))
-        bounds[arm] = bound
-        levels[arm] = level
+            bound = min(bound, facts[MEAN][arm] + hoeffding_width(n, shared.sigma, shared.root_log))
+        facts[BOUND][arm] = bound
+        facts[LEVEL][arm] = level
 
 
 def prepare(params: Params, state: State, round_: int) -> Shared:
     """The level in all the forms that arms need, and all bounds at this level."""
-    shared = share(error_probability(params.schedule, round_), params.sigma, state.octave)
-    update_bounds(
-        shared,
-        0,
-        len(state.pulls),
-        state.pulls,
-        state.powers,
-        state.first_rewards,
-        state.facts,
-        state.levels,
-        state.bounds,
-        state.room,
-    )
+    shared = share(error_probability(params.schedule, round_), params.sigma, state.room[OCTAVE])
+    update_bounds(state, shared, 0, len(state.pulls))
     return shared
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """The bound at the level of the round."""
-    if state.levels[arm] != shared.level:  # not the state that was prepared
-        update_bounds(
-            shared,
-            arm,
-            arm + 1,
-            state.pulls,
-            state.powers,
-            state.first_rewards,
-            state.facts,
-            state.levels,
-            state.bounds,
-            state.room,
-        )
-    return state.bounds[arm]
+    if state.facts[LEVEL][arm] != shared.level:  # not the state that was prepared
+        update_bounds(state, shared, arm, arm + 1)
+    return state.facts[BOUND][arm]
 
 
 @compiled_body(score)
 def prepared_score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """:func:`score` of a state that was prepared: with a branch, the references to all of the state count for each arm."""
-    return state.bounds[arm]
+    return state.facts[BOUND][arm]
 
 
 @jitable
-def describe(facts: Floats, arm: int, n: int, sums: Floats, shift: float, reward: float) -> None:
+def describe(facts: Floats, arm: int, n: int, sums: Floats, reward: float) -> None:
     """What follows from an arm's rewards, the last one taken in."""
+    shift = facts[SHIFT][arm]
     step = sums[0] / n
     facts[MEAN][arm] = shift + step
     facts[SQUARE][arm] = max(sums[1] / n - step * step, 0.0)
@@ -294,13 +260,13 @@ def describe(facts: Floats, arm: int, n: int, sums: Floats, shift: float, reward
         facts[UNIT][arm] = unit if unit >= FINEST_UNIT * gap else -1.0
     if n <= MOST_KEPT + 1 or n > REFIT * facts[FITTED][arm]:
         facts[LAST][arm] = 0.0
+    facts[LEVEL][arm] = 0.0
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums and memory."""
-    remember(state.pulls, state.powers, state.shifts, state.first_rewards, arm, reward)
-    describe(state.facts, arm, state.pulls[arm], state.powers[arm], state.shifts[arm], reward)
-    state.levels[arm] = 0.0
+    remember(state.pulls, state.powers, state.facts[SHIFT], state.first_rewards, arm, reward)
+    describe(state.facts, arm, state.pulls[arm], state.powers[arm], reward)
 
 
 KERNEL = Kernel("sign_flip_ucb", learn=learn, score=score, prepare=prepare)
@@ -387,11 +353,7 @@ class SignFlipUCB(Policy):
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),
             powers=np.zeros((n_arms, N_POWERS)),
-            shifts=np.zeros(n_arms),
             first_rewards=np.zeros((n_arms, MOST_KEPT)),
-            facts=np.zeros((FITTED + 1, n_arms)),
-            levels=np.zeros(n_arms),
-            bounds=np.zeros(n_arms),
-            octave=np.zeros(3),
-            room=np.zeros(ROOM),
+            facts=np.zeros((BOUND + 1, n_arms)),
+            room=np.zeros((OCTAVE + 1, ROOM[1])),
         )
