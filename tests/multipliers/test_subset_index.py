@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.multipliers.saddlepoint import cumulants, signed_root
+from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import counted_step
-from bandstrap.multipliers.subset_index import ROOM, count_above, few_step, root_at
-from bandstrap.multipliers.weights import RADEMACHER
+from bandstrap.multipliers.subset_index import LEAST_ROOT, ROOM, TOLERANCE, count_above, few_step, saddlepoint_index
 from naive.bounds import count_subset_means_above
+from naive.scale_free import subset_root
 
 few_values = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=9).map(sorted)
 many_values = st.lists(st.integers(0, 2**14).map(float), min_size=2, max_size=9).map(sorted)
@@ -60,10 +60,31 @@ def test_the_step_is_that_of_all_subsets_and_holds_no_longer_than_it_may(m, data
         assert allowed < found_too_many <= too_many
 
 
-@pytest.mark.parametrize("x", [0.3, 0.6, 1.0])
-def test_root_is_that_of_the_signed_rewards(x):
-    y = np.random.default_rng(3).normal(size=20)
-    r, s = root_at(y, x, 0.0, np.empty(20))
-    k0, k1, k2 = cumulants(RADEMACHER, y - x, s)
-    assert k1 == pytest.approx((x - y).sum(), rel=1e-5)
-    assert r == pytest.approx(signed_root(s, k0, k1, k2, 0.0), rel=1e-5)
+LAWS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "skewed to the right": lambda rng, n: rng.pareto(0.5, size=n),
+    "skewed to the left": lambda rng, n: -rng.pareto(0.5, size=n),
+    "outlier": lambda rng, n: np.r_[rng.normal(size=n - 1), 30.0],
+    "rare ones": lambda rng, n: np.r_[1.0, rng.random(n - 1) < 0.1],
+    "lumps": lambda rng, n: rng.choice([-1, 1], size=n) + 0.01 * rng.normal(size=n),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_root_where_the_saddlepoint_ends_is_the_one_asked_for_or_a_little_more(law):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(17, 49))
+        y = LAWS[law](rng, n) / 8
+        level = 2.0 ** -int(rng.integers(1, 14))
+        z = normal_quantile(level - 2.0**-n)
+        x = saddlepoint_index(y.tolist(), float(y.mean()), z)
+        assert y.mean() < x < y.max()
+        assert 0 <= subset_root(y, x) - max(z, LEAST_ROOT) <= TOLERANCE
+
+
+def test_the_root_of_many_rewards_has_no_overflow():
+    y = np.random.default_rng(0).normal(size=3000)
+    assert 0 <= subset_root(y, saddlepoint_index(y, y.mean(), 2.0)) - 2.0 <= TOLERANCE

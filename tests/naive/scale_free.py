@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from naive.policies import exact_quantile
 
@@ -32,3 +32,15 @@ def normal_sign_flip_index(y, alpha):
     """The limit for many rewards, ``ybar + z s/sqrt(n - z^2)``."""
     z = stats.norm.isf(alpha)
     return np.mean(y) + z * np.std(y) / math.sqrt(len(y) - z * z)
+
+
+def subset_root(y, x):
+    """``r*`` of the event that a random subset's mean exceeds ``x``: Barndorff-Nielsen's form at the saddlepoint."""
+    sizes = np.abs(y - x)
+    target = (x - y).sum()
+    log_s = optimize.brentq(lambda log: (sizes * np.tanh(np.exp(log) * sizes)).sum() - target, -50, 50, xtol=1e-14)
+    s = math.exp(log_s)
+    e = np.exp(-2 * s * sizes)
+    w = math.sqrt(2 * (s * target - (s * sizes + np.log1p(e) - math.log(2)).sum()))
+    u = s * math.sqrt((sizes**2 * 4 * e / (1 + e) ** 2).sum())
+    return w if w < 5e-3 else w + math.log(u / w) / w

@@ -39,6 +39,11 @@ BITS = 14
 # The most steps a lattice may have, and the most terms of a count by values.
 MOST_STEPS = 1024.0
 MOST_GROUPED = 400.0
+# The saddlepoint's r* may be this much above what is asked for, but not below; and below LEAST_ROOT nothing is asked for,
+# because there rounding is all that is left of it.
+TOLERANCE = 1e-4
+LEAST_ROOT = 1e-3
+LARGE_PRODUCT = 2.0**500
 # Rewards crowd in lumps if gaps between them are at least this share of their range.
 WIDE_GAP = 0.1
 
@@ -217,43 +222,13 @@ def lump_gap(y: Floats) -> float:
 
 
 @jitable
-def root_at(y: Floats, x: float, start: float, exponentials: Floats) -> tuple[float, float]:
-    """``r*`` of the event that a random subset's mean exceeds ``x``, and the saddlepoint ``s`` it was found at."""
-    n = len(y)
-    target = 0.0
-    square = 0.0
-    for i in range(n):
-        target += x - y[i]
-        square += (y[i] - x) * (y[i] - x)
-    s = start if start > 0.0 else target / square
-    at = s
-    k2 = square
-    for _ in range(40):
-        at = s
-        k1 = 0.0
-        k2 = 0.0
-        for i in range(n):
-            v = abs(y[i] - x)
-            e = math.exp(-2.0 * s * v)
-            exponentials[i] = e
-            t = (1.0 - e) / (1.0 + e)
-            k1 += v * t
-            k2 += v * v * (1.0 - t * t)
-        gap = target - k1
-        if abs(gap) <= 1e-6 * target or k2 <= 1e-12 * square:
-            break
-        step = gap / k2
-        # K' is concave: Newton's steps from the left never overshoot, those from the right may.
-        s = s + step if s + step > 0.0 else 0.5 * s
-    k0 = 0.0  # only the last one is looked at
-    for i in range(n):
-        k0 += at * abs(y[i] - x) + math.log1p(exponentials[i]) - LOG_2
-    return signed_root(s, k0, target, k2, 0.0), s
+def saddlepoint_index(y: Floats, mean: float, z: float) -> float:
+    """An ``x`` between the mean and the largest reward at which ``r*`` is at least ``z``, by at most ``TOLERANCE``.
 
-
-@jitable
-def saddlepoint_index(y: Floats, mean: float, z: float, room: Floats) -> float:
-    """The ``x`` at which ``r* = z``: a secant, kept between the mean and the largest reward; ``room`` is for ``y.size``."""
+    With ``K(s) = sum log cosh(s (y_i - x))`` and ``t = sum (x - y_i)``, ``r*`` is that of the saddlepoint ``K'(s) = t``:
+    a random subset's mean exceeds ``x`` when the signed ``y_i - x`` add up to more than ``t``. Newton's steps in ``x`` and
+    ``s`` at once; the ends between which ``x`` must lie are moved only where ``s`` is the saddlepoint.
+    """
     n = len(y)
     low = mean
     high = y[0]
@@ -263,25 +238,61 @@ def saddlepoint_index(y: Floats, mean: float, z: float, room: Floats) -> float:
         square += (y[i] - mean) * (y[i] - mean)
     if not high > mean:  # equal rewards
         return mean
-    x = mean + z * math.sqrt(square / n / max(n - z * z, 1.0))
+    aim = max(z, LEAST_ROOT) + 0.5 * TOLERANCE
+    x = mean + aim * math.sqrt(square / n / max(n - z * z, 1.0))
     if x >= high:
         x = 0.5 * (low + high)
-    last_x = mean
-    last_r = 0.0
-    s = 0.0
-    for _ in range(40):
-        r, s = root_at(y, x, s, room)
-        if r < z:
-            low = x
-        else:
-            high = x
-        guess = x + (z - r) * (x - last_x) / (r - last_r) if r != last_r else low
-        if abs(r - z) <= 1e-4:
-            return min(max(guess, low), high)
-        last_x = x
-        last_r = r
-        x = guess if low < guess < high else 0.5 * (low + high)
-    return x
+    s = (x - mean) / (square / n + (x - mean) * (x - mean))
+    for step in range(150):
+        sizes = 0.0
+        logs = 0.0
+        product = 1.0
+        target = 0.0
+        k1 = 0.0
+        k2 = 0.0
+        signs = 0.0  # sum of tanh(s (y_i - x))
+        bends = 0.0  # sum of (y_i - x)/cosh^2(s (y_i - x))
+        for i in range(n):
+            u = y[i] - x
+            v = abs(u)
+            e = math.exp(-2.0 * s * v)
+            d = 1.0 / (1.0 + e)
+            t = (1.0 - e) * d
+            q = 4.0 * e * d * d
+            target -= u
+            sizes += v
+            k1 += v * t
+            k2 += v * v * q
+            signs += math.copysign(t, u)
+            bends += u * q
+            product *= 1.0 + e
+            if product > LARGE_PRODUCT:
+                logs += math.log(product)
+                product = 1.0
+        gap = target - k1
+        is_saddlepoint = abs(gap) <= 1e-5 * target or k2 <= 1e-12 * square
+        move = 0.0
+        if is_saddlepoint or (step < 6 and abs(gap) <= 0.05 * target):
+            k0 = s * sizes + logs + math.log(product) - n * LOG_2
+            if k2 > 0.0:  # s t - K(s) at the saddlepoint, to the second order
+                k0 -= 0.5 * gap * gap / k2
+            r = signed_root(s, k0, target, k2, 0.0)
+            if is_saddlepoint:
+                if abs(r - aim) <= 0.4 * TOLERANCE:
+                    return x
+                if r < aim:
+                    low = x
+                else:
+                    high = x
+            # d(w^2/2)/dx = s (n + sum tanh), and r* moves about as w does
+            w = math.sqrt(max(2.0 * (s * target - k0), 0.0))
+            move = (aim - r) * w / (s * (n + signs))
+            if not low < x + move < high:
+                move = 0.5 * (low + high) - x
+        if k2 > 0.0:  # where K' = t will be once x has moved
+            s = max(s + (gap + (n + signs + s * bends) * move) / k2, 0.2 * s)
+        x += move
+    return high
 
 
 @jitable

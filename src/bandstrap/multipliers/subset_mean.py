@@ -106,7 +106,7 @@ def smoothed_quantile(y: Floats, level: float) -> float:
         mean += moved[i] / n
     z = normal_quantile(level)
     if z > 0.1:
-        start = saddlepoint_index(moved, mean, z, np.empty(n))
+        start = saddlepoint_index(moved, mean, z)
     else:
         square = 0.0
         for i in range(n):

@@ -141,11 +141,11 @@ def least_level(subsets: float, n: int) -> float:
 
 
 @jitable
-def bound_at(n: int, mean: float, sums: Floats, rewards: Floats, level: float, room: Floats) -> float:
+def bound_at(n: int, mean: float, sums: Floats, rewards: Floats, level: float) -> float:
     """What LOW and HIGH are for an arm whose subsets are not counted."""
     z = normal_quantile(level - math.ldexp(1.0, -n))
     if n <= MOST_KEPT:
-        return saddlepoint_index(rewards[:n], mean, z, room[0])
+        return saddlepoint_index(rewards[:n], mean, z)
     return moment_quantile(n, central_moments(sums, n), z) / z
 
 
@@ -194,7 +194,7 @@ def refit(facts: Floats, arm: int, n: int, sums: Floats, rewards: Floats, level:
     for end in (upper_end, lower_end):
         if end == lower_end or not is_next_octave:  # otherwise the upper end is where the lower was
             lows[arm] = highs[arm]
-            highs[arm] = bound_at(n, mean, sums, rewards, end, room)
+            highs[arm] = bound_at(n, mean, sums, rewards, end)
     if is_other:
         lumps[arm] = lump_gap(y)
     fitted[arm] = n
