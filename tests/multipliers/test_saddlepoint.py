@@ -179,7 +179,7 @@ def test_the_saddle_solves_its_equation(weights, z):
     law = LAWS[weights]
     sample = np.random.default_rng(11).exponential(size=50)
     terms = (sample - sample.mean()) / 50
-    saddle, x = upper_saddle(law, terms, z)
+    saddle, x = upper_saddle(law, terms, z, 1e-10)
     end = 0.999 / terms.max() if law == EXPONENTIAL else 300 / np.abs(terms).max()
     s = optimize.brentq(lambda s: cumulants(law, terms, s)[1] - x, 0, end, xtol=1e-13, rtol=1e-14)
     assert saddle == pytest.approx(s, rel=1e-8)
@@ -192,7 +192,7 @@ def test_the_saddle_solves_its_equation(weights, z):
 
 def test_a_level_beyond_the_support_gives_the_end_of_the_support():
     terms = np.full(20, 1 / 20)
-    assert all(math.isnan(part) for part in upper_saddle(RADEMACHER, terms, 8.0))
+    assert all(math.isnan(part) for part in upper_saddle(RADEMACHER, terms, 8.0, 1e-10))
     assert saddlepoint_quantile(RADEMACHER, terms, 8.0) == pytest.approx(1.0, rel=1e-14)
     assert saddlepoint_quantile(RADEMACHER, terms, -8.0) == pytest.approx(-1.0, rel=1e-14)
 

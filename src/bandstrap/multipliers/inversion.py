@@ -63,14 +63,18 @@ EXCESS = 1e-5
 REACH = 8.0
 # Nodes end where W has brought the transform down to exp(-LAST^2/2).
 LAST = 3.5
+# How closely the saddlepoint is looked for: it says where to begin.
+ROUGH = 0.01
 # The least c, in standard deviations of X.
 LEAST_TILT = 1.5
-# A node is left alone once the modulus of a product over some of the terms is below this.
-TINY = 1e-5
-# Terms whose phases are turned on from node to node.
-N_TURNED = 16
+# A node is left alone once a product over some of the terms says that it adds less than this share of the tail.
+TINY = 1e-6
+# Terms whose phases are turned on from node to node, and whose product says whether a far node counts.
+N_TURNED = 32
+# Rows of what is kept of the terms: their phases, by what these turn from node to node, and what their moduli need.
+COSINE, SINE, STEP_COSINE, STEP_SINE, WEIGHT = range(5)
 # Upward, roundings of the integral as a share of the tail.
-SLACK = 1e-8
+SLACK = 1e-6
 
 
 @jitable
@@ -115,29 +119,20 @@ def prepare_terms(law: int, a: Floats, c: float, sizes: Floats, speeds: Floats) 
 
 @jitable
 def transform(
-    law: int, sizes: Floats, speeds: Floats, t: float, cosines: Floats, sines: Floats
-) -> tuple[float, float, float]:
-    """``M(c + i t)/M(c)``, and 0; or 0, 0 and a bound on its modulus that is below ``TINY``.
+    law: int, sizes: Floats, speeds: Floats, t: float, tiny: float, turns: Floats, turned: int
+) -> tuple[float, float]:
+    """``M(c + i t)/M(c)``; a product that has become smaller than ``tiny`` is left as it is.
 
-    ``cosines`` and ``sines`` are those of the first terms' phases.
+    ``turns`` holds the cosines and sines of the phases of the first ``turned`` terms.
     """
     n = sizes.size
-    if law == EFRON:  # a power of a sum: the terms that are left add at most their mass
+    if law == EFRON:  # a power of a sum
         real = 0.0
         imaginary = 0.0
-        left = 1.0
-        least = TINY ** (1.0 / n)
         for i in range(n):
-            cosine = cosines[i] if i < cosines.size else math.cos(t * speeds[i])
-            sine = sines[i] if i < cosines.size else math.sin(t * speeds[i])
-            real += sizes[i] * cosine
-            imaginary += sizes[i] * sine
-            left -= sizes[i]
-            room = least - left
-            if room > 0.0 and real * real + imaginary * imaginary < room * room:
-                return 0.0, 0.0, TINY
-        real, imaginary = power(real, imaginary, float(n))
-        return real, imaginary, 0.0
+            real += sizes[i] * (turns[COSINE, i] if i < turned else math.cos(t * speeds[i]))
+            imaginary += sizes[i] * (turns[SINE, i] if i < turned else math.sin(t * speeds[i]))
+        return power(real, imaginary, float(n))
     real = 1.0
     imaginary = 0.0
     for i in range(n):
@@ -147,18 +142,80 @@ def transform(
             factor_real = 1.0 / square
             factor_imaginary = v / square
         else:
-            cosine = cosines[i] if i < cosines.size else math.cos(t * speeds[i])
-            sine = sines[i] if i < cosines.size else math.sin(t * speeds[i])
+            cosine = turns[COSINE, i] if i < turned else math.cos(t * speeds[i])
+            sine = turns[SINE, i] if i < turned else math.sin(t * speeds[i])
             factor_real = 1.0 - sizes[i] + sizes[i] * cosine
             factor_imaginary = sizes[i] * sine
         real, imaginary = (
             real * factor_real - imaginary * factor_imaginary,
             real * factor_imaginary + imaginary * factor_real,
         )
-        square = real * real + imaginary * imaginary
-        if square < TINY * TINY:
-            return 0.0, 0.0, math.sqrt(square)
-    return real, imaginary, 0.0
+        if real * real + imaginary * imaginary < tiny * tiny:
+            break
+    return real, imaginary
+
+
+@jitable
+def prepare_turns(law: int, sizes: Floats, speeds: Floats, h: float, turns: Floats) -> None:
+    """Cosines and sines of the phases at the first place, which is 0, and of their steps; and what moduli need.
+
+    Terms that are not there do not turn, and weigh nothing.
+    """
+    for i in range(turns.shape[1]):
+        is_there = i < sizes.size
+        turns[COSINE, i] = 1.0
+        turns[SINE, i] = 0.0
+        turns[STEP_COSINE, i] = math.cos(h * speeds[i]) if is_there else 1.0
+        turns[STEP_SINE, i] = math.sin(h * speeds[i]) if is_there else 0.0
+        turns[WEIGHT, i] = 0.0
+        if is_there:
+            turns[WEIGHT, i] = sizes[i] if law == EFRON else 2.0 * sizes[i] * (1.0 - sizes[i])
+
+
+@jitable
+def turn(turns: Floats, turned: int) -> None:
+    """Turn the phases of the first terms on to the next node."""
+    for i in range(turned):
+        cosine = turns[COSINE, i] * turns[STEP_COSINE, i] - turns[SINE, i] * turns[STEP_SINE, i]
+        turns[SINE, i] = turns[SINE, i] * turns[STEP_COSINE, i] + turns[COSINE, i] * turns[STEP_SINE, i]
+        turns[COSINE, i] = cosine
+
+
+@jitable
+def modulus_bound(law: int, n: int, turns: Floats, partial: Floats) -> float:
+    """At most so large is the modulus of ``M(c + i t)/M(c)``, by the first ``N_TURNED`` terms.
+
+    Loops over eight terms at a time, which processors do at once.
+    """
+    if law == EFRON:  # a power of a sum: the terms that are left add at most their mass
+        for i in range(8):
+            partial[i] = 0.0
+            partial[8 + i] = 0.0
+            partial[16 + i] = 0.0
+        for k in range(0, N_TURNED, 8):
+            for i in range(8):
+                partial[i] += turns[WEIGHT, k + i] * turns[COSINE, k + i]
+                partial[8 + i] += turns[WEIGHT, k + i] * turns[SINE, k + i]
+                partial[16 + i] += turns[WEIGHT, k + i]
+        real = 0.0
+        imaginary = 0.0
+        mass = 0.0
+        for i in range(8):
+            real += partial[i]
+            imaginary += partial[8 + i]
+            mass += partial[16 + i]
+        return (math.sqrt(real * real + imaginary * imaginary) + max(1.0 - mass, 0.0)) ** n
+    for i in range(8):  # |1 - p + p exp(i v)|^2 = 1 - 2 p (1 - p) (1 - cos v)
+        partial[i] = (
+            (1.0 - turns[WEIGHT, i] * (1.0 - turns[COSINE, i]))
+            * (1.0 - turns[WEIGHT, 8 + i] * (1.0 - turns[COSINE, 8 + i]))
+            * (1.0 - turns[WEIGHT, 16 + i] * (1.0 - turns[COSINE, 16 + i]))
+            * (1.0 - turns[WEIGHT, 24 + i] * (1.0 - turns[COSINE, 24 + i]))
+        )
+    square = 1.0
+    for i in range(8):
+        square *= partial[i]
+    return math.sqrt(max(square, 0.0))
 
 
 @jitable
@@ -169,28 +226,34 @@ def fill_nodes(
 
     Returns how many nodes count, and a bound on the sum of the moduli of those that were left out.
     """
-    turned = 0 if law == EXPONENTIAL else min(sizes.size, N_TURNED)
-    cosines = np.ones(turned)
-    sines = np.zeros(turned)
-    steps_cosine = np.empty(turned)
-    steps_sine = np.empty(turned)
-    for i in range(turned):
-        steps_cosine[i] = math.cos(h * speeds[i])
-        steps_sine[i] = math.sin(h * speeds[i])
+    n = sizes.size
+    turns = np.empty((WEIGHT + 1, max(n, N_TURNED)))
+    prepare_turns(law, sizes, speeds, h, turns)
+    partial = np.empty(24)
+    turned = turns.shape[1]  # all terms, as long as nodes count one after the other
     count = 0
     bound = 0.0
     for j in range(1, nodes.shape[1] + 1):
         t = h * j
-        for i in range(turned):
-            cosine = cosines[i] * steps_cosine[i] - sines[i] * steps_sine[i]
-            sines[i] = sines[i] * steps_cosine[i] + cosines[i] * steps_sine[i]
-            cosines[i] = cosine
-        real, imaginary, left_out = transform(law, sizes, speeds, t, cosines, sines)
+        tiny = 0.5 * TINY * t / c
+        if law != EXPONENTIAL:
+            turn(turns, turned)
+            if turned == N_TURNED:
+                modulus = modulus_bound(law, n, turns, partial)
+                if modulus < tiny:
+                    bound += 2.0 * modulus / t
+                    continue
+        real, imaginary = transform(law, sizes, speeds, t, tiny, turns, min(turned, n))
+        modulus = math.sqrt(real * real + imaginary * imaginary)
+        if modulus < tiny:
+            bound += 2.0 * modulus / t
+            turned = N_TURNED
+            if law == EXPONENTIAL:  # the modulus falls
+                bound += 2.0 * modulus / t * (nodes.shape[1] - j)
+                break
+            continue
         damping = 2.0 * math.exp(-0.5 * deviation * deviation * t * t)
         square = c * c + t * t
-        if left_out > 0.0:
-            bound += damping * left_out / math.sqrt(square)
-            continue
         # The phase of E[exp(z W)], and the division by z.
         angle = c * deviation * deviation * t
         cosine = damping * math.cos(angle) / square
@@ -204,13 +267,17 @@ def fill_nodes(
 
 
 @jitable
-def summed(nodes: Floats, count: int, place: float) -> float:
-    """The real part of the sum over nodes at a place."""
+def summed(nodes: Floats, count: int, place: float) -> tuple[float, float]:
+    """The real part of the sum over nodes at a place, and its derivative there."""
     total = 0.0
+    slope = 0.0
     for j in range(count):
-        angle = nodes[0, j] * place
-        total += nodes[1, j] * math.cos(angle) + nodes[2, j] * math.sin(angle)
-    return total
+        t = nodes[0, j]
+        cosine = math.cos(t * place)
+        sine = math.sin(t * place)
+        total += nodes[1, j] * cosine + nodes[2, j] * sine
+        slope += t * (nodes[2, j] * cosine - nodes[1, j] * sine)
+    return total, slope
 
 
 @jitable
@@ -241,7 +308,7 @@ def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) ->
     most = largest_sum(law, a)
     if math.log(level) < log_chance_of_largest(law, a):
         return most
-    s, guess = upper_saddle(law, a, z)
+    s, guess = upper_saddle(law, a, z, ROUGH)
     if math.isnan(s) or guess >= most:  # a few terms dominate: any start will do
         s = z / scale
         guess = min(z * scale, most)
@@ -267,20 +334,27 @@ def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) ->
         target += math.log1p(-MISSED - SLACK)
         end = h * nodes.shape[1] * deviation
         error = bound + 2.0 / h * math.exp(-0.5 * end * end) / (end * end)
+    reach = 0.05 * max(guess, scale)
     factor = k0 + 0.5 * c * c * deviation * deviation + math.log(h / (2.0 * math.pi)) - target
-    # Steps that double from the guess until the quantile lies between two points, then false position.
+    # Newton's steps from the guess; where they leave what is known to hold the quantile, false position.
     bracket = (-math.inf, math.nan, math.inf, math.nan, 0)
-    step = 0.05 * max(guess, scale)
     x = guess
-    for _ in range(300):
-        tail = 1.0 / c + summed(nodes, count, x - origin) + error
+    for step in range(300):
+        total, slope = summed(nodes, count, x - origin)
+        tail = 1.0 / c + total + error
         gap = math.log(tail) + factor - c * x if tail > 0.0 else -math.inf
         if abs(gap) <= 0.1 * SLACK:
             break
         bracket = narrowed(bracket, x, gap)
-        if bracket[0] == -math.inf or bracket[2] == math.inf:
-            x = x + step if gap > 0.0 else x - step
-            step *= 2.0
+        fall = slope / tail - c if tail > 0.0 else 0.0
+        newton = x - gap / fall if fall < 0.0 and gap > -math.inf else math.nan
+        # A step too long is no step to the quantile, but from one lump to another.
+        newton = min(max(newton, x - reach), x + reach)
+        if step < 10 and bracket[0] < newton < bracket[2]:
+            x = newton
+        elif bracket[0] == -math.inf or bracket[2] == math.inf:
+            x = x + reach if gap > 0.0 else x - reach
+            reach *= 2.0
         elif bracket[2] - bracket[0] <= 1e-6 * deviation:
             x = bracket[2]
             break

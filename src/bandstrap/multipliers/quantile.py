@@ -196,35 +196,32 @@ def quantiles(
         check_fits(law, method, weights, rows, residuals)
 
     out = np.empty((len(rows), flat.size))
-    for name in METHOD_LAWS:
+    for name in dict.fromkeys(methods):
         chosen = methods == name
-        if chosen.any():
-            terms = residuals[chosen] / n
-            if name == "binomial":
-                scaled = np.ldexp(rows[chosen], -exponents[chosen, None])
-                out[chosen] = binomial.quantiles(law, scaled, flat)
-            elif name == "enumeration":
-                out[chosen] = enumeration.quantiles(law, terms, flat)
-            elif name == "closed-form":
-                out[chosen] = closed_form.quantiles(terms, flat)
-            elif name == "inversion":
-                out[chosen] = inversion.quantiles(law, terms, flat, upward=upward)
-            elif name == "saddlepoint":
-                out[chosen] = saddlepoint.quantiles(law, terms, flat)
-            elif name == "expansion":
-                out[chosen], trusted = expansion.quantiles(law, terms, flat)
-                if not trusted:
-                    warn(
-                        "the expansion is not accurate for this sample; its corrections are cut to what can be trusted"
-                    )
-            else:
-                if n_resamples * flat.min() + 1e-9 < 1:
-                    warn(
-                        f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
-                        "saturates at the largest draw; use method='auto' or more resamples"
-                    )
-                generator = make_generator(rng, "bootstrap_quantile")
-                out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
+        terms = residuals[chosen] / n
+        if name == "binomial":
+            scaled = np.ldexp(rows[chosen], -exponents[chosen, None])
+            out[chosen] = binomial.quantiles(law, scaled, flat)
+        elif name == "enumeration":
+            out[chosen] = enumeration.quantiles(law, terms, flat)
+        elif name == "closed-form":
+            out[chosen] = closed_form.quantiles(terms, flat)
+        elif name == "inversion":
+            out[chosen] = inversion.quantiles(law, terms, flat, upward=upward)
+        elif name == "saddlepoint":
+            out[chosen] = saddlepoint.quantiles(law, terms, flat)
+        elif name == "expansion":
+            out[chosen], trusted = expansion.quantiles(law, terms, flat)
+            if not trusted:
+                warn("the expansion is not accurate for this sample; its corrections are cut to what can be trusted")
+        else:
+            if n_resamples * flat.min() + 1e-9 < 1:
+                warn(
+                    f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
+                    "saturates at the largest draw; use method='auto' or more resamples"
+                )
+            generator = make_generator(rng, "bootstrap_quantile")
+            out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
     with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
         out = np.ldexp(out, exponents[:, None])
     shape = rewards.shape[:-1]
@@ -252,7 +249,13 @@ def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
         return np.full(len(rows), "closed-form", dtype=object)
     methods = np.full(len(rows), "inversion", dtype=object)
     if law in AUTO_ENUMERATES:
-        methods[count_bits(law, residuals) <= AUTO_ENUMERATES[law]] = "enumeration"
+        most = AUTO_ENUMERATES[law]
+        few = np.ones(len(rows), dtype=bool)
+        if law != EFRON:  # every distinct term is a bit or more: most samples need not be looked at any closer
+            ordered = np.sort(np.abs(residuals) if law == RADEMACHER else residuals, axis=-1)
+            few = (np.diff(ordered, axis=-1) != 0).sum(axis=-1) <= most
+        few[few] = count_bits(law, residuals[few]) <= most
+        methods[few] = "enumeration"
     if law in METHOD_LAWS["binomial"]:
         methods[binomial.is_two_valued(rows)] = "binomial"
     return methods

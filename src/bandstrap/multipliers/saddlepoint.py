@@ -142,8 +142,11 @@ def signed_root(s: float, k0: float, k1: float, k2: float, skew: float) -> float
 
 
 @jitable
-def upper_saddle(law: int, a: Floats, z: float) -> tuple[float, float]:
-    """The smallest ``s >= 0`` with ``r*(s) = z`` and ``K'(s)``, or NaN where ``r*`` never reaches ``z >= r*(0)``."""
+def upper_saddle(law: int, a: Floats, z: float, tolerance: float) -> tuple[float, float]:
+    """The smallest ``s >= 0`` with ``r*(s) = z`` and ``K'(s)``, or NaN where ``r*`` never reaches ``z >= r*(0)``.
+
+    It is found once ``r*`` is within ``tolerance`` of ``z``, as a share of ``1 + z``.
+    """
     scale = math.sqrt(variance(a))
     skew = third_cumulant(law, a) / (scale * scale * scale)
     if z <= skew / 6.0:
@@ -161,7 +164,7 @@ def upper_saddle(law: int, a: Floats, z: float) -> tuple[float, float]:
     while True:
         k0, k1, k2 = cumulants(law, a, s)
         r = signed_root(s, k0, k1, k2, skew)
-        if r >= z:
+        if r >= z or abs(r - z) <= tolerance * (1.0 + z):
             break
         if r < before or s >= limit * (1.0 - 1e-9):
             return math.nan, math.nan
@@ -171,7 +174,7 @@ def upper_saddle(law: int, a: Floats, z: float) -> tuple[float, float]:
     high = s
     # Newton with the derivative of the leading term, dw/ds = s K''/w, kept inside the bracket.
     for _ in range(80):
-        if abs(r - z) <= 1e-10 * (1.0 + z):
+        if abs(r - z) <= tolerance * (1.0 + z):
             break
         if r >= z:
             high = s
@@ -199,7 +202,7 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
         sign = -1.0
         z = -z
         a = -a
-    _, x = upper_saddle(law, a, z)
+    _, x = upper_saddle(law, a, z, 1e-10)
     most = largest_sum(law, a)
     return sign * (most if math.isnan(x) else min(x, most))
 
