@@ -195,10 +195,38 @@ def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     ).all()
 
 
+@pytest.mark.parametrize("scale", [2.0**-1040, 1e-200, 1e150, 2.0**1000])
+def test_choices_do_not_change_where_powers_of_rewards_are_no_doubles(scale):
+    # Whole rewards, exact in all these units; indices lose bits in the smallest, which hold 34 behind the point.
+    tape = np.round(8 * np.random.default_rng(2).laplace(size=(3, 300))) + np.array([[0.0], [3.0], [5.0]])
+    assert (
+        played(SignFlipUCB(), tape, 300, compiled_play) == played(SignFlipUCB(), scale * tape, 300, compiled_play)
+    ).all()
+
+
+@pytest.mark.parametrize("n", [3, 12, 17, 40, 49, 60])
+@pytest.mark.parametrize("exponent", [-1000, -300, 300, 1000])
+def test_an_index_is_scaled_as_the_rewards_are(n, exponent):
+    y = np.random.default_rng(n).normal(size=n)
+    for t in (6, 100):
+        assert index(np.ldexp(y, exponent), t) == np.ldexp(index(y, t), exponent)
+
+
+@pytest.mark.parametrize("n", [3, 12, 17, 40, 49, 60, 90])
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-60, 1e-17])
+def test_rewards_may_be_tiny_at_first(n, size):
+    y = np.random.default_rng(n).normal(size=n)
+    for first in ([size], [size, -3 * size, 2 * size] * 2):
+        expected = index(np.r_[np.zeros(len(first)), y], 30)
+        assert index(np.r_[first, y], 30) == pytest.approx(expected, rel=1e-6)
+        assert index(1e150 * np.r_[first, y], 30) == pytest.approx(1e150 * expected, rel=1e-6)
+
+
 def test_a_scale_caps_the_index_at_hoeffdings():
     y = np.array([0.3, -0.4, 1.2])
     expected = y.mean() + 0.5 * math.sqrt(2 * math.log(101) / 3)
     assert index(y, 100, sigma=0.5) == pytest.approx(expected)
+    assert index(1e3 * y, 100, sigma=0.5) == pytest.approx(1e3 * y.mean() + expected - y.mean())
     long = np.random.default_rng(0).normal(size=100)
     assert index(long, 100, sigma=50.0) == index(long, 100)
 
@@ -231,6 +259,8 @@ def test_bounds_cover_at_every_sample_size_of_a_tape(law):
 def test_equal_rewards_have_no_optimism_left():
     for n in (12, 16, 20, 48, 60):
         assert index(np.full(n, 0.7), 30) == pytest.approx(0.7)
+        for value in (0.0, 5e-324, -1e-200, 1e150, 1e308):
+            assert index(np.full(n, value), 30) == value
 
 
 LAWS = {

@@ -39,14 +39,19 @@ MARGIN = 0.005
 # Rewards whose common unit is smaller than this share of one of them are taken to have none.
 FINEST_UNIT = 2.0**-10
 
-# What ``State.facts`` holds of the arms, one row each. Of an arm's rewards: SHIFT, the first; MEAN; SQUARE, their mean
-# squared deviation; and UNIT, which is 0 while all are equal and negative if they have none in common. Of its bound, at
-# levels from FIRST up to, but not including, LAST: LOW at the upper end of the octave and HIGH at the lower, beyond
-# MOST_KEPT rewards as quotients of normal quantiles; and LUMP, the distance of values near which rewards crowd, or 0. Where
-# subsets are counted LUMP is COUNTED and LOW the bound itself. FITTED are the pulls for which these were computed. BOUND is
-# the bound at LEVEL, which is 0 if the arm was pulled since. One array for all: each one of a state counts references.
-SHIFT, MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED, LEVEL, BOUND = range(12)
+# What ``State.facts`` holds of the arms, one row each. SCALE is a power of two: all else that is known of an arm, but
+# for BOUND, is in units of it, so that no power of a reward is too large or too small for a double. Of
+# an arm's rewards: SHIFT, the first; MEAN; SQUARE, their mean squared deviation; and UNIT, which is 0 while all are equal
+# and negative if they have none in common. Of its bound, at levels from FIRST up to, but not including, LAST: LOW at the
+# upper end of the octave and HIGH at the lower, beyond MOST_KEPT rewards as quotients of normal quantiles; and LUMP, the
+# distance of values near which rewards crowd, or 0. Where subsets are counted LUMP is COUNTED and LOW the bound itself.
+# FITTED are the pulls for which these were computed. BOUND is the bound at LEVEL, which is 0 if the arm was pulled since.
+# One array for all: each one of a state counts references.
+SCALE, SHIFT, MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED, LEVEL, BOUND = range(13)
 COUNTED = -1.0
+# SCALE at first, and how many units of it a reward may have: one of more makes it larger.
+LEAST_SCALE = 2.0**-1000
+MOST_UNITS = 2.0**60
 # The row of ``State.room`` that holds the octave of the last round's level, and the normal quantiles of its two ends.
 OCTAVE = ROOM[0]
 # What takes a power of two to the next number above it.
@@ -67,7 +72,7 @@ class State(NamedTuple):
     pulls: NDArray[np.int64]
     powers: Floats
     first_rewards: Floats
-    facts: Floats  # see SHIFT
+    facts: Floats  # see SCALE
     room: Floats  # to count subsets in; see OCTAVE
 
 
@@ -220,8 +225,10 @@ def update_bounds(state: State, shared: Shared, start: int, stop: int) -> None:
             width = bound - mean if n <= MOST_KEPT else distance(bound * shared.z, facts[SQUARE][arm], n)
             # Sums of rewards that have a unit, or crowd in lumps, jump: half a jump is what a smooth formula leaves out.
             bound = mean + (1.0 + MARGIN) * width + max(facts[UNIT][arm], lump) / n
+        scale = facts[SCALE][arm]
+        bound *= scale
         if shared.sigma < math.inf:
-            bound = min(bound, facts[MEAN][arm] + hoeffding_width(n, shared.sigma, shared.root_log))
+            bound = min(bound, scale * facts[MEAN][arm] + hoeffding_width(n, shared.sigma, shared.root_log))
         facts[BOUND][arm] = bound
         facts[LEVEL][arm] = level
 
@@ -247,6 +254,24 @@ def prepared_score(params: Params, state: State, arm: int, shared: Shared, rng: 
 
 
 @jitable
+def rescale(facts: Floats, arm: int, sums: Floats, rewards: Floats, reward: float) -> None:
+    """Make SCALE large enough for a reward, and bring what is known of the arm to its units."""
+    _, exponent = math.frexp(reward)
+    share = facts[SCALE][arm] / math.ldexp(1.0, exponent - 1)
+    facts[SCALE][arm] = math.ldexp(1.0, exponent - 1)
+    facts[SHIFT][arm] *= share
+    for row in (UNIT, LUMP):
+        if facts[row][arm] > 0.0:
+            facts[row][arm] *= share
+    power = 1.0
+    for k in range(len(sums)):
+        power *= share
+        sums[k] *= power
+    for i in range(len(rewards)):
+        rewards[i] *= share
+
+
+@jitable
 def describe(facts: Floats, arm: int, n: int, sums: Floats, reward: float) -> None:
     """What follows from an arm's rewards, the last one taken in."""
     shift = facts[SHIFT][arm]
@@ -265,8 +290,11 @@ def describe(facts: Floats, arm: int, n: int, sums: Floats, reward: float) -> No
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums and memory."""
-    remember(state.pulls, state.powers, state.facts[SHIFT], state.first_rewards, arm, reward)
-    describe(state.facts, arm, state.pulls[arm], state.powers[arm], reward)
+    if abs(reward) / MOST_UNITS > state.facts[SCALE][arm]:
+        rescale(state.facts, arm, state.powers[arm], state.first_rewards[arm], reward)
+    units = reward / state.facts[SCALE][arm]
+    remember(state.pulls, state.powers, state.facts[SHIFT], state.first_rewards, arm, units)
+    describe(state.facts, arm, state.pulls[arm], state.powers[arm], units)
 
 
 KERNEL = Kernel("sign_flip_ucb", learn=learn, score=score, prepare=prepare)
@@ -306,7 +334,7 @@ class SignFlipUCB(Policy):
     symmetric Weibull's with exponent 1/2 may be missed up to a tenth more often than :math:`\alpha` from 49 rewards on.
     :func:`bandstrap.bounds.sign_flip` has no such reservations.
 
-    Choices do not change when all rewards are multiplied by a positive number or shifted.
+    Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
 
     See Also
     --------
@@ -349,11 +377,13 @@ class SignFlipUCB(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: power sums at zero, no bounds, and room to count subsets in."""
+        facts = np.zeros((BOUND + 1, n_arms))
+        facts[SCALE] = LEAST_SCALE
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),
             powers=np.zeros((n_arms, N_POWERS)),
             first_rewards=np.zeros((n_arms, MOST_KEPT)),
-            facts=np.zeros((BOUND + 1, n_arms)),
+            facts=facts,
             room=np.zeros((OCTAVE + 1, ROOM[1])),
         )
