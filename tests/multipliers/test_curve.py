@@ -5,17 +5,18 @@ import pytest
 from scipy.special import ndtri
 
 from bandstrap.multipliers import bootstrap_quantile
-from bandstrap.multipliers.curve import CLOSED, ODD, OPEN, ROW, evaluate_curve, fit, fit_sums, fit_terms
+from bandstrap.multipliers.curve import ODD, OPEN, ROW, evaluate_curve, fit, fit_sums, fit_terms
 from bandstrap.multipliers.saddlepoint import saddlepoint_quantile
 from bandstrap.multipliers.weights import LAWS
 
 LEVELS = np.array([0.3, 0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-5])
 TOP = 5.0
+SERVED = [law for law in LAWS if law != "rademacher"]
 
 
 def central_moments(sample):
     residuals = sample - sample.mean()
-    return [np.mean(residuals**k) for k in (2, 3, 4, 6)]
+    return [np.mean(residuals**k) for k in (2, 3, 4)]
 
 
 def curve_of_terms(law, sample):
@@ -35,7 +36,7 @@ def worst(row, law, sample, levels=LEVELS):
     return np.abs(found / bootstrap_quantile(sample, levels, weights=law) - 1).max()
 
 
-@pytest.mark.parametrize("kind", [ODD, OPEN, CLOSED])
+@pytest.mark.parametrize("kind", [ODD, OPEN])
 def test_curve_goes_through_its_nodes(kind):
     row = np.empty(ROW)
     values = (0.9, 1.1, 1.2, 1.15)
@@ -47,17 +48,15 @@ def test_curve_goes_through_its_nodes(kind):
     np.testing.assert_allclose(found, values, rtol=1e-12)
 
 
-def test_symmetric_curves_are_odd_and_closed_ones_end_at_their_cap():
+def test_symmetric_curves_are_odd():
     row = np.empty(ROW)
-    for kind in (ODD, CLOSED):
-        fit(row, 3.0, kind, 1.0, 0.9, 0.8, 0.7)
-        for z in (0.1, 1.0, 2.9, 4.0):
-            assert evaluate_curve(row, -z) == -evaluate_curve(row, z)
-    assert evaluate_curve(row, 3.0) == evaluate_curve(row, 9.0) == pytest.approx(2.1)
+    fit(row, 3.0, ODD, 1.0, 0.9, 0.8, 0.7)
+    for z in (0.1, 1.0, 2.9, 4.0):
+        assert evaluate_curve(row, -z) == -evaluate_curve(row, z)
 
 
 @pytest.mark.parametrize("n", [13, 18, 24])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", SERVED)
 def test_curve_of_terms_meets_the_saddlepoint_at_its_nodes(n, law):
     sample = np.random.default_rng(n).normal(size=n)
     a = (sample - sample.mean()) / n
@@ -67,24 +66,6 @@ def test_curve_of_terms_meets_the_saddlepoint_at_its_nodes(n, law):
     for share in shares:
         expected = saddlepoint_quantile(LAWS[law], a, share * row[0])
         assert evaluate_curve(row, share * row[0]) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [13, 18])
-def test_curve_of_few_terms_ends_at_the_largest_sum(n):
-    sample = np.random.default_rng(n).normal(size=n)
-    row = curve_of_terms("rademacher", sample)
-    assert row[1] == CLOSED
-    assert row[0] == pytest.approx(-ndtri(0.5**n), abs=1e-7)
-    largest = np.abs(sample - sample.mean()).mean()
-    assert evaluate_curve(row, row[0]) == evaluate_curve(row, 7.0) == pytest.approx(largest, rel=1e-12)
-
-
-@pytest.mark.parametrize("draw", ["normal", "random"])
-@pytest.mark.parametrize(("n", "error"), [(25, 0.08), (40, 0.03), (100, 0.01), (300, 0.003), (3000, 0.001)])
-def test_curve_of_sums_is_close_to_the_quantile_of_light_tailed_rewards(draw, n, error):
-    for seed in range(5):
-        sample = getattr(np.random.default_rng([n, seed]), draw)(size=n)
-        assert worst(curve_of_sums("rademacher", sample), "rademacher", sample) < error
 
 
 @pytest.mark.parametrize("n", [25, 100, 1000])
@@ -102,7 +83,7 @@ def test_curve_of_skew_weights_is_close_to_the_quantile(law, n, error):
         assert worst(curve_of_sums(law, sample), law, sample, LEVELS[1:5]) < error
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", SERVED)
 def test_curves_are_in_the_units_of_the_rewards(law):
     sample = np.random.default_rng(3).exponential(size=60)
     one, other = curve_of_sums(law, sample), curve_of_sums(law, 16 * sample)

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import counted_step
-from bandstrap.multipliers.subset_index import LEAST_ROOT, ROOM, TOLERANCE, count_above, few_step, saddlepoint_index
+from bandstrap.multipliers.subset_index import (
+    LEAST_ROOT,
+    ROOM,
+    TOLERANCE,
+    count_above,
+    few_step,
+    matched_quantile,
+    saddlepoint_index,
+)
 from naive.bounds import count_subset_means_above
 from naive.scale_free import subset_root
 
@@ -88,3 +97,15 @@ def test_the_root_where_the_saddlepoint_ends_is_the_one_asked_for_or_a_little_mo
 def test_the_root_of_many_rewards_has_no_overflow():
     y = np.random.default_rng(0).normal(size=3000)
     assert 0 <= subset_root(y, saddlepoint_index(y, y.mean(), 2.0)) - 2.0 <= TOLERANCE
+
+
+@pytest.mark.parametrize("draw", ["normal", "random"])
+@pytest.mark.parametrize(("n", "error"), [(25, 0.08), (40, 0.03), (100, 0.01), (300, 0.003), (3000, 0.001)])
+def test_signs_and_a_normal_that_match_six_cumulants_have_nearly_the_quantile_of_a_sum_of_signs(draw, n, error):
+    for seed in range(5):
+        sample = getattr(np.random.default_rng([n, seed]), draw)(size=n)
+        a2, a4, a6 = (((sample - sample.mean()) ** k).mean() for k in (2, 4, 6))
+        size, count = math.sqrt(a6 / a4), n * a4**3 / a6**2
+        for level in (0.3, 0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-5):
+            found = matched_quantile(count, size, n * a2 - count * size**2, normal_quantile(level)) / n
+            assert found == pytest.approx(bootstrap_quantile(sample, level), rel=error)

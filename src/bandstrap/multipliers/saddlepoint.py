@@ -325,53 +325,6 @@ def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats,
 
 
 @jitable
-def smooth_tail(magnitudes: Floats, x: float) -> float:
-    """``P(sum +-a_i > x)`` by saddlepoint, for ``0 <= x < sum a_i``: solve ``K'(s) = x``, then ``1 - Phi(r*)``."""
-    low = 0.0
-    high = math.inf
-    s = x / variance(magnitudes)
-    k0 = 0.0
-    k1 = 0.0
-    k2 = 0.0
-    for _ in range(100):
-        k0, k1, k2 = cumulants(RADEMACHER, magnitudes, s)
-        if abs(k1 - x) <= 1e-12 * x:
-            break
-        if k1 < x:
-            low = s
-        else:
-            high = s
-        step = s + (x - k1) / k2 if k2 > 0.0 else math.inf
-        if not low < step < high:
-            step = 2.0 * s if high == math.inf else 0.5 * (low + high)
-        if step * magnitudes[magnitudes.size - 1] > 350.0:
-            break
-        s = step
-    return normal_tail(signed_root(s, k0, k1, k2, 0.0))
-
-
-@jitable
-def rademacher_tail(magnitudes: Floats, x: float) -> float:
-    """``P(sum +-a_i > x)``; ``magnitudes`` ascend."""
-    magnitudes = without_zeros(magnitudes)
-    total = sum_of(magnitudes)
-    if x >= total:
-        return 0.0
-    if x < -total:
-        return 1.0
-    n_dominating = count_dominating(magnitudes)
-    if n_dominating == 0:
-        tail = smooth_tail(magnitudes, abs(x)) if x != 0.0 else 0.5
-        return 1.0 - tail if x < 0.0 else tail
-    rest = magnitudes[: magnitudes.size - n_dominating]
-    positions = np.empty(N_NODES)
-    roots = np.empty(N_NODES)
-    filled = tail_table(rest, positions, roots)
-    centres = enumerated_centres(magnitudes, n_dominating)
-    return mixed_tail(x, centres, positions, roots, filled, sum_of(rest))
-
-
-@jitable
 def rademacher_quantiles(magnitudes: Floats, levels: Floats, z: Floats, out: Floats) -> None:
     """Quantiles of ``sum +-a_i`` at ``levels``; ``magnitudes`` ascend, ``z`` are the normal quantiles of the levels."""
     magnitudes = without_zeros(magnitudes)

@@ -108,9 +108,9 @@ def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: f
     if not m2 > 1e-14 * memory.powers[arm][1] / n:
         flat(row)
     elif m4 >= m2 * m2 and m6 * m2 >= m4 * m4 and m6 < math.inf:
-        fit_sums(law, n, m2, m3, m4, m6, LARGEST_Z, row)
+        fit_sums(law, n, m2, m3, m4, LARGEST_Z, row)
     else:  # rounding or overflow spoiled the higher moments: the normal quantile
-        fit_sums(GAUSSIAN, n, m2, 0.0, m2 * m2, m2, LARGEST_Z, row)
+        fit_sums(GAUSSIAN, n, m2, 0.0, m2 * m2, LARGEST_Z, row)
 
 
 @inlined
