@@ -130,6 +130,41 @@ def test_plain_and_compiled_agree_to_the_bit():
         assert plain[0, 1] == compiled[0, 1]
 
 
+TRANSFORMS = {
+    "rademacher": lambda z, a: np.cosh(z * a).prod(),
+    "mammen": lambda z, a: sum(
+        share * np.exp(z * a * (1 + sign * 5**0.5) / 2)
+        for sign, share in ((1, 0.5 - 0.1 * 5**0.5), (-1, 0.5 + 0.1 * 5**0.5))
+    ).prod(),
+    "efron": lambda z, a: np.exp(z * a).mean() ** a.size,
+    "exponential": lambda z, a: (np.exp(-z * a) / (1 - z * a)).prod(),
+}
+
+
+@pytest.mark.parametrize("weights", TRANSFORMS)
+@pytest.mark.parametrize("n", [5, 31, 32, 33, 90])
+def test_nodes_are_those_of_the_transform_and_what_is_left_out_is_bounded(weights, n):
+    rng = np.random.default_rng(n)
+    for sample in (rng.normal(size=n), rng.choice([-1, 1], size=n) + 0.01 * rng.normal(size=n)):
+        a = (sample - sample.mean()) / n
+        scale = np.sqrt((a**2).sum())
+        c, h, deviation = 1.5 / scale, 0.7 / scale, 0.01 * scale
+        if weights == "exponential":
+            c = min(c, 0.5 / a.max())
+        sizes, speeds, nodes = np.empty(n), np.empty(n), np.empty((3, 400))
+        origin = inversion.prepare_terms(LAWS[weights], a, c, sizes, speeds)
+        count, bound = inversion.fill_nodes(LAWS[weights], sizes, speeds, c, h, deviation, nodes)
+        t = h * np.arange(1, 401)
+        z = c + 1j * t
+        ratio = np.array([TRANSFORMS[weights](one, a) for one in z]) / TRANSFORMS[weights](c, a)
+        expected = 2 * ratio * np.exp(-1j * t * origin + (z**2 - c**2) * deviation**2 / 2) / z
+        is_in = np.isin(t, nodes[0, :count])
+        assert is_in.sum() == count
+        np.testing.assert_allclose(nodes[1, :count] + 1j * nodes[2, :count], expected[is_in], rtol=1e-7, atol=1e-12 / c)
+        assert np.abs(expected[~is_in]).sum() <= bound * (1 + 1e-9)
+        assert np.abs(expected[~is_in]).max(initial=0.0) <= inversion.TINY / c * (1 + 1e-9)
+
+
 def test_upward_reaches_the_bounds_that_prove_something():
     sample = np.random.default_rng(9).choice([0.0, 1.0, 2.5], size=80)
     plain, upward = (quantiles(sample, 0.01, method="inversion", upward=flag).values for flag in (False, True))

@@ -42,7 +42,7 @@ from bandstrap.multipliers.saddlepoint import (
     upper_saddle,
     variance,
 )
-from bandstrap.multipliers.subset_inversion import power
+from bandstrap.multipliers.subset_inversion import power, stride
 from bandstrap.multipliers.weights import (
     EFRON,
     EXPONENTIAL,
@@ -397,10 +397,7 @@ def inversion_batch(law: int, terms: Floats, levels: Floats, z: Floats, upward: 
 
 def spread_order(n: int) -> NDArray[np.int64]:
     """An order of ``n`` sorted terms whose first ones are spread over all of them."""
-    stride = max(int(0.618 * n), 1)
-    while math.gcd(stride, n) != 1:
-        stride += 1
-    return (np.arange(n) * stride + n // 2) % n
+    return (np.arange(n) * stride(n) + n // 2) % n
 
 
 def quantiles(law: int, terms: Floats, levels: Floats, *, upward: bool = False) -> Floats:

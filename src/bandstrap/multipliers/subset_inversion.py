@@ -166,15 +166,22 @@ def summed_nodes(
 
 
 @jitable
+def stride(size: int) -> int:
+    """Steps of this many places, from any on and around, visit all of ``size`` places, the first ones far apart."""
+    step = max(int(0.618 * size), 1)
+    while math.gcd(step, size) != 1:
+        step += 1
+    return step
+
+
+@jitable
 def strided(values: Floats, counts: Floats, out_values: Floats, out_counts: Floats) -> None:
     """The values in an order whose first ones are spread over all of them."""
     size = values.size
-    stride = max(int(0.618 * size), 1)
-    while math.gcd(stride, size) != 1:
-        stride += 1
+    step = stride(size)
     for i in range(size):
-        out_values[i] = values[(i * stride + size // 2) % size]
-        out_counts[i] = counts[(i * stride + size // 2) % size]
+        out_values[i] = values[(i * step + size // 2) % size]
+        out_counts[i] = counts[(i * step + size // 2) % size]
 
 
 @jitable
