@@ -13,7 +13,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -194,6 +194,28 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = True) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     write_bytes(path, text.encode())
+
+
+@contextmanager
+def locked(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock of a folder, so that what is read there and what is then written belong together.
+
+    Whoever else wants it waits, and is told so by ``waiting``. Where there are no locks, nothing is held.
+    """
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_folder(

@@ -50,7 +50,14 @@ def test_a_small_run_writes_report_claims_and_figures(run, tmp_path):
     assert code == 0, err
     folder = tmp_path / "new/out"
     assert {path.name for path in folder.iterdir()} == {"blocks", "claims.json", "figures", "report.html"}
-    assert {path.name for path in (folder / "figures").iterdir()} == {"figure6.key", "figure6.png", "figure6.svg"}
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        "figure6.key",
+        "figure6.png",
+        "figure6.svg",
+        "figure6-6a.svg",
+        "figure6-6b.svg",
+        "figure6-glance.svg",
+    }
     content = json.loads((folder / "claims.json").read_text())
     assert (content["seed"], content["replications"]) == (3, 4)
     assert content["summary"] in out

@@ -1,22 +1,27 @@
 """The report: one page, whole, valid, with everything in it, on a phone and on a desk."""
 
+import base64
 import dataclasses
 import json
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from bandstrap.experiments import read_experiment
-from bandstrap.pages import show_number
-from bandstrap.paper.claims import CLAIMS, DEPENDS, Finding, Number, Power, examine
+from bandstrap.pages import as_data, show_number
+from bandstrap.paper.claims import CLAIMS, DEPENDS, SECTIONS, Finding, Number, Power, examine
 from bandstrap.paper.report import write_report
-from bandstrap.paper.reproduce import EVIDENCE, FIGURES, Chapter, Reproduction, errata, paper_file
+from bandstrap.paper.reproduce import CHAPTERS, EVIDENCE, FIGURES, Chapter, Pictures, Reproduction, errata, paper_file
+from bandstrap.paper.sentences import Sentence, read_sentences
 from paper.synthetic import agreeing
 
+# A glance at each chapter, and every panel alone.
+N_PICTURES = sum(1 + len(read_experiment(Path(paper_file(f"{name}.toml"))).panels) for name in CHAPTERS)
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1680 700" width="1680" height="700"></svg>'
 
@@ -24,18 +29,23 @@ PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1680 700" width=
 def reproduction(folder):
     evidence = agreeing()
     chapters = []
-    for name in [*(f"figure{name}" for name in FIGURES), *EVIDENCE]:
+    for name in CHAPTERS:
         experiment = read_experiment(Path(paper_file(f"{name}.toml")))
         picture = folder / f"{name}.svg"
         picture.write_text(PICTURE)
-        chapters.append(Chapter(name, experiment, tuple(evidence[panel.name] for panel in experiment.panels), picture))
+        panels = tuple(evidence[panel.name] for panel in experiment.panels)
+        chapters.append(Chapter(name, experiment, panels, Pictures(picture, (picture,) * len(panels), picture)))
     return Reproduction(tuple(chapters), tuple(examine(evidence)), 7, 200)
+
+
+def write(whole, path, items=None):
+    write_report(whole, errata() if items is None else items, read_sentences(), path)
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    write_report(reproduction(folder), errata(), folder / "report.html")
+    write(reproduction(folder), folder / "report.html")
     return folder / "report.html"
 
 
@@ -86,7 +96,7 @@ def test_nothing_is_loaded_from_elsewhere(page):
     text = page.read_text(encoding="utf-8")
     reader = Reader(text)
     sources = [value for _, name, value in reader.attributes if name in ("src", "srcset", "data", "poster")]
-    assert len(sources) == 10
+    assert len(sources) == N_PICTURES
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
     assert not {tag for tag, *_ in reader.attributes} & {"script", "link", "iframe", "object", "base"}
     assert not re.search(r"https?:|@import|url\(|//[a-z]", text.split("</head>")[0])
@@ -123,11 +133,82 @@ def test_text_is_escaped(tmp_path):
     experiment = whole.chapters[0].experiment.model_copy(update={"title": evil, "readings": (evil,)})
     chapters = (dataclasses.replace(whole.chapters[0], experiment=experiment),)
     item = dict.fromkeys(("id", "where", "printed", "reading", "code"), evil)
-    write_report(Reproduction(chapters, ((claim, finding),), 7, 2), [item], tmp_path / "report.html")
+    whole = Reproduction(chapters, ((claim, finding),), 7, 2, lack=(experiment,))
+    sentences = (Sentence(part="1", place=evil, says=evil, reason=evil),)
+    write_report(whole, [item], sentences, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "<script" not in text
     assert "<b>" not in text
-    assert Reader(text).text.count("alert(") == 6 + 3 + 5  # claim and finding, chapter and its link, erratum
+    # Claim and finding; chapter, its link, its glance and its reading; what it lacks, twice; sentence; erratum.
+    assert Reader(text).text.count("alert(") == 6 + 4 + 2 + 3 + 5
+
+
+def test_the_matrix_has_a_marked_cell_for_every_claim_that_leads_to_it(page):
+    text = page.read_text(encoding="utf-8")
+    matrix = text[text.index('<table class="matrix">') : text.index('<div class="glances">')]
+    cells = re.findall(r'<a class="([\w-]+)" href="#([\w-]+)" title="([^"]+)" aria-label="([^"]+)">(.*?)</a>', matrix)
+    findings = dict(examine(agreeing()))
+    assert len(cells) == len(CLAIMS)
+    for claim in CLAIMS:
+        ((verdict, _, title, label, mark),) = [cell for cell in cells if cell[1] == claim.name]
+        assert verdict == findings[claim].verdict.replace(" ", "-")
+        assert f'href="#mark-{verdict}"' in mark  # a shape as well as a colour
+        assert f'<symbol id="mark-{verdict}"' in text
+        assert title == label
+        assert findings[claim].verdict in title
+    assert re.findall(r'<th scope="row">(.*?)</th>', matrix) == [
+        part for part in SECTIONS if part in {claim.section for claim in CLAIMS}
+    ]
+    places = [text.index(f'<tr class="claim" id="{claim.name}">') for claim in CLAIMS]
+    by_part = [place for part in SECTIONS for claim, place in zip(CLAIMS, places, strict=True) if claim.section == part]
+    assert by_part == sorted(places)  # the details are in the order of the matrix
+
+
+def test_what_was_not_run_is_said_to_be_missing(tmp_path):
+    whole = reproduction(tmp_path)
+    chapters = tuple(chapter for chapter in whole.chapters if chapter.name == "figure6")
+    lack = tuple(chapter.experiment for chapter in whole.chapters if chapter.name != "figure6")
+    findings = tuple((claim, finding) for claim, finding in whole.findings if claim.name in ("theorem-4", "figure-6"))
+    partial = Reproduction(chapters, findings, 7, 20, lack=lack)
+    write(partial, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    reader = Reader(text)
+    assert (
+        f"2 claims: 2 reproduced, 0 that depend on an unstated setting, 0 not reproduced, {len(CLAIMS) - 2} more not"
+        in (reader.text)
+    )
+    assert "Not run here with seed 7 and 20 replications: Figure 1, Figure 2" in reader.text
+    assert "may be missed for want of runs" in reader.text
+    assert text.count('<use href="#mark-not-checked"/>') >= 2 * (len(CLAIMS) - 2)
+    ids = {value for _, name, value in reader.attributes if name == "id"}
+    assert {claim.name for claim in CLAIMS} <= ids
+    assert "figure2" not in ids
+    links = {value.removeprefix("#") for tag, name, value in reader.attributes if (tag, name) == ("a", "href")}
+    assert links <= ids
+
+
+def test_how_to_cite_names_version_seed_and_replications_and_nothing_that_changes(page):
+    text = Reader(page.read_text(encoding="utf-8")).text
+    assert "@inproceedings{hao2019bootstrapping," in text
+    assert "pages = {12123--12133}," in text
+    assert f"version {version('bandstrap')}}}" in text
+    assert "note = {Seed 7, 200 replications; computed with python" in text
+    entry = text[text.index("@misc") :]
+    assert entry.count("{") == entry.count("}")
+
+
+def test_every_sentence_is_there_with_its_claims(page):
+    text = Reader(page.read_text(encoding="utf-8")).text
+    for sentence in read_sentences():
+        assert squeezed(sentence.says) in text
+        assert squeezed(sentence.reason) in text
+
+
+def test_pictures_lose_decimals_of_their_curves_and_nothing_else(tmp_path):
+    glyph = '<path id="g" d="M 1 2.123456 L -3.5 1e-05 " transform="scale(0.015625)" stroke-width="0.123456"/>'
+    (tmp_path / "a.svg").write_text(glyph)
+    drawn = base64.b64decode(as_data(tmp_path / "a.svg").split(",")[1]).decode()
+    assert drawn == glyph.replace("2.123456", "2.12")
 
 
 def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):
@@ -135,7 +216,7 @@ def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):
 
     (tmp_path / "report.html").write_text("old")
     with pytest.raises(UndefinedError):
-        write_report(reproduction(tmp_path), [{"id": "E1"}], tmp_path / "report.html")
+        write(reproduction(tmp_path), tmp_path / "report.html", [{"id": "E1"}])
     assert (tmp_path / "report.html").read_text() == "old"
 
 
@@ -197,6 +278,6 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_goes_wrong(page, tmp_path, 
     assert found["scroll"] <= width
     assert found["wide"] == []
     assert (found["cell"], found["head"]) == ("table-cell", "table-header-group")  # numbers keep their heads on a phone
-    assert len(found["images"]) == 10
+    assert len(found["images"]) == N_PICTURES
     assert all(found["images"])
     assert "CONSOLE" not in done.stderr, done.stderr

@@ -1,9 +1,11 @@
 """A reproduction: its files, that it goes on where it stopped, and that nothing is done twice."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +17,7 @@ from bandstrap.experiments import run
 from bandstrap.paper import reproduce as module
 from bandstrap.paper.reproduce import reproduce
 from bandstrap.plots import panels as plots
+from bandstrap.storage import locked
 
 # Figure 6 with policies that compile in no time; the labels are those that claims ask for.
 SMALL = """
@@ -39,7 +42,19 @@ curves = [
     { label = "naive bootstrap", policy = "ucb1:sigma=50" },
 ]
 """
+# Another figure, on whose panel no claim rests.
+OTHER = """
+title = "Figure 4: small"
+horizon = 40
+[[panels]]
+name = "other"
+environment = "gaussian:means=(0.6,0.4)"
+curves = [{ label = "UCB", policy = "ucb1" }]
+"""
 FILES = ["blocks", "claims.json", "figures", "report.html"]
+
+
+PICTURES = ["figure6-6a.svg", "figure6-6b.svg", "figure6-glance.svg", "figure6.key", "figure6.png", "figure6.svg"]
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +62,10 @@ def small(tmp_path, monkeypatch):
     folder = tmp_path / "toml"
     folder.mkdir()
     (folder / "figure6.toml").write_text(SMALL)
+    (folder / "figure4.toml").write_text(OTHER)
     whole = module.paper_file
-    monkeypatch.setattr(module, "paper_file", lambda name: folder / name if name == "figure6.toml" else whole(name))
+    ours = ("figure4.toml", "figure6.toml")
+    monkeypatch.setattr(module, "paper_file", lambda name: folder / name if name in ours else whole(name))
     return folder / "figure6.toml"
 
 
@@ -71,17 +88,22 @@ def count(monkeypatch):
     return done
 
 
-def go(out, jobs=1, **options):
+def go(out, jobs=1, figures=("6",), **options):
     with ThreadPoolExecutor(jobs) as executor:
         given = {"seed": 3, "replications": 30, "executor": executor, "progress": False}
-        return reproduce(["6"], out, **given | options)
+        return reproduce(figures, out, **given | options)
+
+
+def pages(out):
+    """What a folder says, to the byte."""
+    return (out / "report.html").read_bytes(), (out / "claims.json").read_bytes()
 
 
 def test_everything_is_written_and_nothing_else(tmp_path):
     found = go(tmp_path / "deep" / "out")
     out = tmp_path / "deep" / "out"
     assert sorted(path.name for path in out.iterdir()) == FILES
-    assert sorted(path.name for path in (out / "figures").iterdir()) == ["figure6.key", "figure6.png", "figure6.svg"]
+    assert sorted(path.name for path in (out / "figures").iterdir()) == PICTURES
     assert len(list((out / "blocks").iterdir())) == 6 * 2
     assert (out / "figures/figure6.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figures/figure6.svg").read_text()
@@ -125,7 +147,7 @@ def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     assert count == {"blocks": 24, "pictures": 4}
 
 
-@pytest.mark.parametrize("name", ["figure6.svg", "figure6.png", "figure6.key"])
+@pytest.mark.parametrize("name", PICTURES)
 def test_a_lost_picture_is_drawn_again(tmp_path, count, name):
     go(tmp_path / "out")
     before = {path: path.read_bytes() for path in (tmp_path / "out/figures").iterdir()}
@@ -135,7 +157,7 @@ def test_a_lost_picture_is_drawn_again(tmp_path, count, name):
     assert {path: path.read_bytes() for path in (tmp_path / "out/figures").iterdir()} == before
 
 
-@pytest.mark.parametrize("name", ["figure6.svg", "figure6.png", "figure6.key"])
+@pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_that_was_replaced_is_drawn_again(tmp_path, count, name):
     go(tmp_path / "out")
     path = tmp_path / "out/figures" / name
@@ -167,6 +189,100 @@ def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypat
     assert (tmp_path / "out/figures/figure6.svg").read_bytes() == right
 
 
+# --- a folder that has more than was asked for ------------------------------------------------------------------------
+
+
+def test_a_figure_run_again_keeps_the_others(tmp_path, count):
+    out = tmp_path / "out"
+    go(out, figures=("4", "6"))
+    whole, blocks = pages(out), count["blocks"]
+    for figures in (("6",), ("4",), ("6", "4")):
+        found = go(out, figures=figures)
+        assert pages(out) == whole
+        assert [chapter.name for chapter in found.chapters] == ["figure4", "figure6"]
+        assert found.kept == ", ".join(title for title in ("Figure 4", "Figure 6") if title[-1] not in figures)
+        assert [claim.name for claim, _ in found.answers] == (["theorem-4", "figure-6"] if "6" in figures else [])
+    assert count["blocks"] == blocks
+
+
+def test_the_order_of_runs_does_not_matter(tmp_path, count):
+    one, other = tmp_path / "one", tmp_path / "other"
+    go(one, figures=("4",))
+    go(one, figures=("6",))
+    shutil.copytree(one / "blocks", other / "blocks")  # blocks remember the time they took
+    blocks = count["blocks"]
+    go(other, figures=("6",))
+    go(other, figures=("4",))
+    assert count["blocks"] == blocks
+    assert pages(one) == pages(other)
+
+
+@pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 20}])
+def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_path, count, change):
+    out = tmp_path / "out"
+    go(out, figures=("4", "6"))
+    whole = pages(out)
+    found = go(out, **change)
+    assert [chapter.name for chapter in found.chapters] == ["figure6"]
+    seed, replications = change.get("seed", 3), change.get("replications", 30)
+    assert found.gaps.startswith(f"Not run here with seed {seed} and {replications} replications: Figure 1, Figure 2, ")
+    assert "Figure 4" in found.gaps
+    assert found.gaps in (out / "report.html").read_text()
+    blocks = count["blocks"]
+    go(out)
+    assert pages(out) == whole
+    assert count["blocks"] == blocks
+
+
+def test_a_chapter_with_a_lost_or_damaged_block_is_left_out_and_not_run(tmp_path, count):
+    out = tmp_path / "out"
+    go(out)
+    six = set((out / "blocks").iterdir())
+    go(out, figures=("4",))
+    blocks = count["blocks"]
+    for block in set((out / "blocks").iterdir()) - six:
+        data = block.read_bytes()
+        block.write_bytes(data[:-100] + bytes([data[-100] ^ 1]) + data[-99:])
+        found = go(out)
+        assert [chapter.name for chapter in found.chapters] == ["figure6"]
+        block.unlink()
+        assert [chapter.name for chapter in go(out).chapters] == ["figure6"]
+        block.write_bytes(data)
+    assert count["blocks"] == blocks
+    assert [chapter.name for chapter in go(out).chapters] == ["figure4", "figure6"]
+
+
+def test_files_of_another_version_are_replaced(tmp_path):
+    out = tmp_path / "out"
+    (out / "figures").mkdir(parents=True)
+    (out / "blocks").mkdir()
+    (out / "report.html").write_text("old")
+    (out / "claims.json").write_bytes(b"\xff{")
+    (out / "figures/figure6.key").write_text("old")
+    (out / "blocks/0123.parquet").write_text("old")
+    assert [chapter.name for chapter in go(out).chapters] == ["figure6"]
+    json.loads((out / "claims.json").read_text())
+
+
+def test_of_two_processes_the_later_report_has_the_blocks_of_both(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    go(tmp_path / "theirs", figures=("4",))
+    out.mkdir()
+    waiting, told = threading.Event(), module.tell
+    monkeypatch.setattr(
+        module, "tell", lambda text, **options: (waiting.set() if "waiting" in text else None, told(text, **options))
+    )
+    with ThreadPoolExecutor(1) as beside:
+        with locked(out):  # another process reads what there is, before ours has written
+            ours = beside.submit(go, out)
+            assert waiting.wait(20)
+            assert not (out / "report.html").exists()
+            for block in (tmp_path / "theirs/blocks").iterdir():
+                shutil.copy(block, out / "blocks")
+        found = ours.result()
+    assert [chapter.name for chapter in found.chapters] == ["figure4", "figure6"]
+
+
 @pytest.mark.parametrize("replications", [2, 3])
 def test_very_few_replications_give_json_without_nan(tmp_path, replications):
     go(tmp_path, replications=replications)
@@ -182,7 +298,7 @@ def test_figures_are_checked_and_taken_once(tmp_path):
     ):
         reproduce(["6", "8"], tmp_path / "out", seed=3, replications=4)
     assert not (tmp_path / "out").exists()
-    assert len(reproduce(["6", "6"], tmp_path, seed=3, replications=4, progress=False).chapters) == 1
+    assert len(reproduce(["6", "6"], tmp_path / "new", seed=3, replications=4, progress=False).chapters) == 1
 
 
 def test_a_folder_that_cannot_be_is_known_before_anything_runs(tmp_path, count):
@@ -236,5 +352,5 @@ def test_a_killed_run_goes_on_to_the_same_claims(tmp_path, small, count):
 
 def test_the_papers_files_are_where_they_are_looked_for(monkeypatch):
     monkeypatch.undo()
-    for name in (*(f"figure{i}" for i in module.FIGURES), *module.EVIDENCE, "errata"):
+    for name in (*module.CHAPTERS, "errata", "sentences"):
         assert Path(module.paper_file(f"{name}.toml")).is_file()

@@ -36,7 +36,8 @@ def paper(
 ) -> None:
     """Reproduce the paper: redraw its figures, check its claims, and write a report.
 
-    A run that was stopped resumes where it was; finished parts are not computed again.
+    A run that was stopped resumes where it was; finished parts are not computed again. The report shows all that the
+    folder has with the same seed and replications: running a figure again keeps the others.
     """
     from bandstrap.paper.reproduce import FULL, QUICK, reproduce
 
@@ -52,10 +53,14 @@ def paper(
         found = reproduce(figure or [], out, seed=seed, replications=wanted, executor=executor)
     rows = [
         (claim.where, claim.says, finding.verdict + (f" ({finding.setting})" if finding.setting else ""))
-        for claim, finding in found.findings
+        for claim, finding in found.answers
     ]
     if rows:
         print_table(("where", "the paper says", "verdict"), rows)
     say(found.summary)
+    if found.kept:
+        say(f"kept from earlier runs: {found.kept}")
+    if found.gaps:
+        say(found.gaps)
     say(f"report: {out / 'report.html'}")
     complain(f"{time.perf_counter() - start:.0f} s")

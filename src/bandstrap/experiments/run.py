@@ -90,6 +90,19 @@ def run_experiments(
     return [gather(plan, done) for plan in plans]
 
 
+def read_experiments(plans: Sequence[PanelPlan], store: Store) -> list[PanelData] | None:
+    """Put panels together from what the store has; ``None`` if it lacks anything. Nothing is run."""
+    done: dict[AnyBlock, Any] = {}
+    for block in (block for plan in plans for block in plan):
+        done[block] = block.record()
+        for piece in block.cut():
+            finished = store.load(piece)
+            if finished is None:
+                return None
+            done[block].put(piece, finished)
+    return [gather(plan, done) for plan in plans]
+
+
 def finish_blocks(
     blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
 ) -> dict[AnyBlock, Any]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,32 +15,51 @@ from pathlib import Path
 from typing import Any
 
 from bandstrap.engine.memory import announce_memory, check_memory
-from bandstrap.engine.progress import tell
+from bandstrap.engine.progress import progress_bar, tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.plan import PanelPlan, plan_panel
-from bandstrap.experiments.run import PanelData, run_experiments
+from bandstrap.experiments.run import PanelData, read_experiments, run_experiments
 from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
 from bandstrap.experiments.store import Store
-from bandstrap.paper.claims import DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
-from bandstrap.paper.report import write_report
-from bandstrap.storage import digest_sources, write_text
+from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
+from bandstrap.paper.report import short_title, write_report
+from bandstrap.paper.sentences import read_sentences
+from bandstrap.storage import digest_sources, locked, write_text
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
 EVIDENCE = ("miss_rates", "theorem3", "close_races")
-# What the files' numbers of replications are meant for.
+# In the order of the report.
+CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
+# The paper's replications: what those in the files are meant for.
 FULL = 200
 QUICK = 20
+
+Plans = Sequence[PanelPlan]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Files of pictures: the whole figure (an SVG, with a PNG beside it), each panel alone, all at a glance."""
+
+    whole: Path
+    panels: tuple[Path, ...]
+    glance: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All of them."""
+        return self.whole, self.whole.with_suffix(".png"), *self.panels, self.glance
 
 
 @dataclass(frozen=True, eq=False)
 class Chapter:
-    """An experiment of the paper with its result and its picture."""
+    """An experiment of the paper with its result and its pictures."""
 
     name: str
     experiment: Experiment
     panels: tuple[PanelData, ...]
-    picture: Path
+    pictures: Pictures
 
     @property
     def seconds(self) -> float:
@@ -50,22 +69,68 @@ class Chapter:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Everything the report shows."""
+    """Everything the report shows: what was run into a folder with one seed and one number of replications.
+
+    ``asked`` are the names of the chapters that were asked for; the others were run before and have been kept. Chapters
+    that ``lack`` something were not run with this seed, these replications and this version of the code, or not to the
+    end.
+    """
 
     chapters: tuple[Chapter, ...]
     findings: tuple[tuple[Claim, Finding], ...]
     seed: int
     replications: int
+    asked: tuple[str, ...] = CHAPTERS
+    lack: tuple[Experiment, ...] = ()
+
+    @property
+    def unchecked(self) -> list[Claim]:
+        """Claims on what was not run."""
+        checked = {claim.name for claim, _ in self.findings}
+        return [claim for claim in CLAIMS if claim.name not in checked]
+
+    @property
+    def answers(self) -> list[tuple[Claim, Finding]]:
+        """What was found about the claims on what was asked for."""
+        panels = {
+            panel.panel.name for chapter in self.chapters if chapter.name in self.asked for panel in chapter.panels
+        }
+        return [(claim, finding) for claim, finding in self.findings if not panels.isdisjoint(claim.panels)]
 
     @property
     def summary(self) -> str:
         """How many claims had which verdict, in one line."""
         verdicts = [finding.verdict for _, finding in self.findings]
+        unchecked = f", {len(self.unchecked)} more not checked" if self.unchecked else ""
         return (
             f"{len(verdicts)} claims: {verdicts.count(REPRODUCED)} reproduced, "
             f"{verdicts.count(DEPENDS)} that depend on an unstated setting, "
-            f"{verdicts.count(NOT_REPRODUCED)} not reproduced (seed {self.seed}, {self.replications} replications)"
+            f"{verdicts.count(NOT_REPRODUCED)} not reproduced{unchecked} "
+            f"(seed {self.seed}, {self.replications} replications)"
         )
+
+    @property
+    def kept(self) -> str:
+        """Titles of the chapters that were run before."""
+        return ", ".join(short_title(one.experiment.title) for one in self.chapters if one.name not in self.asked)
+
+    @property
+    def caution(self) -> str:
+        """What few replications mean; empty if they are not few."""
+        if self.replications >= FULL:
+            return ""
+        return (
+            f"With fewer replications than the paper's {FULL} a claim may be missed for want of runs: "
+            "not reproduced means that nothing was shown, not that the contrary was."
+        )
+
+    @property
+    def gaps(self) -> str:
+        """Which chapters are not there, in a sentence; empty if all are."""
+        if not self.lack:
+            return ""
+        titles = ", ".join(short_title(experiment.title) for experiment in self.lack)
+        return f"Not run here with seed {self.seed} and {self.replications} replications: {titles}."
 
 
 def paper_file(name: str) -> Path:
@@ -82,12 +147,16 @@ def reproduce(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> Reproduction:
-    """Run figures and claims into a folder; see ``bandstrap paper``."""
+    """Run figures and claims into a folder; see ``bandstrap paper``.
+
+    The report shows all that the folder has with this seed, these replications and this version of the code, whichever
+    run it is from: the store's keys decide, so that the same blocks give the same report in any order of runs.
+    """
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
-    wanted = [f"figure{name}" for name in names] + [*EVIDENCE] * (set(names) == set(FIGURES))
-    experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in wanted}
-    share = replications / FULL
-    needed = sum(check_replications(each.panels, each, share) for each in experiments.values())
+    asked = tuple(f"figure{name}" for name in names) + EVIDENCE * (set(names) == set(FIGURES))
+    experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in CHAPTERS}
+    share, store = replications / FULL, Store(out / "blocks")
+    needed = sum(check_replications(experiments[name].panels, experiments[name], share) for name in asked)
     check_memory(needed, "replications", "bandstrap paper", replications)
     announce_memory(needed, shown=progress)
     out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
@@ -95,46 +164,68 @@ def reproduce(
         name: [plan_panel(panel, experiment, seed, share) for panel in experiment.panels]
         for name, experiment in experiments.items()
     }
-    flat = [plan for several in plans.values() for plan in several]
-    data = iter(run_experiments(flat, Store(out / "blocks"), executor=executor, progress=progress))
-    chapters = tuple(
-        finish_chapter(name, experiments[name], plans[name], data, out / "figures", progress) for name in experiments
-    )
-    tell("checking claims", shown=progress)
-    evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
-    reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications)
-    write_text(out / "claims.json", claims_as_json(reproduction))
-    write_report(reproduction, errata(), out / "report.html")
+    flat = [plan for name in asked for plan in plans[name]]
+    data = iter(run_experiments(flat, store, executor=executor, progress=progress))
+    played = {name: [next(data) for _ in plans[name]] for name in asked}
+    # Of two processes that end together, the second finds the blocks of the first.
+    with locked(out, lambda: tell("waiting for another process that writes its report", shown=progress)):
+        chapters = finish_chapters(experiments, plans, played, store, out / "figures", progress)
+        tell("checking claims", shown=progress)
+        evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
+        there = {chapter.name for chapter in chapters}
+        lack = tuple(experiment for name, experiment in experiments.items() if name not in there)
+        reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications, asked, lack)
+        write_text(out / "claims.json", claims_as_json(reproduction))
+        write_report(reproduction, errata(), read_sentences(), out / "report.html")
     tell("", shown=progress)
     return reproduction
 
 
-def finish_chapter(
-    name: str,
-    experiment: Experiment,
-    plans: Sequence[PanelPlan],
-    data: Iterator[PanelData],
+def finish_chapters(
+    experiments: Mapping[str, Experiment],
+    plans: Mapping[str, Plans],
+    played: Mapping[str, Sequence[PanelData]],
+    store: Store,
     folder: Path,
     progress: bool,
-) -> Chapter:
-    """Take a chapter's panels off the data and draw them, unless they have been drawn from the same numbers."""
-    panels = tuple(next(data) for _ in plans)
-    picture = folder / f"{name}.svg"
-    drawn_from = picture.with_suffix(".key")
+) -> tuple[Chapter, ...]:
+    """The chapters that were played now, and those that the store has all of, with their pictures."""
+    chapters = []
+    with progress_bar(len(experiments), shown=progress, of="chapters drawn") as show:
+        for name, experiment in experiments.items():
+            show(0, f"reading {name}")
+            panels = played[name] if name in played else read_experiments(plans[name], store)
+            if panels is not None:
+                show(0, f"drawing {name}")
+                pictures = draw_chapter(name, experiment, plans[name], panels, folder)
+                chapters.append(Chapter(name, experiment, tuple(panels), pictures))
+            show(1)
+    return tuple(chapters)
+
+
+def draw_chapter(
+    name: str, experiment: Experiment, plans: Plans, panels: Sequence[PanelData], folder: Path
+) -> Pictures:
+    """Draw a chapter, unless it has been drawn from the same numbers."""
+    alone = tuple(folder / f"{name}-{panel.panel.name}.svg" for panel in panels)
+    pictures = Pictures(folder / f"{name}.svg", alone, folder / f"{name}-glance.svg")
+    drawn_from = pictures.whole.with_suffix(".key")
     drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
     shows = json.dumps([experiment.model_dump_json(), [block.about for plan in plans for block in plan], drawn_by])
-    pictures = (picture, picture.with_suffix(".png"))
-    if read(drawn_from) != state(shows, pictures):
+    if read(drawn_from) != state(shows, pictures.files):
         from bandstrap.plots.panels import plot_panels
+        from bandstrap.plots.small import plot_glance, plot_panel
         from bandstrap.plots.style import save_figure
 
-        tell(f"drawing {name}", shown=progress)
         drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
-        figure = plot_panels(experiment.title, panels)
-        for path in pictures:
-            save_figure(figure, path)
-        write_text(drawn_from, state(shows, pictures).decode())
-    return Chapter(name, experiment, panels, picture)
+        whole = plot_panels(experiment.title, panels)
+        save_figure(whole, pictures.whole)
+        save_figure(whole, pictures.whole.with_suffix(".png"))
+        for panel, path in zip(panels, alone, strict=True):
+            save_figure(plot_panel(panel, panels), path)
+        save_figure(plot_glance(panels), pictures.glance)
+        write_text(drawn_from, state(shows, pictures.files).decode())
+    return pictures
 
 
 def state(shows: str, pictures: Sequence[Path]) -> bytes:
@@ -177,6 +268,7 @@ def claims_as_json(reproduction: Reproduction) -> str:
             }
             for claim, finding in reproduction.findings
         ],
+        "not_checked": [claim.name for claim in reproduction.unchecked],
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

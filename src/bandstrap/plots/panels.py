@@ -19,26 +19,39 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     """Draw panels two in a row; a curve looks the same in all of them, and one legend below explains all."""
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
-    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
-    looks = {label: look(i) for i, label in enumerate(labels)}
-    legend_lines = math.ceil((len(labels) + 1) / 3)
+    looks = looks_of(panels)
+    legend_lines = math.ceil((len(looks) + 1) / 3)
     figure, axes = new_figure(5.6 * columns, 3.9 * rows + 0.5 + 0.26 * legend_lines, columns, rows)
     for axis, panel in zip(axes, panels, strict=False):
         draw_panel(axis, panel, looks)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
+    handles = legend_of(panels, looks)
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
+    figure.suptitle(f"{literal(title)}\n{explanation(panels)}", fontsize=11)
+    return figure
+
+
+def looks_of(panels: Sequence[PanelData]) -> dict[str, Look]:
+    """How each curve looks, in all panels alike."""
+    labels = dict.fromkeys(curve.label for panel in panels for curve in panel.curves)
+    return {label: look(i) for i, label in enumerate(labels)}
+
+
+def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2D]:
+    """What the curves of some panels are, and what the open circles are."""
+    shown = {curve.label for panel in panels for curve in panel.curves}
     swept = {curve.label for panel in panels if panel.panel.plot == "sweep" for curve in panel.curves}
     handles = [
         Line2D([], [], label=literal(label, LONGEST_NAME), **looks[label], **(marker(i) if label in swept else {}))
-        for i, label in enumerate(labels)
+        for i, label in enumerate(looks)
+        if label in shown
     ]
     if any(curve.curve.published is not None for panel in panels for curve in panel.curves):
         handles.append(
             Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="published value")
         )
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
-    figure.suptitle(f"{literal(title)}\n{explanation(panels)}", fontsize=11)
-    return figure
+    return handles
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
