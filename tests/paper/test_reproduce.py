@@ -17,7 +17,9 @@ from bandstrap.experiments import run
 from bandstrap.paper import reproduce as module
 from bandstrap.paper.reproduce import reproduce
 from bandstrap.plots import panels as plots
-from bandstrap.storage import locked
+from bandstrap.plots import small as small_plots
+from bandstrap.plots import style
+from bandstrap.storage import locked, write_text
 
 # Figure 6 with policies that compile in no time; the labels are those that claims ask for.
 SMALL = """
@@ -66,6 +68,7 @@ def small(tmp_path, monkeypatch):
     whole = module.paper_file
     ours = ("figure4.toml", "figure6.toml")
     monkeypatch.setattr(module, "paper_file", lambda name: folder / name if name in ours else whole(name))
+    monkeypatch.setattr(module, "CHAPTERS", ("figure4", "figure6"))  # reading the others takes time
     return folder / "figure6.toml"
 
 
@@ -86,6 +89,14 @@ def count(monkeypatch):
     monkeypatch.setattr(run, "run_blocks", counted_blocks)
     monkeypatch.setattr(plots, "plot_panels", counted_plot)
     return done
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pictures of nothing: drawing takes longer than all else."""
+    for home, name in ((plots, "plot_panels"), (small_plots, "plot_panel"), (small_plots, "plot_glance")):
+        monkeypatch.setattr(home, name, lambda *arguments: None)
+    monkeypatch.setattr(style, "save_figure", lambda figure, path: write_text(path, "<svg></svg>"))
 
 
 def go(out, jobs=1, figures=("6",), **options):
@@ -147,31 +158,31 @@ def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     assert count == {"blocks": 24, "pictures": 4}
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_lost_picture_is_drawn_again(tmp_path, count, name):
-    go(tmp_path / "out")
-    before = {path: path.read_bytes() for path in (tmp_path / "out/figures").iterdir()}
-    (tmp_path / "out/figures" / name).unlink()
-    go(tmp_path / "out")
-    assert count == {"blocks": 12, "pictures": 2}
-    assert {path: path.read_bytes() for path in (tmp_path / "out/figures").iterdir()} == before
+def test_a_picture_that_was_lost_or_replaced_is_drawn_again(tmp_path, count):
+    out = tmp_path / "out"
+    go(out)
+    before, page = {path: path.read_bytes() for path in (out / "figures").iterdir()}, pages(out)
+    for n_drawn, name in enumerate(["figure6.svg", "figure6.png", "figure6.key", "figure6-glance.svg"], start=2):
+        (out / "figures" / name).unlink()
+        (out / "figures/figure6-6b.svg").write_bytes(b"\xff<svg><script>alert(1)</script></svg>")
+        go(out)
+        assert count == {"blocks": 12, "pictures": n_drawn}
+        assert {path: path.read_bytes() for path in (out / "figures").iterdir()} == before
+        assert pages(out) == page
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_that_was_replaced_is_drawn_again(tmp_path, count, name):
-    go(tmp_path / "out")
-    path = tmp_path / "out/figures" / name
-    before, report = path.read_bytes(), (tmp_path / "out/report.html").read_bytes()
-    path.write_bytes(b"\xff<svg><script>alert(1)</script></svg>")
-    go(tmp_path / "out")
-    assert count["pictures"] == 2
-    assert path.read_bytes() == before
-    assert (tmp_path / "out/report.html").read_bytes() == report
+@pytest.mark.parametrize("name", ["figure6.png", "figure6-6b.svg", "figure6.key"])
+@pytest.mark.usefixtures("undrawn")
+def test_one_damaged_file_is_enough_to_draw_again(tmp_path, name):
+    out = tmp_path / "out"
+    go(out)
+    before = (out / "figures" / name).read_bytes()
+    (out / "figures" / name).write_bytes(b"\xff")
+    go(out)
+    assert (out / "figures" / name).read_bytes() == before
 
 
 def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypatch):
-    from bandstrap.plots import style
-
     go(tmp_path / "out")
     right = (tmp_path / "out/figures/figure6.svg").read_bytes()
     save = style.save_figure
@@ -192,6 +203,7 @@ def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypat
 # --- a folder that has more than was asked for ------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_figure_run_again_keeps_the_others(tmp_path, count):
     out = tmp_path / "out"
     go(out, figures=("4", "6"))
@@ -205,6 +217,7 @@ def test_a_figure_run_again_keeps_the_others(tmp_path, count):
     assert count["blocks"] == blocks
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_order_of_runs_does_not_matter(tmp_path, count):
     one, other = tmp_path / "one", tmp_path / "other"
     go(one, figures=("4",))
@@ -218,6 +231,7 @@ def test_the_order_of_runs_does_not_matter(tmp_path, count):
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 20}])
+@pytest.mark.usefixtures("undrawn")
 def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_path, count, change):
     out = tmp_path / "out"
     go(out, figures=("4", "6"))
@@ -225,8 +239,7 @@ def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_p
     found = go(out, **change)
     assert [chapter.name for chapter in found.chapters] == ["figure6"]
     seed, replications = change.get("seed", 3), change.get("replications", 30)
-    assert found.gaps.startswith(f"Not run here with seed {seed} and {replications} replications: Figure 1, Figure 2, ")
-    assert "Figure 4" in found.gaps
+    assert found.gaps == f"Not run here with seed {seed} and {replications} replications: Figure 4."
     assert found.gaps in (out / "report.html").read_text()
     blocks = count["blocks"]
     go(out)
@@ -234,6 +247,7 @@ def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_p
     assert count["blocks"] == blocks
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_chapter_with_a_lost_or_damaged_block_is_left_out_and_not_run(tmp_path, count):
     out = tmp_path / "out"
     go(out)
@@ -252,6 +266,7 @@ def test_a_chapter_with_a_lost_or_damaged_block_is_left_out_and_not_run(tmp_path
     assert [chapter.name for chapter in go(out).chapters] == ["figure4", "figure6"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_files_of_another_version_are_replaced(tmp_path):
     out = tmp_path / "out"
     (out / "figures").mkdir(parents=True)
@@ -264,6 +279,7 @@ def test_files_of_another_version_are_replaced(tmp_path):
     json.loads((out / "claims.json").read_text())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_of_two_processes_the_later_report_has_the_blocks_of_both(tmp_path, monkeypatch):
     out = tmp_path / "out"
     go(tmp_path / "theirs", figures=("4",))
@@ -283,6 +299,7 @@ def test_of_two_processes_the_later_report_has_the_blocks_of_both(tmp_path, monk
     assert [chapter.name for chapter in found.chapters] == ["figure4", "figure6"]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("replications", [2, 3])
 def test_very_few_replications_give_json_without_nan(tmp_path, replications):
     go(tmp_path, replications=replications)
