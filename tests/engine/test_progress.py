@@ -46,6 +46,38 @@ def test_long_work_has_a_line_at_the_start_and_one_at_every_tenth(clock, capsys)
     assert len(lines) == 11
 
 
+def test_tenths_that_go_by_fast_are_not_all_spoken_of(clock, capsys):
+    show = Lines(1000, "replications")
+    clock[0] += 2
+    for _ in range(1000):
+        clock[0] += 0.005
+        show(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("1 of 1000 replications after 2 s")
+    assert lines[-1] == "1000 of 1000 replications after 7 s"
+    assert len(lines) == 4
+
+
+def test_slow_work_is_heard_of_every_minute(clock, capsys):
+    show = Lines(100, "replications")
+    for _ in range(190):
+        clock[0] += 1
+        show(0, "waiting")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" after ")[1] for line in lines] == [f"{s} s; waiting" for s in (2, 62, 122, 182)]
+
+
+def test_what_was_done_before_says_nothing_about_the_time_left(clock, capsys):
+    show = Lines(100, "replications")
+    show(80, found=80)
+    clock[0] += 10
+    show(2)
+    assert capsys.readouterr().err == "82 of 100 replications after 10 s, about 90 s left\n"
+    clock[0] += 10
+    show(8, found=8)
+    assert capsys.readouterr().err == "90 of 100 replications after 20 s, about 100 s left\n"
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -231,7 +231,7 @@ def measure(
     side: Side,
     replications: int,
     seed: int,
-    show: Show = lambda done, doing="": None,
+    show: Show = lambda more, doing="", found=0: None,
 ) -> CoverageRow:
     """Run one bound at one sample size, and show how many samples are done."""
     if isinstance(options, str):

@@ -205,7 +205,7 @@ class Loop:
         self._preparing: Future[None] | None = None
         self._since = 0.0
         self._prepared: set[Hashable] = {None}
-        self._done = self._shown = 0
+        self._done = self._shown = self._found = 0
 
     def work_on(self, groups: Iterator[list[Part]]) -> None:
         """Do all groups."""
@@ -261,6 +261,7 @@ class Loop:
                 missing.append(part)
             else:
                 self._put(part, outcome)
+                self._found += part.piece.work
         return missing
 
     def _go_on(self, pool: Executor) -> None:
@@ -327,8 +328,8 @@ class Loop:
             if seconds > 1:  # it was not on the disk
                 doing = f"compiling {label}, {seconds:.0f} s so far (ten seconds or so, the first time only)"
         done = self._done + sum(task.done for _, task in self._waiting.values())
-        self._show(done - self._shown, doing)
-        self._shown = done
+        self._show(done - self._shown, doing, self._found)
+        self._shown, self._found = done, 0
 
 
 def refuse_executor(error: BaseException) -> NoReturn:

@@ -12,6 +12,8 @@ from bandstrap.text import visible
 
 # Work that takes less than this many seconds is not spoken of, unless on a terminal.
 PATIENCE = 2.0
+# A log hears something at least this often, in seconds, even before a tenth is done.
+SILENCE = 60.0
 # Seconds between two looks of a bar.
 REDRAW = 0.1
 
@@ -19,8 +21,11 @@ REDRAW = 0.1
 class Show(Protocol):
     """Shows how far it is."""
 
-    def __call__(self, more: int, doing: str = "") -> None:
-        """So much more is done; ``doing`` says what is being waited for, where that is worth saying."""
+    def __call__(self, more: int, doing: str = "", found: int = 0) -> None:
+        """So much more is done, of which some was ``found`` to have been done before and says nothing about the speed.
+
+        ``doing`` says what is being waited for, where that is worth saying.
+        """
         ...
 
 
@@ -43,7 +48,7 @@ def write(text: str) -> None:
 def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterator[Show]:
     """Show how much of ``total`` is done: a bar with rate and time left on a terminal, else :class:`Lines`."""
     if not shown or not total:
-        yield lambda more, doing="": None
+        yield lambda more, doing="", found=0: None
         return
     if not is_terminal():
         yield Lines(total, of)
@@ -71,42 +76,44 @@ def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterat
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(of, total=total, rate="", doing="")
         start = drawn = time.monotonic()
-        done = 0
+        done = fresh = 0
 
-        def show(more: int, doing: str = "") -> None:
-            nonlocal drawn, done
-            done, now = done + more, time.monotonic()
+        def show(more: int, doing: str = "", found: int = 0) -> None:
+            nonlocal drawn, done, fresh
+            done, fresh, now = done + more, fresh + more - found, time.monotonic()
             if now - drawn >= REDRAW:
                 drawn = now
-                bar.update(
-                    task, completed=done, rate=f"{done / (now - start):.0f}/s" if done else "", doing=visible(doing)
-                )
+                rate = f"{fresh / (now - start):.{0 if fresh > now - start else 1}f}/s" if fresh else ""
+                bar.update(task, completed=done, rate=rate, doing=visible(doing))
 
         yield show
         bar.update(task, completed=done)
 
 
 class Lines:
-    """Lines for a log: one once it is clear that it takes long, then one at every tenth."""
+    """Lines for a log: one once it is clear that it takes long, then one at every tenth and at least one a minute.
+
+    No two follow each other at once, however fast the tenths go by, but for the last.
+    """
 
     def __init__(self, total: int, of: str) -> None:
         self._total, self._of = total, of
-        self._start = time.monotonic()
-        self._done = 0
+        self._start = self._told = time.monotonic()
+        self._done = self._fresh = 0
         self._tenth: int | None = None  # the last one told of; none while nothing was said
 
-    def __call__(self, more: int, doing: str = "") -> None:
-        """So much more is done."""
+    def __call__(self, more: int, doing: str = "", found: int = 0) -> None:
+        """So much more is done; see :class:`Show`."""
         self._done += more
-        done = self._done
-        tenth = 10 * done // self._total
-        if tenth == self._tenth:
+        self._fresh += more - found
+        done, tenth, now = self._done, 10 * self._done // self._total, time.monotonic()
+        silence, elapsed = now - self._told, now - self._start
+        is_news = tenth != self._tenth and (silence >= PATIENCE or (done == self._total and self._tenth is not None))
+        if not is_news and silence < SILENCE:
             return
-        elapsed = time.monotonic() - self._start
-        if elapsed < PATIENCE:
-            return
-        self._tenth = tenth
-        left = f", about {elapsed * (self._total - done) / done:.0f} s left" if 0 < done < self._total else ""
+        self._tenth, self._told = tenth, now
+        rest = self._total - done
+        left = f", about {elapsed * rest / self._fresh:.0f} s left" if self._fresh and rest else ""
         about = f"; {visible(doing)}" if doing else ""
         write(f"{done} of {self._total} {self._of} after {elapsed:.0f} s{left}{about}\n")
 

@@ -7,15 +7,15 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bandstrap.engine.memory import announce_memory, check_memory
-from bandstrap.engine.progress import progress_bar, tell
+from bandstrap.engine.progress import Show, progress_bar, tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.run import PanelData, read_experiments, run_experiments
@@ -25,6 +25,9 @@ from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, 
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
 from bandstrap.storage import digest_sources, locked, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
@@ -191,41 +194,58 @@ def finish_chapters(
 ) -> tuple[Chapter, ...]:
     """The chapters that were played now, and those that the store has all of, with their pictures."""
     chapters = []
-    with progress_bar(len(experiments), shown=progress, of="chapters drawn") as show:
+    pictures = {name: pictures_of(name, experiment, folder) for name, experiment in experiments.items()}
+    with progress_bar(sum(len(each.files) for each in pictures.values()), shown=progress, of="pictures") as show:
         for name, experiment in experiments.items():
             show(0, f"reading {name}")
             panels = played[name] if name in played else read_experiments(plans[name], store)
-            if panels is not None:
-                show(0, f"drawing {name}")
-                pictures = draw_chapter(name, experiment, plans[name], panels, folder)
-                chapters.append(Chapter(name, experiment, tuple(panels), pictures))
-            show(1)
+            if panels is None:
+                n_drawn = 0
+            else:
+                chapters.append(Chapter(name, experiment, tuple(panels), pictures[name]))
+                n_drawn = draw_chapter(chapters[-1], plans[name], show)
+            n_left = len(pictures[name].files) - n_drawn
+            show(n_left, found=n_left)
     return tuple(chapters)
 
 
-def draw_chapter(
-    name: str, experiment: Experiment, plans: Plans, panels: Sequence[PanelData], folder: Path
-) -> Pictures:
-    """Draw a chapter, unless it has been drawn from the same numbers."""
-    alone = tuple(folder / f"{name}-{panel.panel.name}.svg" for panel in panels)
-    pictures = Pictures(folder / f"{name}.svg", alone, folder / f"{name}-glance.svg")
+def pictures_of(name: str, experiment: Experiment, folder: Path) -> Pictures:
+    """Where the pictures of a chapter are."""
+    panels = tuple(folder / f"{name}-{panel.name}.svg" for panel in experiment.panels)
+    return Pictures(folder / f"{name}.svg", panels, folder / f"{name}-glance.svg")
+
+
+def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> int:
+    """Draw a chapter, unless it has been drawn from the same numbers; how many pictures were."""
+    pictures = chapter.pictures
     drawn_from = pictures.whole.with_suffix(".key")
     drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
-    shows = json.dumps([experiment.model_dump_json(), [block.about for plan in plans for block in plan], drawn_by])
-    if read(drawn_from) != state(shows, pictures.files):
-        from bandstrap.plots.panels import plot_panels
-        from bandstrap.plots.small import plot_glance, plot_panel
-        from bandstrap.plots.style import save_figure
+    about = [block.about for plan in plans for block in plan]
+    shows = json.dumps([chapter.experiment.model_dump_json(), about, drawn_by])
+    if read(drawn_from) == state(shows, pictures.files):
+        return 0
+    drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
+    from bandstrap.plots.style import save_figure
 
-        drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
-        whole = plot_panels(experiment.title, panels)
-        save_figure(whole, pictures.whole)
-        save_figure(whole, pictures.whole.with_suffix(".png"))
-        for panel, path in zip(panels, alone, strict=True):
-            save_figure(plot_panel(panel, panels), path)
-        save_figure(plot_glance(panels), pictures.glance)
-        write_text(drawn_from, state(shows, pictures.files).decode())
-    return pictures
+    for figure, path in draw(chapter):
+        save_figure(figure, path)
+        show(1, f"drawing {chapter.name}")
+    write_text(drawn_from, state(shows, pictures.files).decode())
+    return len(pictures.files)
+
+
+def draw(chapter: Chapter) -> Iterator[tuple[Figure, Path]]:
+    """The pictures of a chapter, with their files."""
+    from bandstrap.plots.panels import plot_panels
+    from bandstrap.plots.small import plot_glance, plot_panel
+
+    pictures = chapter.pictures
+    whole = plot_panels(chapter.experiment.title, chapter.panels)
+    yield whole, pictures.whole
+    yield whole, pictures.whole.with_suffix(".png")
+    for panel, path in zip(chapter.panels, pictures.panels, strict=True):
+        yield plot_panel(panel, chapter.panels), path
+    yield plot_glance(chapter.panels), pictures.glance
 
 
 def state(shows: str, pictures: Sequence[Path]) -> bytes:
