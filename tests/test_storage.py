@@ -13,7 +13,17 @@ import pytest
 
 from bandstrap import storage
 from bandstrap.errors import InvalidInput
-from bandstrap.storage import NO_SEAL, Damaged, check_folder, check_seal, seal, whole_file, write_bytes, write_text
+from bandstrap.storage import (
+    NO_SEAL,
+    Damaged,
+    check_folder,
+    check_seal,
+    locked,
+    seal,
+    whole_file,
+    write_bytes,
+    write_text,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -268,3 +278,59 @@ def test_what_a_folder_must_hold_is_looked_at(tmp_path):
 def test_a_folder_where_not_even_root_can_write_is_refused():
     with pytest.raises(InvalidInput, match=r"where /proc/self cannot be written to \("):
         check_folder(Path("/proc/self/new"), "out", "bandstrap simulate")
+
+
+# --- the lock of a folder ---------------------------------------------------------------------------------------------
+
+HOLDER = """
+import sys
+from pathlib import Path
+from bandstrap.storage import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(storage.fcntl is None, reason="no locks on this system")
+@pytest.mark.parametrize("ending", ["let go", "killed"])
+def test_a_folder_that_another_process_holds_is_waited_for(tmp_path, ending):
+    command = [sys.executable, "-c", HOLDER, tmp_path]
+    got, waited = threading.Event(), threading.Event()
+
+    def want():
+        with locked(tmp_path, waited.set):
+            got.set()
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        thread = threading.Thread(target=want)
+        thread.start()
+        assert waited.wait(10)
+        assert not got.wait(0.1)
+        if ending == "killed":
+            process.kill()
+        else:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert got.wait(10)
+        thread.join()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_free_folder_and_one_without_locks_are_not_waited_for(tmp_path, monkeypatch):
+    for _ in range(2):
+        with locked(tmp_path, lambda: pytest.fail("waited")):
+            pass
+    if storage.fcntl is not None:
+        monkeypatch.setattr(storage.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks")))
+        with locked(tmp_path, lambda: pytest.fail("waited")):
+            pass
+    monkeypatch.setattr(storage, "fcntl", None)
+    with locked(tmp_path, lambda: pytest.fail("waited")):
+        pass
+
+
+def test_what_fails_under_a_lock_is_not_swallowed(tmp_path):
+    with pytest.raises(OSError, match="of the work"), locked(tmp_path):
+        raise OSError(errno.EIO, "of the work")

@@ -71,6 +71,31 @@ def test_a_small_run_writes_report_claims_and_figures(run, tmp_path):
     assert (folder / "claims.json").read_bytes() == before
 
 
+def test_a_figure_run_again_keeps_the_others_and_prints_its_own_claims(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHAPTERS", ("figure4", "figure6"))
+    other = SMALL.replace("Figure 6", "Figure 4").replace('"6', '"other-6').replace("horizon = 30", "horizon = 31")
+    (tmp_path / "figure4.toml").write_text(other)
+    whole = module.paper_file
+    monkeypatch.setattr(module, "paper_file", lambda name: tmp_path / name if name == "figure4.toml" else whole(name))
+    settings = ("--replications", 4, "--seed", 3, "--jobs", 1, "--out", "out")
+    code, out, err = run("paper", 6, *settings)
+    assert code == 0, err
+    assert "Not run here with seed 3 and 4 replications: Figure 4.\n" in out
+    assert "kept" not in out
+    code, out, err = run("paper", 4, *settings)
+    assert code == 0, err
+    assert "kept from earlier runs: Figure 6\n" in out
+    assert "Not run" not in out
+    assert "Theorem 4" not in out
+    assert "2 claims: " in out
+    page = (tmp_path / "out/report.html").read_bytes()
+    code, out, err = run("paper", 6, *settings)
+    assert code == 0, err
+    assert "Theorem 4" in out
+    assert "kept from earlier runs: Figure 4\n" in out
+    assert (tmp_path / "out/report.html").read_bytes() == page
+
+
 def test_defaults_and_quick(run, monkeypatch):
     asked = []
 

@@ -211,6 +211,27 @@ def test_pictures_lose_decimals_of_their_curves_and_nothing_else(tmp_path):
     assert drawn == glyph.replace("2.123456", "2.12")
 
 
+def luminance(colour):
+    """Relative luminance of WCAG 2."""
+    full = colour * 2 if len(colour) == 3 else colour
+    parts = [int(full[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_words_and_marks_stand_out_from_the_page_by_day_and_by_night(page):
+    themes = [
+        dict(re.findall(r"--(\w+): #([0-9a-f]{3,6});", theme))
+        for theme in re.findall(r":root \{([^}]*--ink[^}]*)\}", page.read_text(encoding="utf-8"))
+    ]
+    assert len(themes) == 2
+    for theme in themes:
+        for name in ("ink", "soft", "link", "good", "bad", "open"):
+            for ground in ("paper", "tint"):
+                light, dark = sorted((luminance(theme[name]), luminance(theme[ground])), reverse=True)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
+
+
 def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):
     from jinja2 import UndefinedError
 
@@ -249,6 +270,8 @@ const inner = document.querySelector("details td.n");
 parent.postMessage(JSON.stringify({
   inner: innerWidth, scroll: document.documentElement.scrollWidth, wide: wide,
   cell: getComputedStyle(inner).display, head: getComputedStyle(inner.closest("table").tHead).display,
+  columns: new Set([...document.querySelectorAll(".panels img")].map(
+    one => Math.round(one.getBoundingClientRect().left))).size,
   images: [...document.images].map(one => one.complete && one.naturalWidth > 0)}), "*");
 </script>"""
 # In a frame, because a window of chromium's is at least 500 wide.
@@ -278,6 +301,7 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_goes_wrong(page, tmp_path, 
     assert found["scroll"] <= width
     assert found["wide"] == []
     assert (found["cell"], found["head"]) == ("table-cell", "table-header-group")  # numbers keep their heads on a phone
+    assert found["columns"] == (1 if width < 500 else 2)  # a panel a row on a phone
     assert len(found["images"]) == N_PICTURES
     assert all(found["images"])
     assert "CONSOLE" not in done.stderr, done.stderr
