@@ -117,6 +117,17 @@ def test_defaults_and_quick(run, monkeypatch):
     ]
 
 
+def test_ablations_go_to_a_page_of_their_own(run, monkeypatch):
+    from bandstrap.paper.ablations import run as ablations
+
+    asked = []
+    monkeypatch.setattr(ablations, "ablate", lambda out, **options: asked.append((str(out), options)) or ())
+    code, out, _ = run("paper", "--ablations", "--quick", "--jobs", "1", "--out", "new")
+    assert (code, out) == (0, "ablations: new/ablations.html\n")
+    ((folder, options),) = asked
+    assert (folder, options["seed"], options["replications"]) == ("new", 2019, 20)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -134,6 +145,7 @@ def test_defaults_and_quick(run, monkeypatch):
         ),
         (["6", "--replications", "-3"], "'replications' parameter of bandstrap paper must be an integer of at least 2"),
         (["6", "--quick", "--replications", "4"], "takes --quick or --replications, not both"),
+        (["6", "--ablations"], "takes figures or --ablations, not both"),
         (["6", "--jobs", "0"], "'jobs' parameter of bandstrap paper must be an integer of at least 1. Got 0"),
         (["6", "--seed", "-1"], "'seed' parameter of bandstrap paper must be an integer of at least 0. Got -1"),
         (["6", "--out", "figure6.toml"], "Got figure6.toml, where figure6.toml is no folder, instead."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated
 
@@ -33,24 +34,53 @@ def paper(
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the replications: a first look in a minute.")
     ] = False,
+    ablations: Annotated[
+        bool,
+        typer.Option(
+            "--ablations",
+            help="Vary the paper's settings instead, into ablations.html and ablations.json: minutes more.",
+        ),
+    ] = False,
 ) -> None:
     """Reproduce the paper: redraw its figures, check its claims, and write a report.
 
     A run that was stopped resumes where it was; finished parts are not computed again. The report shows all that the
     folder has with the same seed and replications: running a figure again keeps the others.
     """
-    from bandstrap.paper.reproduce import FULL, QUICK, reproduce
+    from bandstrap.paper.reproduce import FULL, QUICK
 
     if quick and replications is not None:
         raise InvalidInput("bandstrap paper takes --quick or --replications, not both.")
+    if ablations and figure:
+        raise InvalidInput("bandstrap paper takes figures or --ablations, not both.")
     given = FULL if replications is None else replications
     wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
     check_count(seed, "seed", "bandstrap paper", at_least=0, at_most=None)
-    files = ("claims.json", "report.html")
+    files = ("ablations.json", "ablations.html") if ablations else ("claims.json", "report.html")
     check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
     start = time.perf_counter()
     with workers(jobs, "bandstrap paper") as executor:
-        found = reproduce(figure or [], out, seed=seed, replications=wanted, executor=executor)
+        if ablations:
+            ablate_paper(out, seed, wanted, executor)
+        else:
+            reproduce_paper(figure or [], out, seed, wanted, executor)
+    complain(f"{time.perf_counter() - start:.0f} s")
+
+
+def ablate_paper(out: Path, seed: int, replications: int, executor: Executor) -> None:
+    """Vary the paper's settings, and say where to read about it."""
+    from bandstrap.paper.ablations.run import ablate
+
+    for each in ablate(out, seed=seed, replications=replications, executor=executor):
+        say(each.chapter.experiment.title)
+    say(f"ablations: {out / 'ablations.html'}")
+
+
+def reproduce_paper(figures: list[str], out: Path, seed: int, replications: int, executor: Executor) -> None:
+    """Reproduce figures, and print the verdicts on what they are asked for."""
+    from bandstrap.paper.reproduce import reproduce
+
+    found = reproduce(figures, out, seed=seed, replications=replications, executor=executor)
     rows = [
         (claim.where, claim.says, finding.verdict + (f" ({finding.setting})" if finding.setting else ""))
         for claim, finding in found.answers
@@ -63,4 +93,3 @@ def paper(
     if found.gaps:
         say(found.gaps)
     say(f"report: {out / 'report.html'}")
-    complain(f"{time.perf_counter() - start:.0f} s")

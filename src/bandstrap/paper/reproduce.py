@@ -200,12 +200,10 @@ def finish_chapters(
             show(0, f"reading {name}")
             panels = played[name] if name in played else read_experiments(plans[name], store)
             if panels is None:
-                n_drawn = 0
+                show(len(pictures[name].files), found=len(pictures[name].files))
             else:
                 chapters.append(Chapter(name, experiment, tuple(panels), pictures[name]))
-                n_drawn = draw_chapter(chapters[-1], plans[name], show)
-            n_left = len(pictures[name].files) - n_drawn
-            show(n_left, found=n_left)
+                draw_chapter(chapters[-1], plans[name], show)
     return tuple(chapters)
 
 
@@ -215,15 +213,16 @@ def pictures_of(name: str, experiment: Experiment, folder: Path) -> Pictures:
     return Pictures(folder / f"{name}.svg", panels, folder / f"{name}-glance.svg")
 
 
-def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> int:
-    """Draw a chapter, unless it has been drawn from the same numbers; how many pictures were."""
+def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> None:
+    """Draw a chapter, unless it has been drawn from the same numbers."""
     pictures = chapter.pictures
     drawn_from = pictures.whole.with_suffix(".key")
     drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
     about = [block.about for plan in plans for block in plan]
     shows = json.dumps([chapter.experiment.model_dump_json(), about, drawn_by])
     if read(drawn_from) == state(shows, pictures.files):
-        return 0
+        show(len(pictures.files), found=len(pictures.files))
+        return
     drawn_from.unlink(missing_ok=True)  # half-way, the pictures are those of neither state
     from bandstrap.plots.style import save_figure
 
@@ -231,7 +230,6 @@ def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> int:
         save_figure(figure, path)
         show(1, f"drawing {chapter.name}")
     write_text(drawn_from, state(shows, pictures.files).decode())
-    return len(pictures.files)
 
 
 def draw(chapter: Chapter) -> Iterator[tuple[Figure, Path]]:

@@ -14,14 +14,14 @@ from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.memory import announce_memory, check_memory
-from bandstrap.engine.progress import tell
+from bandstrap.engine.progress import progress_bar, tell
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
 from bandstrap.experiments.spec import check_replications, read_experiment
 from bandstrap.experiments.store import Store
 from bandstrap.pages import write_page
 from bandstrap.paper.ablations.factorial import PICTURES, factorial
-from bandstrap.paper.reproduce import FULL, Chapter, finish_chapter, paper_file
+from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, paper_file, pictures_of
 from bandstrap.storage import write_text
 
 QUESTIONS = ("correction", "weights", "resamples", "delta", "schedule", "tails", "skew", "matters", "linear")
@@ -43,10 +43,9 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """A question: its experiment, what was found and the pictures of it."""
+    """A question: its experiment with pictures, and what was found."""
 
     chapter: Chapter
-    pictures: tuple[Path, ...]
     ratios: tuple[Ratio, ...]
 
 
@@ -68,14 +67,17 @@ def ablate(
     data = iter(run_experiments(flat, Store(out / "blocks"), executor=executor, progress=progress))
     folder = out / "figures"
     found = []
-    for name in QUESTIONS:
-        chapter = finish_chapter(name, experiments[name], plans[name], data, folder, progress)
-        found.append(Ablation(chapter, (chapter.picture,), ratios_of(chapter.panels)))
+    pictures = {name: pictures_of(name, experiments[name], folder) for name in QUESTIONS}
+    with progress_bar(sum(len(each.files) for each in pictures.values()), shown=progress, of="pictures") as show:
+        for name in QUESTIONS:
+            chapter = Chapter(name, experiments[name], tuple(next(data) for _ in plans[name]), pictures[name])
+            draw_chapter(chapter, plans[name], show)
+            found.append(Ablation(chapter, ratios_of(chapter.panels)))
     panels = tuple(next(data) for _ in plans["factorial"])
     tell("drawing factorial", shown=progress)
-    pictures = draw_factorial(panels, folder)
-    chapter = Chapter("factorial", experiments["factorial"], panels, pictures[0])
-    found.append(Ablation(chapter, pictures, ratios_of(panels, reference="practical, rademacher, B = 200")))
+    maps = draw_factorial(panels, folder)  # in place of pictures of the panels
+    chapter = Chapter("factorial", experiments["factorial"], panels, Pictures(maps[0], maps, maps[0]))
+    found.append(Ablation(chapter, ratios_of(panels, reference="practical, rademacher, B = 200")))
     write_text(out / "ablations.json", as_json(found, seed, replications))
     write_page(
         out / "ablations.html",
