@@ -8,7 +8,7 @@ import pytest
 
 from bandstrap.engine import progress
 from bandstrap.engine.pool import finish
-from bandstrap.engine.progress import Lines, is_terminal, progress_bar, tell, write
+from bandstrap.engine.progress import Lines, announced, is_terminal, progress_bar, tell, write
 
 
 @pytest.fixture
@@ -106,6 +106,22 @@ def test_a_terminal_sees_what_is_compiled_and_how_long_it_has_taken(monkeypatch)
     assert "preparing slow_policy" in seen
     assert "compiling slow_policy, 1 s so far (ten seconds or so, the first time only)" in seen
     assert "1/1" in seen
+
+
+def test_a_terminal_is_told_what_is_waited_for_once_it_takes_long(monkeypatch, capsys):
+    with announced("compiling", after=0.0):
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")  # nobody looks
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with announced("compiling", after=30.0):
+        pass
+    assert screen.getvalue() == ""
+    with pytest.raises(OverflowError), announced("compiling", after=0.0):
+        time.sleep(0.05) or int(float("inf"))
+    said, gone = screen.getvalue().split("compiling")
+    assert said == "\r"
+    assert gone.strip() == ""  # and wiped out again
 
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "closed"])

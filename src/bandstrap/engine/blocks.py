@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.interrupts import step
 from bandstrap.engine.plain import play_plain
-from bandstrap.engine.play import compiled_play, compiled_play_linear
+from bandstrap.engine.play import compiled_play, compiled_play_linear, in_a_sentence
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
-from bandstrap.errors import InvalidInput, SlowWarning, brief, requirement
+from bandstrap.errors import SlowWarning, brief, requirement
 from bandstrap.sources import code_digest
 
 
@@ -293,21 +292,5 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
     means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
     choices = np.empty(horizon, dtype=np.int64)
     params = policy.make_params(horizon)
-    with in_a_sentence(policy):
+    with in_a_sentence(policy.kernel, policy.label):
         play_policy(policy, params, tape, choices, np.random.default_rng(0), by_round=means.ndim == 2)
-
-
-@contextmanager
-def in_a_sentence(policy: PolicyLike) -> Iterator[None]:
-    """Report a failed compilation in a sentence; numba's own words are its cause."""
-    try:
-        yield
-    except Exception as error:
-        if not type(error).__module__.startswith("numba."):
-            raise
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
-        raise InvalidInput(
-            f"The kernel {policy.kernel.name!r} of {policy.label} cannot be compiled: {reason.rstrip('.')}. The functions "
-            "it calls must be marked with bandstrap.policies.jitable."
-        ) from error

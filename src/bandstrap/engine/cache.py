@@ -36,7 +36,7 @@ from numba.core.caching import (
     _Cache,
 )
 from numba.core.compiler import CompileResult
-from numba.core.types.containers import BaseTuple
+from numba.core.types.containers import BaseTuple, StructRef
 
 from bandstrap.engine.identity import Identity
 from bandstrap.errors import CacheWarning
@@ -47,9 +47,14 @@ N_KEPT = 3
 _has_warned = False
 
 
-def compile_cached(function: Callable[..., Any], name: str, home: Callable[..., Any], identity: Identity) -> Any:
-    """``function`` compiled, from the disk where possible; ``home`` is the function whose file says where on the disk."""
-    compiled = numba.njit(nogil=True)(function)
+def compile_cached(
+    function: Callable[..., Any], name: str, home: Callable[..., Any], identity: Identity, *, nogil: bool = True
+) -> Any:
+    """``function`` compiled, from the disk where possible; ``home`` is the function whose file says where on the disk.
+
+    With ``nogil`` other threads go on while it runs; whether it has it must be clear from its name.
+    """
+    compiled = numba.njit(nogil=nogil)(function)
     folders = cache_folders(home) if identity.is_lasting else []
     # numba.njit(cache=True) sets this too.
     compiled._cache = IdentityCache(folders, name, identity.digest) if folders else NullCache()
@@ -71,6 +76,8 @@ def cache_folders(function: Callable[..., Any]) -> list[Path]:
 
 def layout(kind: Any) -> str:
     """A type in words, with the class of named tuples and their fields in order: its name alone may mean another class."""
+    if isinstance(kind, StructRef):
+        return f"{type(kind).__qualname__}({', '.join(layout(part) for part in kind.field_dict.values())})"
     if not isinstance(kind, BaseTuple):
         return str(kind)
     parts = ", ".join(layout(part) for part in kind)

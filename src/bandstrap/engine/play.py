@@ -1,15 +1,16 @@
 """One replication: a policy meets a tape of rewards.
 
 ``select`` and ``learn`` are generic: called from Python they run the kernel's plain functions. To compile ``play`` for a
-kernel they are replaced by that kernel's own (:func:`generics_of`). The online object and the simulator thus share every
-formula.
+kernel, or one step of live play, they are replaced by that kernel's own (:func:`generics_of`). The online object and the
+simulator thus share every formula.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, compiled_as, inlined
+from bandstrap.errors import InvalidInput
 
 
 def learn(
@@ -119,6 +121,27 @@ def play_linear(
         choices[t] = arm
 
 
+# --- single steps of live play, compiled; ``held`` is all that a policy plays with, see ``held.py`` --------------------
+
+
+def select_held(kernel: Kernel, held: Any, round_: int) -> int:
+    """See :func:`select`."""
+    return select(kernel, held.params, held.state, round_, held.rng)
+
+
+def select_action_held(kernel: Kernel, held: Any, actions: Floats, round_: int) -> int:
+    """See :func:`select_action`."""
+    return select_action(kernel, held.params, held.state, actions, round_, held.rng)
+
+
+def learn_held(kernel: Kernel, held: Any, arm: Any, reward: float, round_: int) -> None:
+    """See :func:`learn`."""
+    learn(kernel, held.params, held.state, arm, reward, round_, held.rng)
+
+
+# --- what is compiled -------------------------------------------------------------------------------------------------
+
+
 def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     """What the generic functions come to for one kernel."""
     own_learn: Any = kernel.learn
@@ -140,8 +163,8 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
 _compiled: dict[tuple[Any, str], Any] = {}
 
 
-def compiled(function: Any, kernel: Kernel) -> Any:
-    """:func:`play` or :func:`play_linear` compiled for one kernel, from the disk cache where possible."""
+def compiled(function: Any, kernel: Kernel, *, nogil: bool = True) -> Any:
+    """:func:`play` or another loop or step compiled for one kernel, from the disk cache where possible."""
     place = function, kernel.identity.digest
     if place not in _compiled:
         from bandstrap.engine import twins
@@ -151,8 +174,25 @@ def compiled(function: Any, kernel: Kernel) -> Any:
         # What is compiled depends on the loop of play, too, and on how twins are made.
         whole = identify(function, *generics.values(), inspect.getsource(twins), body=compiled_as)
         bound = twins.twin(function, generics)
-        _compiled[place] = compile_cached(bound, f"{function.__name__}-{kernel.name}", kernel.home, whole)
+        name = f"{function.__name__}-{kernel.name}"
+        _compiled[place] = compile_cached(bound, name, kernel.home, whole, nogil=nogil)
     return _compiled[place]
+
+
+@contextmanager
+def in_a_sentence(kernel: Kernel, label: str) -> Iterator[None]:
+    """Report a failed compilation in a sentence; numba's own words are its cause."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("numba."):
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
+        raise InvalidInput(
+            f"The kernel {kernel.name!r} of {label} cannot be compiled: {reason.rstrip('.')}. The functions it calls must "
+            "be marked with bandstrap.policies.jitable."
+        ) from error
 
 
 def compiled_play(

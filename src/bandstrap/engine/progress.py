@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Protocol
@@ -122,3 +123,27 @@ def tell(message: str, *, shown: bool = True) -> None:
     """On a terminal, say what is being waited for, in place of what was said before."""
     if shown and is_terminal():
         write(f"\r{visible(message):<70}\r")
+
+
+@contextlib.contextmanager
+def announced(message: str, *, after: float) -> Iterator[None]:
+    """Say on a terminal what is being waited for, once it takes longer than so many seconds."""
+    if not is_terminal():
+        yield
+        return
+    was_said = threading.Event()
+
+    def say() -> None:
+        was_said.set()
+        tell(message)
+
+    timer = threading.Timer(after, say)
+    timer.daemon = True  # a program that ends does not wait for it
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if was_said.is_set():
+            tell(" " * len(message))
