@@ -47,8 +47,9 @@ def test_generators_are_used_as_they_are():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_children_of_a_fork_decide_alike_unless_each_has_a_seed_of_its_own():
-    policy = GaussianTS(arms=8, rng=0)
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+def test_children_of_a_fork_decide_alike_unless_each_has_a_seed_of_its_own(compiled):
+    policy = GaussianTS(arms=8, rng=0, compiled=compiled)
     policy.update(range(8), [0.5] * 8)
     seeds = np.random.SeedSequence(7).spawn(2)
 

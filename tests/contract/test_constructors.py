@@ -80,7 +80,7 @@ def test_signature_and_help_show_all_parameters(name):
     assert set(cls.parameters()) <= shown
     assert not {"self", "online", "options"} & shown
     if name in ALL_POLICIES:
-        assert {"rng", "direction"} <= shown
+        assert {"rng", "direction", "compiled"} <= shown
     first = pydoc.plain(pydoc.render_doc(cls)).splitlines()
     assert any(f"{cls.__name__}(" in line and all(parameter in line for parameter in shown) for line in first)
 
@@ -88,7 +88,8 @@ def test_signature_and_help_show_all_parameters(name):
 @everything
 def test_pickles_and_copies_are_the_same(name):
     one = made(name)
-    for twin in (pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):  # noqa: S301
+    twins = [pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)]  # noqa: S301
+    for twin in twins + ([one.copy()] if name in ALL_POLICIES else []):
         assert type(twin) is type(one)
         assert twin.label == one.label
 
@@ -109,6 +110,24 @@ def test_the_naive_bootstrap_has_no_correction_to_set():
     for parameter in ("sigma", "correction", "phi", "beta", "constant"):
         with pytest.raises(InvalidInput, match=f"^NaiveBootstrappedUCB has no parameter '{parameter}'"):
             POLICIES["naive_bootstrapped_ucb"](**{parameter: 2})
+
+
+@every_policy
+@pytest.mark.parametrize("compiled", ["yes", 1, None, np.True_, np.array([True])], ids=repr)
+def test_compiled_is_true_or_false(name, compiled):
+    cls = ALL_POLICIES[name]
+    options = {"arms": 2} if name in POLICIES else {}
+    with pytest.raises(
+        InvalidInput, match=rf"^The 'compiled' parameter of {cls.__name__} must be True or False\. Got "
+    ):
+        cls(compiled=compiled, **options)
+
+
+@every_policy
+def test_a_call_as_text_cannot_ask_for_a_compiled_policy(name):
+    """Simulations are compiled anyway."""
+    with pytest.raises(InvalidInput, match=r"'compiled' parameter of \w+ must be left out of a simulation"):
+        ALL_POLICIES[name].from_call(compiled=True)
 
 
 # --- direction --------------------------------------------------------------------------------------------------------

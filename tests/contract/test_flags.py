@@ -11,6 +11,7 @@ from bandstrap.calls import parse_call
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput, check_flag
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.policies.described import LIVE_ONLY
 
 YES = (True, np.True_, 1, np.int64(1), "true", "True", "yes", "YES", "on", "1", " yes ")
 NO = (False, np.False_, 0, np.uint8(0), "false", "FALSE", "no", "No", "off", "Off", "0")
@@ -47,7 +48,8 @@ def flags(callable_):
 
 
 DESCRIBED = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
-FLAGS = [(name, flag) for name, cls in DESCRIBED.items() for flag in flags(cls)]
+# But for what makes a policy live, which no call as text may ask for.
+FLAGS = [(name, flag) for name, cls in DESCRIBED.items() for flag in flags(cls) if flag not in LIVE_ONLY]
 BOUND_FLAGS = [(name, flag) for name, entry in BOUNDS.items() for flag in flags(entry.function)]
 THEORY_FLAGS = [(name, flag) for name in theory.__all__ for flag in flags(getattr(theory, name))]
 

@@ -52,6 +52,8 @@ def ident(case):
 every_policy = pytest.mark.parametrize("name", sorted(LINEAR_POLICIES))
 every_case = pytest.mark.parametrize("case", CASES, ids=ident)
 every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
+# A live policy in plain Python, and as machine code.
+either_way = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 both_kinds = pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
 
 
@@ -96,18 +98,19 @@ def assert_all_play_alike(case, sets, tape, horizon=HORIZON, seed=5):
     kept = sets.copy()
     compiled, state, rng = played(make(case), sets, tape, horizon=horizon, seed=seed)
     plain, plain_state, plain_rng = played(make(case), sets, tape, horizon=horizon, seed=seed, by=play_linear)
-    online = make(case, rng=np.random.default_rng(seed))
-    assert play_online(online, sets, tape, last=horizon) == compiled
     assert plain == compiled
     assert same_states(plain_state, state)
-    assert same_states(online._state, state)
-    assert rng.bit_generator.state == plain_rng.bit_generator.state == online.rng.bit_generator.state
+    assert rng.bit_generator.state == plain_rng.bit_generator.state
+    for online in (make(case, rng=np.random.default_rng(seed), compiled=flag) for flag in (False, True)):
+        assert play_online(online, sets, tape, last=horizon) == compiled
+        assert same_states(online._state, state)
+        assert rng.bit_generator.state == online.rng.bit_generator.state
+        assert online.n_rewards == horizon
     assert sets.tobytes() == kept.tobytes()
-    assert online.n_rewards == horizon
     return compiled
 
 
-# --- one formula, three ways ------------------------------------------------------------------------------------------
+# --- one formula, four ways -------------------------------------------------------------------------------------------
 
 
 @both_kinds
@@ -188,11 +191,12 @@ def test_online_play_never_imports_the_compiler():
 # --- the online object ------------------------------------------------------------------------------------------------
 
 
+@either_way
 @every_case
 @pytest.mark.parametrize("at", [0, 15, 16, 17, 40])
-def test_a_copy_goes_on_as_the_original_would(case, at):
+def test_a_copy_goes_on_as_the_original_would(case, at, compiled):
     sets, tape = game(contextual=True, seed=2)
-    policy = make(case, rng=1)
+    policy = make(case, rng=1, compiled=compiled)
     play_online(policy, sets, tape, last=at)
     twin = policy.copy()
     assert type(twin) is type(policy)
@@ -203,10 +207,11 @@ def test_a_copy_goes_on_as_the_original_would(case, at):
     assert snapshot(policy) == snapshot(twin)
 
 
+@either_way
 @every_case
-def test_room_for_observations_grows_online(case):
+def test_room_for_observations_grows_online(case, compiled):
     sets, tape = game(contextual=True, seed=4)
-    policy = make(case, rng=1)
+    policy = make(case, rng=1, compiled=compiled)
     sizes = []
     for t in range(HORIZON):
         play_online(policy, sets, tape, first=t, last=t + 1)
@@ -219,11 +224,12 @@ def test_room_for_observations_grows_online(case):
     assert same_states(policy._state, played(make(case), sets, tape, seed=1)[1])
 
 
+@either_way
 @both_kinds
 @every_case
-def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, contextual):
+def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, contextual, compiled):
     sets, tape = game(contextual=contextual, seed=6)
-    gains, costs = make(case, rng=4), make(case, rng=4, direction="min")
+    gains, costs = make(case, rng=4), make(case, rng=4, direction="min", compiled=compiled)
     assert play_online(costs, sets, tape, sign=-1.0) == play_online(gains, sets, tape)
     assert same_states(gains._state, costs._state)
 
@@ -286,7 +292,7 @@ def test_a_policy_is_exported_and_says_what_its_parameters_are(name):
     told = {
         word.strip() for line in section.splitlines() if line and not line.startswith(" ") for word in line.split(",")
     }
-    assert told == {*cls.parameters(), "dimension", "rng", "direction"}
+    assert told == {*cls.parameters(), "dimension", "rng", "direction", "compiled"}
     assert f">>> from bandstrap import {cls.__name__}\n" in words
     assert ".select(" in words.split("Examples\n--------\n")[1]
     assert "References\n----------\n" in words
@@ -345,11 +351,12 @@ def test_a_simulated_replication_is_online_play_on_its_tape_and_stream(reference
     np.testing.assert_array_equal(expected.regret[place, 2], np.cumsum(lost)[expected.checkpoints - 1])
 
 
+@either_way
 @every_case
-def test_a_live_policy_is_simulated_from_its_beginning_and_not_touched(reference, case):
+def test_a_live_policy_is_simulated_from_its_beginning_and_not_touched(reference, case, compiled):
     contextual, expected = reference
     sets, tape = game(d=4)
-    policy = make(case, rng=3)
+    policy = make(case, rng=3, compiled=compiled)
     play_online(policy, sets, tape, last=20)
     before = snapshot(policy)
     result = simulated(contextual, {ident(case): policy}, replications=2)

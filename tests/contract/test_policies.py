@@ -104,6 +104,8 @@ every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
 either_policy = pytest.mark.parametrize("name", ["ucb1", "bernoulli_ts"])
 every_case = pytest.mark.parametrize("case", CASES, ids=ident)
 every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
+# A live policy in plain Python, and as machine code.
+either_way = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 BOUNDED = [case for case in DEFAULTS if np.isfinite(POLICIES[case[0]]().support[1])]
 
 
@@ -177,7 +179,13 @@ def same_states(one, other) -> bool:
 
 def snapshot(policy: Policy):
     """Everything a live policy knows, to be compared later; scratch is scratch."""
-    inner = ("_state", "rng", "_lock", "_rows")  # the last two are means, and hold no numbers of their own
+    inner = (
+        "_state",
+        "rng",
+        "_lock",
+        "_rows",
+        "_machine",
+    )  # the last three are means, and hold no numbers of their own
     known = {key: value for key, value in vars(policy).items() if key not in inner}
     return copy.deepcopy(
         (known, {k: v for k, v in arrays(policy._state).items() if k != "scratch"}, policy.rng.bit_generator.state)
@@ -191,14 +199,15 @@ def same_snapshot(one, other) -> bool:
     return same_arrays and one[0] == other[0] and one[2] == other[2]
 
 
-# --- one formula, two ways --------------------------------------------------------------------------------------------
+# --- one formula, four ways: played on a tape or live, in plain Python or compiled --------------------------------------
 
 
+@either_way
 @every_form
-def test_online_choices_are_those_of_compiled_play_with_the_same_stream(case):
+def test_online_choices_are_those_of_compiled_play_with_the_same_stream(case, compiled):
     tape = make_tape()
     choices, state, rng = played(make(case), tape)
-    online = make(case, arms=len(tape), rng=np.random.default_rng(5))
+    online = make(case, arms=len(tape), rng=np.random.default_rng(5), compiled=compiled)
     assert play_online(online, tape) == choices.tolist()
     assert same_states(online._state, state)
     assert online.rng.bit_generator.state == rng.bit_generator.state
@@ -214,12 +223,13 @@ def test_compiled_play_is_plain_play_bit_for_bit(case):
     assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
 
 
+@either_way
 @every_case
 @pytest.mark.parametrize("seed", [3, 4])
-def test_rewards_with_many_ties_are_played_alike_too(case, seed):
+def test_rewards_with_many_ties_are_played_alike_too(case, seed, compiled):
     tape = np.round(make_tape(5, seed=seed))
     choices, state, _ = played(make(case), tape, seed=seed)
-    online = make(case, arms=5, rng=np.random.default_rng(seed))
+    online = make(case, arms=5, rng=np.random.default_rng(seed), compiled=compiled)
     assert play_online(online, tape) == choices.tolist()
     assert same_states(online._state, state)
 
@@ -277,28 +287,31 @@ def test_ties_go_to_the_first_in_the_order_drawn_at_the_start(case):
     assert started == {0, 1, 2, 3}  # an arm is missing with probability 4 (3/4)^40 = 4e-5
 
 
+@either_way
 @every_case
-def test_one_arm_is_always_pulled(case):
+def test_one_arm_is_always_pulled(case, compiled):
     assert played(make(case), make_tape(1), horizon=50)[0].tolist() == [0] * 50
-    online = make(case, arms=["only"], rng=0)
+    online = make(case, arms=["only"], rng=0, compiled=compiled)
     assert play_online(online, make_tape(1), 30) == ["only"] * 30
 
 
+@either_way
 @every_case
-def test_a_thousand_arms(case):
+def test_a_thousand_arms(case, compiled):
     tape = make_tape(1000, 20)
     choices = played(make(case), tape, horizon=1015)[0]
     assert choices[:1000].tolist() == list(range(1000))
     assert ((choices >= 0) & (choices < 1000)).all()
-    online = make(case, arms=1000, rng=np.random.default_rng(5))
+    online = make(case, arms=1000, rng=np.random.default_rng(5), compiled=compiled)
     online.update(range(1000), tape[:, 0].tolist())
     assert online.select() == choices[1000]
 
 
+@either_way
 @every_case
-def test_late_rewards_hand_out_each_arm_once_first_and_never_crash(case):
+def test_late_rewards_hand_out_each_arm_once_first_and_never_crash(case, compiled):
     rng = np.random.default_rng(2)
-    policy = make(case, arms=list("abcd"), rng=3)
+    policy = make(case, arms=list("abcd"), rng=3, compiled=compiled)
     assert [policy.select() for _ in range(4)] == list("abcd")
     assert all(policy.select() in "abcd" for _ in range(5))  # nothing has come back yet
     policy.update("c", 0.5)
@@ -328,10 +341,11 @@ def test_a_reward_that_was_never_asked_for_is_taken_in(case):
 # --- the online object ------------------------------------------------------------------------------------------------
 
 
+@either_way
 @every_case
-def test_a_copy_goes_on_as_the_original_would(case):
+def test_a_copy_goes_on_as_the_original_would(case, compiled):
     tape = make_tape(seed=2)
-    policy = make(case, arms=3, rng=1)
+    policy = make(case, arms=3, rng=1, compiled=compiled)
     play_online(policy, tape, 40)
     twin = policy.copy()
     assert type(twin) is type(policy)
@@ -343,12 +357,13 @@ def test_a_copy_goes_on_as_the_original_would(case):
     assert same_snapshot(snapshot(policy), snapshot(twin))
 
 
+@either_way
 @every_case
-def test_a_batch_of_rewards_equals_one_by_one(case):
+def test_a_batch_of_rewards_equals_one_by_one(case, compiled):
     rng = np.random.default_rng(0)
     arms, rewards = rng.integers(0, 3, 50), rng.integers(0, 257, 50) / 256
     arms[:3] = range(3)
-    single, whole, listed = (make(case, arms=3, rng=9) for _ in range(3))
+    single, whole, listed = (make(case, arms=3, rng=9, compiled=compiled) for _ in range(3))
     for arm, reward in zip(arms, rewards, strict=True):
         single.update(int(arm), float(reward))
     whole.update(arms, rewards)
@@ -366,11 +381,12 @@ def test_an_empty_batch_changes_nothing(case):
     assert same_snapshot(snapshot(policy), before)
 
 
+@either_way
 @every_case
-def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case):
+def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, compiled):
     tape = make_tape(seed=6)
     gains = make(case, arms=3, rng=4)
-    costs = make(case, arms=3, rng=4, direction="min")
+    costs = make(case, arms=3, rng=4, direction="min", compiled=compiled)
     low, high = gains.support
     shift = low + high if np.isfinite([low, high]).all() else 0.0
     assert play_online(costs, tape, 80, sign=-1.0, shift=shift) == play_online(gains, tape, 80)
@@ -397,10 +413,11 @@ BAD_REWARDS = [
 ]
 
 
+@either_way
 @either_policy
 @pytest.mark.parametrize(("reward", "message"), BAD_REWARDS)
-def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward, message):
-    policy = make((name, {}), arms=["a", "b"], rng=0)
+def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward, message, compiled):
+    policy = make((name, {}), arms=["a", "b"], rng=0, compiled=compiled)
     policy.update(["a", "b", "b"], [0.5, 0.25, 0.75])
     policy.select()
     before = snapshot(policy)
@@ -469,8 +486,10 @@ def test_without_arms_a_policy_only_describes(name):
     for act in (policy.select, lambda: policy.update(0, 0.5)):
         with pytest.raises(InvalidInput, match=r"'arms' parameter of \w+ must be given to call \w+\(\). Got none"):
             act()
-    with pytest.raises(InvalidInput, match=r"'rng'.*left out unless 'arms' is given"):
-        make((name, {}), rng=3)
+    for parameter, value in (("rng", 3), ("compiled", True)):
+        with pytest.raises(InvalidInput, match=rf"'{parameter}'.*left out unless 'arms' is given. Got {value} instead"):
+            make((name, {}), **{parameter: value})
+    assert make((name, {}), compiled=False).label == name
 
 
 @either_policy
@@ -531,6 +550,10 @@ def test_a_label_keeps_every_digit_of_a_setting():
 def test_repr_of_a_live_policy_names_its_arms(name):
     policy = make((name, {}), arms=["a", "b"], rng=0)
     assert repr(policy) == f"{type(policy).__name__}(arms=['a', 'b'])"
+    compiled = make((name, {}), arms=["a", "b"], rng=0, compiled=True)
+    assert repr(compiled) == f"{type(policy).__name__}(arms=['a', 'b'], compiled=True)"
+    assert compiled.label == policy.label == name
+    assert compiled.settings() == policy.settings() == {}
 
 
 # --- simulation -------------------------------------------------------------------------------------------------------

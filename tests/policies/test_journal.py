@@ -25,10 +25,22 @@ CASES = [
     ("robust_ucb", {"estimator": "median-of-means"}),
     ("subsample_duels", {"sampler": "without-replacement"}),
 ]
+# As machine code: with numbers alone, with rows of arms, of draws and of rewards, with draws in updates, with duels.
+CASES += [
+    ("ucb1", {"compiled": True}),
+    ("bootstrapped_ucb", {"compiled": True}),
+    ("bootstrapped_ucb", {"quantile": "streaming", "n_resamples": 40, "compiled": True}),
+    ("giro", {"compiled": True}),
+    ("bootstrapped_ts", {"compiled": True}),
+    ("subsample_duels", {"sampler": "without-replacement", "compiled": True}),
+]
 SMALLER = {"bootstrapped_ts": {"n_replicates": 30}, "mars": {"alpha": 0.05}}
 LINEAR_CASES = [
     *((name, {}) for name in sorted(LINEAR_POLICIES)),
     ("linear_bootstrapped_ucb", {"quantile": "streaming"}),
+    ("linear_bootstrapped_ucb", {"quantile": "streaming", "compiled": True}),
+    ("linear_bootstrapped_ucb", {"compiled": True}),
+    ("linear_ts", {"compiled": True}),
 ]
 # An update is interrupted at this many points, spread evenly over all of its steps.
 MOST_POINTS = 16

@@ -112,7 +112,7 @@ def test_a_policy_of_a_file_shows_where_it_is_from_and_is_not_entered_among_ours
         ("class Mine: pass\n", "mine.py:Mine", r"mine\.py has no policy 'Mine'; it has none\."),
         (MINE, "mine.py:Other", r"mine\.py has no policy 'Other'; it has Mine\."),
         (MINE + "\n\nclass Two(Mine): pass\n", "mine.py", r"which of Mine, Two is meant"),
-        (MINE, "mine.py:Mine:d=1", r"Mine has no parameter 'd'.*; it takes c, arms, rng, direction\."),
+        (MINE, "mine.py:Mine:d=1", r"Mine has no parameter 'd'.*; it takes c, arms, rng, direction, compiled\."),
         (MINE, "mine.py:Mine:c=-1", r"'c' parameter of Mine must be a finite number greater than 0\. Got -1\.0"),
         (MINE, "mine.py:Mine:c", r"'c' in 'policy:c' is not of the form key=value|not of the form"),
         (

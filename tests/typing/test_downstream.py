@@ -73,8 +73,8 @@ UCB1(arms=3, alpha=0.05)
 UCB1(alpha=lambda t: 1 / (t + 1), arms=np.arange(3), rng=np.random.default_rng(0))
 UCB1(alpha="1/T^2", horizon=100)
 NaiveBootstrappedUCB(arms=range(4), weights="gaussian")
-Mine(c=2.0, arms=2)
-linear = OFUL(radius="printed", dimension=2, rng=0)
+Mine(c=2.0, arms=2, compiled=True)
+linear = OFUL(radius="printed", dimension=2, rng=0, compiled=False)
 linear.update([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.9])
 index: int = linear.select([[1.0, 0.0], [0.0, 1.0]])
 environment: environments.Environment = StudentT([0, 1], df=5, scale=2.0)
@@ -118,6 +118,8 @@ WRONG = {
     "BootstrappedUCB(quantile='exactly')": "arg-type",
     "UCB1(arms=2.5)": "arg-type",
     "UCB1(direction='down')": "arg-type",
+    "UCB1(arms=2, compiled='yes')": "arg-type",
+    "LinUCB(compiled=None)": "arg-type",
     "UCB1(alpha='1/t')": "arg-type",
     "UCB1(alpha=lambda: 0.5)": "arg-type",
     "LinUCB(arms=3)": "call-arg",

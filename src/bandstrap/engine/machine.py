@@ -16,6 +16,7 @@ from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, compiled_as
 from bandstrap.engine.play import compiled, in_a_sentence, learn_held, select_action_held, select_held
 from bandstrap.engine.progress import announced
+from bandstrap.errors import requirement
 
 _holding: dict[str, Any] = {}
 
@@ -92,8 +93,10 @@ class Machine:
             in_a_sentence(kernel, label),
             announced(f"compiling {label} (ten seconds or so, the first time only)", after=1.0),
         ):
-            from numba import types
+            from numba import config, types
 
+            if config.DISABLE_JIT:
+                raise requirement("compiled", label, "False while NUMBA_DISABLE_JIT is set", True)
             hold = compiled_hold(kernel)
             kind, number, real = hold(params, state, rng)._numba_type_, types.int64, types.float64
             if plays == "arms":

@@ -51,7 +51,7 @@ class BernoulliTS(Policy):
     ----------
     ones, zeros
         The prior's ``a`` and ``b``; the default is uniform.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

@@ -77,7 +77,7 @@ class BootstrappedTS(Policy):
         prior data too, with exponential weights [2]: the replicates of an arm begin with means from Beta(ones, zeros).
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

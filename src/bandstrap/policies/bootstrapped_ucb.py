@@ -93,7 +93,7 @@ class BootstrappedUCB(Policy):
         Share of the error probability spent on the correction; the default is the paper's.
     alpha, tau, horizon
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -146,7 +146,7 @@ class BootstrappedUCBPlus(Policy):
         after a few bad rewards, at the cost of a few pulls.
     delta
         As in :class:`bandstrap.BootstrappedUCB`.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -37,7 +37,7 @@ class CHKUCB(Policy):
 
     Parameters
     ----------
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

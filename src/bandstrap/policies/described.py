@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
@@ -20,6 +20,8 @@ from bandstrap.policies.schedule import RULES, Alpha, Schedule, make_schedule
 # What every constructor of a policy takes: whether rewards are to be large or small, and the policy's randomness.
 Direction = Literal["max", "min"]
 Randomness = np.random.Generator | int | None
+# Parameters that make a policy live, and are no part of what it is.
+LIVE_ONLY = ("arms", "rng", "compiled")
 # One reward; 0 and 1 may come as booleans.
 Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 
@@ -55,6 +57,12 @@ class Described(metaclass=Declared):
     online_only: ClassVar[tuple[str, ...]]
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
+    # Labels of the arms of a live policy that plays arms.
+    arms: tuple[Hashable, ...] = ()
+    # Whether a live policy runs as machine code.
+    compiled: bool = False
+    # What the simulator must hand it: arms alone, or the features of actions.
+    plays: ClassVar[str]
     n_rewards: int
     # Where a class from a user's own file was found, as it was named.
     origin: str | None = None
@@ -100,16 +108,16 @@ class Described(metaclass=Declared):
 
         A simulation has arms and randomness of its own, and maximises rewards.
         """
-        for option in ("arms", "rng", "direction"):
+        for option in ("arms", "rng", "direction", "compiled"):
             if option in options and options[option] != "max":
                 rule = "left out of a simulation, which has arms and randomness of its own and maximises rewards"
                 raise requirement(option, cls.__name__, rule, repr(options[option]))
         return cls(**options)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults, but for what makes a policy live: arms and generator."""
+        """The parameters that differ from their defaults, but for those that make a policy live."""
         known = inspect.signature(type(self)).parameters.values()
-        described = {parameter.name: parameter.default for parameter in known if parameter.name not in ("arms", "rng")}
+        described = {parameter.name: parameter.default for parameter in known if parameter.name not in LIVE_ONLY}
         return {name: getattr(self, name) for name, default in described.items() if getattr(self, name) != default}
 
     @property
@@ -122,7 +130,12 @@ class Described(metaclass=Declared):
         return self.make_params(None) if callable(getattr(self, "alpha", None)) else params
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.settings().items())})"
+        items = self.settings()
+        if self.arms:
+            items["arms"] = list(self.arms)
+        if self.compiled:
+            items["compiled"] = True
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in items.items())})"
 
     @classmethod
     def positive(cls, value: Any, parameter: str) -> float:

@@ -111,7 +111,7 @@ class EmpiricalKLUCB(Policy):
         ``u``, the largest possible reward. The lower end does not matter.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -57,7 +57,7 @@ class EpsilonGreedy(Policy):
         How fast it falls. With the default 0 it does not, and regret grows linearly. With 1 and ``epsilon = c/d^2`` it is
         the rule of Auer, Cesa-Bianchi and Fischer, whose regret is logarithmic if ``d`` is at most the smallest gap and
         ``c`` large enough (more than 5); 1/3 needs no gap and pays with regret of order ``T^(2/3)``.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

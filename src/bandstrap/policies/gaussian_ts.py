@@ -38,7 +38,7 @@ class GaussianTS(Policy):
     ----------
     sigma
         Assumed noise scale.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

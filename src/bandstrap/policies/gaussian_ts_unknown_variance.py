@@ -58,7 +58,7 @@ class GaussianTSUnknownVariance(Policy):
         Exponent of the prior. Regret is asymptotically optimal for every ``a < 0``, and not for Jeffreys' prior (1/2) or
         the reference prior (0), too sure of a mean whose first rewards happen to lie close together. The default -1/2 is
         the prior uniform in mean and standard deviation; -1, uniform in mean and variance, explores more.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

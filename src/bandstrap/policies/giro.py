@@ -61,7 +61,7 @@ class Giro(Policy):
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
         on unbounded rewards, where it fails: ``False`` lets it.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -84,7 +84,7 @@ class IMED(Policy):
         Assumed noise scale, used by ``"gaussian"`` only.
     upper
         The largest possible reward, used by ``"bounded"`` only. There is no lower end.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

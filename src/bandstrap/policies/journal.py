@@ -4,6 +4,9 @@ Before anything changes, what will change is written down; when all is done the 
 ``KeyboardInterrupt``, may come at any point. An update that it ends is taken back at once, from the entry; should a second
 one end that too, the entry still stands, and the next call takes the update back before it does anything else. To take
 back is to put saved values in their places, which may be begun again as often as need be.
+
+Of a compiled policy all this holds too, though no signal comes in the middle of machine code: one may come before or after
+it, between two rewards of a batch, and an error may end it half-way.
 """
 
 from __future__ import annotations
@@ -18,6 +21,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+
+# What an update under way began with: the values of attributes; the generator's state where rewards draw from it; arrays
+# and lists with what they held; and the rows of the arms concerned, each written down when its turn comes.
+Undo = tuple[tuple[Any, ...], Any, list[tuple[Any, Any]], dict[int, Any]]
 
 # Written before they are read, every time: nothing is lost with them.
 SCRATCH = ("scratch", "room")

@@ -62,7 +62,7 @@ class KLUCB(Policy):
         KL-UCB+: ``t/n`` in place of ``t``. Not the default, because less is proved about it, but nearly always better.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

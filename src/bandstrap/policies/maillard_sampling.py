@@ -57,7 +57,7 @@ class MaillardSampling(Policy):
         ``"gaussian"`` (default) for sub-Gaussian rewards of noise scale ``sigma``, ``"bernoulli"`` for rewards in [0, 1].
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -92,7 +92,7 @@ class MARS(Policy):
     ----------
     alpha
         Error probability of the bound, at least 1e-7. The default is the authors', for 2,000 rounds.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

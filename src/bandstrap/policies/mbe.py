@@ -97,7 +97,7 @@ class MBE(Policy):
         here.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

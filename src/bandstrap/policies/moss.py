@@ -53,7 +53,7 @@ class MOSS(Policy):
         without a horizon Degenne and Perchet take 4.7.
     horizon
         ``T``, which replaces ``t``; by default it is not known. The simulator does not fill it in.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

@@ -24,7 +24,7 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
     ----------
     quantile, n_resamples, weights, delta, alpha, tau, horizon
         As in :class:`bandstrap.BootstrappedUCB`.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Examples

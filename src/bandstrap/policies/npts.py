@@ -44,7 +44,7 @@ class NPTS(Policy):
     ----------
     upper
         ``u``, the largest possible reward. The lower end does not matter.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -41,7 +41,7 @@ class PHE(Policy):
         less it can grow almost linearly.
     check_range
         Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

@@ -96,7 +96,7 @@ class RDS(Policy):
     upper
         The largest possible reward, which then takes the place of ``b`` (BDS). Without it (default, RDS) nothing is
         assumed about the rewards' range or scale.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -41,7 +41,7 @@ class ReBoot(Policy):
     r
         Size of the pseudo-residuals in noise scales. The authors advise 1.5 (default) or more; it explores far more than
         Thompson sampling, whose spread it exceeds ``sqrt(1 + 2 r^2)`` times.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

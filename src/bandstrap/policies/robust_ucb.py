@@ -230,7 +230,7 @@ class RobustUCB(Policy):
         Bound on the moment: ``u`` on :math:`E|y|^{1+\varepsilon}` for the truncated mean, ``v`` on
         :math:`E|y - \mu|^{1+\varepsilon}` for the others. The default suits rewards in units of their noise, with means
         near 0 for the truncated mean.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

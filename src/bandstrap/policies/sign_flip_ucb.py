@@ -315,7 +315,7 @@ class SignFlipUCB(Policy):
         A noise scale, if one is known: the index is then never above Hoeffding's. By default nothing is assumed.
     alpha, tau, horizon
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -139,7 +139,7 @@ class SubsampleDuels(Policy):
     forced_exploration
         Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory asks for it beyond Bernoulli, normal and
         Poisson rewards, for example with exponential ones. Off by default, as in the published experiments.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

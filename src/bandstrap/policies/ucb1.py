@@ -52,7 +52,7 @@ class UCB1(Policy):
         Exponent of the third schedule.
     horizon
         ``T`` of the second schedule; the simulator fills it in.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

@@ -39,7 +39,7 @@ class UCBTuned(Policy):
     ----------
     upper
         ``u``; rewards lie in [0, u].
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

@@ -51,7 +51,7 @@ class UCBV(Policy):
     c
         Factor of the term with the range: 1 (default) in theory. A smaller one explores less, and at short horizons does
         better.
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

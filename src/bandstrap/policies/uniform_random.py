@@ -24,7 +24,7 @@ class UniformRandom(Policy):
 
     Parameters
     ----------
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also

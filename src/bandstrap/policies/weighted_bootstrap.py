@@ -74,7 +74,7 @@ class WeightedBootstrap(Policy):
         ``a`` and ``b``, not necessarily integers; the defaults are the uniform prior of Thompson sampling.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
-    arms, rng, direction
+    arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes

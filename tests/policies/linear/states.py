@@ -32,7 +32,8 @@ def same_states(one, other) -> bool:
 
 def snapshot(policy):
     """Everything a live policy knows, to be compared by ``==`` later."""
-    known = {key: value for key, value in vars(policy).items() if key not in ("_state", "rng", "kernel", "_lock")}
+    inner = ("_state", "rng", "kernel", "_lock", "_machine")
+    known = {key: value for key, value in vars(policy).items() if key not in inner}
     arrays = {} if policy._state is None else flat(policy._state)
     numbers = {key: (value.shape, value.tobytes()) for key, value in arrays.items()}
     return copy.deepcopy((known, numbers, policy.rng.bit_generator.state))

@@ -53,7 +53,7 @@ class LinUCB(LinearPolicy):
         :math:`a` itself, in place of the one from ``delta``.
     ridge
         :math:`\lambda`, the penalty of the estimate; 1 in the original.
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     Notes

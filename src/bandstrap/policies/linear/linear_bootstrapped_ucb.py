@@ -135,7 +135,7 @@ class LinearBootstrappedUCB(OFUL):
         The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`; ``"closed-form"`` is what the paper's curves follow.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     Notes

@@ -87,7 +87,7 @@ class LinearPHE(LinearPolicy):
         The range of rewards, whose ends the pseudo-rewards take.
     check_range
         Refuse rewards outside the range (default).
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     Notes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +12,12 @@ from bandstrap.arrays import Floats
 from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
-from bandstrap.policies.described import Described, Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.journal import (
-    OwnLock,
-    leaves,
-    put_back_whole,
-    refuse_inside_update,
-    save_whole,
-    uses_generator,
-)
+from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.journal import leaves, save_whole
 from bandstrap.policies.linear.known_actions import doubled
+from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.policy import FIRST_ROOM, as_lists, is_own
 from bandstrap.registry import register
-from bandstrap.seeds import make_generator
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
@@ -33,9 +25,6 @@ LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 LARGEST_NUMBER = 1e50
 # Of our own states, what ``learn`` only adds entries to, behind the last: without the count they are not there.
 ADDED_AT_END = ("features", "labels", "rewards")
-# What an update under way began with: the attributes, the generator's state where the update may draw, and the state's
-# arrays and lists with what they held.
-Undo = tuple[dict[str, Any], Any, list[tuple[Any, Any]]]
 
 
 class Online(TypedDict, total=False):
@@ -44,9 +33,10 @@ class Online(TypedDict, total=False):
     dimension: int | None
     rng: Randomness
     direction: Direction
+    compiled: bool
 
 
-class LinearPolicy(Described):
+class LinearPolicy(LivePolicy):
     """A policy for linear bandits: told the features of the actions each round, it picks one.
 
     Parameters
@@ -57,6 +47,9 @@ class LinearPolicy(Described):
         Generator, seed or ``SeedSequence`` of the policy's own randomness.
     direction
         ``"max"`` (default) or ``"min"`` for rewards that are costs.
+    compiled
+        Whether ``select`` and ``update`` run as machine code, with the same choices to the last bit; off by default, see
+        :class:`bandstrap.Policy`.
 
     Notes
     -----
@@ -68,6 +61,7 @@ class LinearPolicy(Described):
     """
 
     plays: ClassVar[str] = "actions"
+    changing: ClassVar[tuple[str, ...]] = ("n_rewards", "dimension", "_params", "_state")
     # No action is forced at the start: the ridge makes every score finite.
     n_initial: ClassVar[int] = 0
 
@@ -81,17 +75,19 @@ class LinearPolicy(Described):
         dimension: int | None = None,
         rng: Randomness = None,
         direction: Direction = "max",
+        compiled: bool = False,
     ) -> None:
         super().__init__(direction)
+        self.compiled = self._check_compiled(compiled)
         self.dimension = None if dimension is None else check_count(dimension, "dimension", type(self).__name__)
         self.check_size(self.dimension or 1)
-        self.rng = make_generator(rng, type(self).__name__)
-        self.n_rewards = 0
-        self._params: Any = None
-        self._state: Any = None
-        # What makes an update happen as a whole, see ``journal.py``.
-        self._lock = OwnLock()
-        self._undo: Undo | None = None
+        self._go_live(rng, self.compiled)
+        self._params = None
+        self._state = None
+        if self._machine is not None:  # for any state: types do not depend on the number of features
+            nobody = np.random.default_rng(0)
+            state = self.start(self.dimension or 1, FIRST_ROOM, nobody)
+            self._machine.hold(self.kernel, self.make_params(None), state, nobody)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
@@ -115,6 +111,8 @@ class LinearPolicy(Described):
             self._settle()
             self._begin(matrix.shape[1])
             params = self.round_params(self._params)
+            if self._machine is not None:
+                return self._machine.select(self.kernel, params, self._state, self.rng, matrix, self.n_rewards + 1)
             return int(play.select_action(self.kernel, params, self._state, matrix, self.n_rewards + 1, self.rng))
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
@@ -131,61 +129,36 @@ class LinearPolicy(Described):
             self._settle()
             self._take_in(rows, rewards)
 
-    def copy(self) -> Self:
-        """An independent twin that will go on exactly as this one would."""
-        with self._lock:
-            self._settle()
-            return copy.deepcopy(self)
-
     def _take_in(self, rows: Floats, rewards: list[float]) -> None:
         """Take in the rewards of actions, all or none."""
-        before = vars(self).copy()
-        drawn = self.rng.bit_generator.state if self._state is None or uses_generator(self.kernel.learn) else None
-        changing = [] if self._state is None else leaves(self._state)
+        attributes = self.n_rewards, self.dimension, self._params, self._state
+        drawn = self.rng.bit_generator.state if self._state is None or self._draws_in_update() else None
+        held = [] if self._state is None else leaves(self._state)
         intact = ADDED_AT_END if is_own(self._state) else ()
-        saved = [(values, save_whole(values)) for name, values in changing if name not in intact]
-        self._undo = before, drawn, saved
+        saved = [(values, save_whole(values)) for name, values in held if name not in intact]
+        self._undo = attributes, drawn, saved, {}
         try:
             self._begin(rows.shape[1])
             for row, value in zip(rows, rewards, strict=True):
                 self._make_room()
                 self.n_rewards += 1
-                # Plain Python reads a list's numbers several times faster than an array's.
-                features = row.tolist()
-                play.learn(
-                    self.kernel, self._params, self._state, features, self.transform(value), self.n_rewards, self.rng
-                )
+                reward = self.transform(value)
+                if self._machine is not None:
+                    self._machine.learn(self.kernel, self._params, self._state, self.rng, row, reward, self.n_rewards)
+                else:  # plain Python reads a list's numbers several times faster than an array's
+                    play.learn(self.kernel, self._params, self._state, row.tolist(), reward, self.n_rewards, self.rng)
             self._undo = None
         except BaseException:
             self._take_back()
             raise
 
-    def _settle(self) -> None:
-        """Take back an update that was interrupted, and whose taking back was interrupted as well."""
-        if self._undo is not None:
-            refuse_inside_update(LinearPolicy._take_in.__code__, self)
-            self._take_back()
-
-    def _take_back(self) -> None:
-        """Make everything as it was before the update under way, if there is one."""
-        if self._undo is None:
-            return
-        before, drawn, saved = self._undo
-        for values, content in saved:
-            put_back_whole(values, content)
-        for name in ("n_rewards", "dimension", "_params", "_state"):
-            setattr(self, name, before[name])
-        if drawn is not None:
-            self.rng.bit_generator.state = drawn
-        self._undo = None
-
     def _begin(self, dimension: int) -> None:
         """Make the state once the number of features is known; all is made before any of it is kept."""
         if self._state is None:
             params = self.make_params(None)
-            state = as_lists(self.start(dimension, FIRST_ROOM, self.rng))
+            state = self.start(dimension, FIRST_ROOM, self.rng)
             self._params, self.dimension = params, dimension
-            self._state = state
+            self._state = state if self.compiled else as_lists(state)
 
     def _make_room(self) -> None:
         """Double what holds observations when it is full."""

@@ -64,7 +64,7 @@ class LinearReBoot(LinearPolicy):
         Scale of the bootstrap weights; the authors use 0.5 and 1.
     ridge
         :math:`\lambda`, the penalty of the estimate; the authors' value.
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     Notes

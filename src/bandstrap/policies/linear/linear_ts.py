@@ -93,7 +93,7 @@ class LinearTS(LinearPolicy):
         Confidence parameter of ``"agrawal-goyal"``.
     alpha, tau, horizon
         Error probability of ``"paper"`` in round ``t``, as in :class:`bandstrap.UCB1`.
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     Examples

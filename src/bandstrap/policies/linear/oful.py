@@ -63,7 +63,7 @@ class OFUL(LinearPolicy):
         curves do; the theorem needs a true one.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
-    dimension, rng, direction
+    dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     See Also

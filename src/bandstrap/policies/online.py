@@ -1,0 +1,73 @@
+"""What makes a policy live, whether it plays arms or actions: its generator, its lock, its journal, its machine code."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, Self
+
+from bandstrap.engine.machine import Machine
+from bandstrap.errors import brief, requirement
+from bandstrap.policies.described import Described, Randomness
+from bandstrap.policies.journal import OwnLock, Rows, Undo, put_back_whole, refuse_inside_update, uses_generator
+from bandstrap.seeds import make_generator
+
+
+class LivePolicy(Described):
+    """A policy that decides and learns, one call at a time; an update happens as a whole, see ``journal.py``."""
+
+    # Attributes that an update may give another value.
+    changing: ClassVar[tuple[str, ...]]
+    _params: Any
+    _state: Any
+    _rows: Rows
+
+    def _go_live(self, rng: Randomness, compiled: bool) -> None:
+        """Be ready for decisions and rewards."""
+        self.rng = make_generator(rng, type(self).__name__)
+        self.n_rewards = 0
+        self._lock = OwnLock()
+        self._undo: Undo | None = None
+        self._machine = Machine(self.plays, self.name) if compiled else None
+
+    def _check_compiled(self, compiled: Any) -> bool:
+        """Whether steps are to be compiled: a plain truth value, because no command line or file has a word for it."""
+        if not isinstance(compiled, bool):
+            raise requirement("compiled", type(self).__name__, "True or False", brief(compiled))
+        return compiled
+
+    def copy(self) -> Self:
+        """An independent twin that will go on exactly as this one would."""
+        if not hasattr(self, "_lock"):  # a description
+            return copy.deepcopy(self)
+        with self._lock:
+            self._settle()
+            return copy.deepcopy(self)
+
+    def _draws_in_update(self) -> bool:
+        """Whether taking in a reward draws random numbers."""
+        return uses_generator(self.kernel.learn)
+
+    def _take_in(self, *observations: Any) -> None:
+        """Take in observations, all or none; the first step is to make an entry in ``_undo``."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """Take back an update that was interrupted, and whose taking back was interrupted as well."""
+        if self._undo is not None:
+            refuse_inside_update(type(self)._take_in.__code__, self)
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Make everything as it was before the update under way, if there is one."""
+        if self._undo is None:
+            return
+        attributes, drawn, whole, rows_of_arms = self._undo
+        for name, value in zip(self.changing, attributes, strict=True):
+            setattr(self, name, value)
+        for values, content in whole:
+            put_back_whole(values, content)
+        for arm, rows in rows_of_arms.items():
+            self._rows.put_back(arm, rows)
+        if drawn is not None:
+            self.rng.bit_generator.state = drawn
+        self._undo = None

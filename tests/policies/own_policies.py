@@ -1,0 +1,145 @@
+"""Policies as a user might write them, for tests of what the package does with such ones.
+
+A module of its own, for the reason given in ``compiled.py``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.policies import Kernel, Policy, jitable
+
+
+class Nothing(NamedTuple):
+    """No parameters."""
+
+    unused: float
+
+
+class Own(Policy):
+    """What they share: a history of one row per arm, or whatever a state of their own holds."""
+
+    def make_params(self, horizon):
+        return Nothing(0.0)
+
+
+# --- a state whose history is kept sorted, so that a reward moves others ------------------------------------------------
+
+
+class Ranked(NamedTuple):
+    order: Any
+    pulls: Any
+    history: Any
+
+
+def prepare(params, state, round_):
+    return round_
+
+
+def median(params, state, arm, shared, rng):
+    return state.history[arm][state.pulls[arm] // 2] + rng.random()
+
+
+@jitable
+def insert(row, n, reward):
+    place = n
+    while place > 0 and row[place - 1] > reward:
+        row[place] = row[place - 1]
+        place -= 1
+    row[place] = reward
+
+
+def learn_ranked(params, state, arm, reward, round_, rng):
+    insert(state.history[arm], state.pulls[arm], reward)
+    state.pulls[arm] += 1
+
+
+class Sorted(Own):
+    """The arm with the highest median, and some luck."""
+
+    name = "sorted_own"
+    kernel = Kernel("sorted_own", prepare=prepare, score=median, learn=learn_ranked)
+
+    def make_state(self, n_arms, capacity, order):
+        return Ranked(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))
+
+
+# --- two states of one name, with the same types in another order --------------------------------------------------------
+
+
+def class_of_states(*fields):
+    return NamedTuple("State", [(name, Any) for name in fields])
+
+
+SumsFirst = class_of_states("order", "pulls", "sums", "squares")
+SquaresFirst = class_of_states("order", "pulls", "squares", "sums")
+
+
+def learn_both(params, state, arm, reward, round_, rng):
+    state.pulls[arm] += 1
+    state.sums[arm] += reward
+    state.squares[arm] += reward * reward
+
+
+def total(params, state, arm, shared, rng):
+    return state.sums[arm]
+
+
+class First(Own):
+    """Has the sums first."""
+
+    name = "first_own"
+    kernel = Kernel("first_own", prepare=prepare, score=total, learn=learn_both)
+    state_class = SumsFirst
+
+    def make_state(self, n_arms, capacity, order):
+        return self.state_class(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms))
+
+
+class Second(First):
+    """Has the squares first, and the same kernel."""
+
+    name = "second_own"
+    state_class = SquaresFirst
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------------
+
+
+def learn_and_fail(params, state, arm, reward, round_, rng):
+    learn_both(params, state, arm, reward, round_, rng)
+    state.squares[arm] += 1.0 / (reward - 0.75)
+
+
+class Failing(First):
+    """Divides by zero once the state has changed, for one reward."""
+
+    name = "failing_own"
+    kernel = Kernel("failing_own", prepare=prepare, score=total, learn=learn_and_fail)
+
+
+def unmarked(reward):
+    return reward
+
+
+def learn_unmarked(params, state, arm, reward, round_, rng):
+    state.sums[arm] += unmarked(reward)
+    state.pulls[arm] += 1
+
+
+class Uncompiled(First):
+    """Calls what numba does not know."""
+
+    name = "uncompiled_own"
+    kernel = Kernel("uncompiled_own", prepare=prepare, score=total, learn=learn_unmarked)
+
+
+class Mapped(First):
+    """Has a state that no machine code can read."""
+
+    name = "mapped_own"
+    kernel = First.kernel
+
+    def make_state(self, n_arms, capacity, order):
+        state = super().make_state(n_arms, capacity, order)
+        return state._replace(squares=dict.fromkeys(range(n_arms), 0.0))
