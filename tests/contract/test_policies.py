@@ -21,6 +21,7 @@ from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
+from bandstrap.policies.described import LARGEST_REWARD
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
 WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
@@ -410,6 +411,10 @@ BAD_REWARDS = [
     pytest.param("high", r"reward.*finite number.*Got 'high'", id="text"),
     pytest.param(1j, r"reward.*finite number.*Got 1j", id="complex"),
     pytest.param(10**400, r"reward.*finite number.*Got inf", id="whole number beyond floats"),
+    pytest.param(-2e50, r"reward.*must be (no larger than 1e\+50|inside \[0, 1\]). Got -2e\+50", id="too large"),
+    pytest.param(
+        10**51, r"reward.*must be (no larger than 1e\+50|inside \[0, 1\]). Got 1e\+51", id="too large and whole"
+    ),
 ]
 
 
@@ -427,6 +432,18 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward
     with pytest.raises(InvalidInput, match=message):
         policy.update(["b", "a"], [0.5, reward])  # the first of the batch is good
     assert same_snapshot(snapshot(policy), before)
+
+
+@pytest.mark.parametrize("case", [case for case in DEFAULTS if case not in BOUNDED], ids=ident)
+def test_the_largest_rewards_do_not_overflow(case):
+    """Which NumPy would warn of, and so fail the test, and plain Python raise."""
+    rng = np.random.default_rng(0)
+    policy = make(case, arms=3, rng=0)
+    for _ in range(120):
+        policy.update(policy.select(), float(rng.choice([-1.0, 1.0, 0.3, -0.2, 0.7]) * LARGEST_REWARD))
+    known = arrays(policy._state)
+    facts = [known[name] for name in ("sums", "means", "squares", "rests") if name in known]
+    assert all(np.isfinite(values).all() for values in facts)
 
 
 @either_policy

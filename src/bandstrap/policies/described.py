@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
@@ -22,6 +21,8 @@ Direction = Literal["max", "min"]
 Randomness = np.random.Generator | int | None
 # Parameters that make a policy live, and are no part of what it is.
 LIVE_ONLY = ("arms", "rng", "compiled")
+# The largest reward, in size, of a live policy: sixth powers are summed, and must not overflow.
+LARGEST_REWARD = 1e50
 # One reward; 0 and 1 may come as booleans.
 Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 
@@ -160,12 +161,14 @@ class Described(metaclass=Declared):
     def check_reward(self, reward: Any) -> float:
         """A reward as a float inside the support."""
         low, high = self.support
-        if type(reward) is float and low <= reward <= high and -math.inf < reward < math.inf:
+        if type(reward) is float and low <= reward <= high and -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             return reward  # most are, and need no words
         owner = f"{type(self).__name__}.update"
         value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
         if not low <= value <= high:
             raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
+        if abs(value) > LARGEST_REWARD:
+            raise requirement("reward", owner, f"no larger than {LARGEST_REWARD:g}", value)
         return value
 
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:

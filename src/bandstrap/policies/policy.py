@@ -76,6 +76,9 @@ class Policy(LivePolicy):
     >>> worker.rng = np.random.default_rng(seeds[2])  # in worker 2, before its first decision
 
     and fork while no other thread uses the policy.
+
+    A reward beyond ``1e50`` in size is refused: sums of sixth powers, which some policies keep, would overflow. The
+    simulator takes any finite reward, and with such ones results may not be numbers.
     """
 
     plays: ClassVar[str] = "arms"

@@ -12,7 +12,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
-from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.described import LARGEST_REWARD, Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.journal import leaves, save_whole
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.online import LivePolicy
@@ -21,8 +21,6 @@ from bandstrap.registry import register
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
-# Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
-LARGEST_NUMBER = 1e50
 # Of our own states, what ``learn`` only adds entries to, behind the last: without the count they are not there.
 ADDED_AT_END = ("features", "labels", "rewards")
 
@@ -120,7 +118,7 @@ class LinearPolicy(LivePolicy):
         many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
         several: Any = reward if many else [reward]
-        rewards = [self._reward(r) for r in several]
+        rewards = [self.check_reward(r) for r in several]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
@@ -172,20 +170,14 @@ class LinearPolicy(LivePolicy):
         array = read_numbers(values, parameter, self._owner(method), rule, kinds="biuf")
         if array.ndim != ndim or array.size == 0:
             raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")
-        wrong = ~(np.abs(array) <= LARGEST_NUMBER)
+        wrong = ~(np.abs(array) <= LARGEST_REWARD)
         if wrong.any():
-            rule = f"made of finite numbers no larger than {LARGEST_NUMBER:g}"
+            rule = f"made of finite numbers no larger than {LARGEST_REWARD:g}"
             raise requirement(parameter, self._owner(method), rule, float(array[wrong].flat[0]))
         if self.dimension is not None and array.shape[-1] != self.dimension:
             rule = f"made of {self.dimension} features an action"
             raise requirement(parameter, self._owner(method), rule, array.shape[-1])
         return array
-
-    def _reward(self, reward: Any) -> float:
-        value = self.check_reward(reward)
-        if abs(value) > LARGEST_NUMBER:
-            raise requirement("reward", self._owner("update"), f"no larger than {LARGEST_NUMBER:g}", value)
-        return value
 
     def _owner(self, method: str) -> str:
         return f"{type(self).__name__}.{method}"
