@@ -1,4 +1,4 @@
-"""What one ``select`` and one ``update`` of a live object cost, beside other libraries."""
+"""What one ``select`` and one ``update`` of a live object cost, plain and compiled, beside other libraries."""
 
 import statistics
 import time
@@ -10,8 +10,14 @@ from bandstrap import BootstrappedUCB, LinearBootstrappedUCB
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
 from benchmarks.document import Row, Table
 
-# Microseconds; of the others no goal is set.
-GOALS = {"bootstrapped_ucb": 25.0, "sign_flip_ucb": 60.0, "bootstrapped_ucb_plus": 30.0}
+# Microseconds of a compiled policy; of the others no goal is set.
+GOALS = {
+    "bootstrapped_ucb": 25.0,
+    "bootstrapped_ucb exact": 25.0,
+    "bootstrapped_ucb_plus": 30.0,
+    "sign_flip_ucb": 60.0,
+    "linear_bootstrapped_ucb streaming": 300.0,
+}
 
 
 def median_step(step: Callable[[int], None], first: int = 300, last: int = 1300) -> float:
@@ -74,14 +80,22 @@ def beside_other_libraries(rewards: np.ndarray) -> Table:
     return Table("Is a live UCB1 as quick as that of other libraries? (K = 5)", [first, *rows])
 
 
+def both_ways(name: str, cost: Callable[[bool], float]) -> list[Row]:
+    """A row for plain Python and one for machine code."""
+    return [Row(name, cost(False), "us"), Row(f"{name}, compiled", cost(True), "us", GOALS.get(name))]
+
+
 def every_policy(rewards: np.ndarray) -> Table:
     """All policies of arms."""
+    makers = {name: (policy, {}) for name, policy in POLICIES.items()}
+    makers |= {f"bootstrapped_ucb {mode}": (BootstrappedUCB, {"quantile": mode}) for mode in ("exact", "streaming")}
     rows = []
-    for name, policy in POLICIES.items():
-        rows.append(Row(name, policy_step(policy(arms=10, rng=0), rewards), "us", GOALS.get(name)))
-    for mode in ("exact", "streaming"):
-        cost = policy_step(BootstrappedUCB(arms=10, rng=0, quantile=mode), rewards)
-        rows.append(Row(f"bootstrapped_ucb {mode}", cost, "us", 25.0 if mode == "exact" else None))
+    for name, (policy, options) in makers.items():
+
+        def cost(compiled: bool, policy=policy, options=options) -> float:
+            return policy_step(policy(arms=10, rng=0, compiled=compiled, **options), rewards)
+
+        rows += both_ways(name, cost)
     return Table("What do a select and an update cost? (K = 10, after 300 rewards)", rows)
 
 
@@ -99,17 +113,16 @@ def linear_step(policy) -> float:
 
 def linear_policies() -> Table:
     """All linear policies."""
-    rows = [
-        Row(
-            "linear_bootstrapped_ucb streaming",
-            linear_step(LinearBootstrappedUCB(quantile="streaming", rng=0)),
-            "us",
-            300,
-        )
-    ]
+    makers = {"linear_bootstrapped_ucb streaming": (LinearBootstrappedUCB, {"quantile": "streaming"})}
     for name, policy in LINEAR_POLICIES.items():
-        options = {"check_range": False} if name == "linear_phe" else {}
-        rows.append(Row(name, linear_step(policy(**options, rng=0)), "us"))
+        makers[name] = policy, {"check_range": False} if name == "linear_phe" else {}
+    rows = []
+    for name, (policy, options) in makers.items():
+
+        def cost(compiled: bool, policy=policy, options=options) -> float:
+            return linear_step(policy(rng=0, compiled=compiled, **options))
+
+        rows += both_ways(name, cost)
     return Table(
         "What do a select and an update of linear policies cost? (100 actions, d = 10, after 200 rewards)", rows
     )
