@@ -313,6 +313,17 @@ def linear_reboot(rng: np.random.Generator, omega: float = 1.0, ridge: float = 0
     return scores
 
 
+def random_first(scores, rounds: int, rng: np.random.Generator):
+    """Scores of a policy that draws its action at random in its first rounds: all for one, whatever was observed."""
+
+    def one(X: Array, y: Array, actions: Array, t: int) -> Array:
+        if t > rounds:
+            return scores(X, y, actions, t)
+        return np.where(np.arange(len(actions)) == int(rng.random() * len(actions)), math.inf, 0.0)
+
+    return one
+
+
 # --- play -------------------------------------------------------------------------------------------------------------
 
 

@@ -13,8 +13,7 @@ from scipy import stats
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.giro import Giro, prepare, score
-from bandstrap.policies.history import learn
+from bandstrap.policies.giro import Giro, learn, prepare, score
 from laws import assert_same_law
 from naive import policies as naive
 
@@ -104,6 +103,24 @@ def test_an_arm_of_zeros_is_still_drawn_above_zero():
     found = draws(params, state, 1000, rng)
     assert (found > 0).mean() > 0.95
     assert ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize("most", [1, 2, 16])
+def test_a_history_that_stops_growing_holds_the_first_rewards(most):
+    sample = np.random.default_rng(4).normal(size=40)
+    cut, first = Giro(check_range=False, most_kept=most), Giro(check_range=False)
+    found = draws(*learned(cut, sample, np.random.default_rng(5)), 50, np.random.default_rng(6))
+    expected = draws(*learned(first, sample[:most], np.random.default_rng(5)), 50, np.random.default_rng(6))
+    assert found.tolist() == expected.tolist()
+    live = Giro(arms=2, check_range=False, most_kept=most, rng=0)
+    live.update([0, 1] * 20, sample)
+    assert live.n_rewards == 40
+    assert live.select() in (0, 1)
+
+
+def test_a_history_of_nothing_is_refused():
+    with pytest.raises(InvalidInput, match=r"'most_kept' parameter of Giro must be an integer of at least 1. Got 0"):
+        Giro(most_kept=0)
 
 
 def test_range_is_checked_unless_told_not_to():

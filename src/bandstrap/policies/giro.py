@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import check_count
 from bandstrap.policies.draws import draw_heads, draw_successes, sum_of_draws
-from bandstrap.policies.history import State, learn, no_rewards
+from bandstrap.policies.history import State, no_rewards
 from bandstrap.policies.policy import Online, Policy
 
 
 class Params(NamedTuple):
-    """Pseudo-rewards of each kind per reward."""
+    """Pseudo-rewards of each kind per reward, and how many rewards of an arm its history holds at most."""
 
     a: float
+    most_kept: int
 
 
 def prepare(params: Params, state: State, round_: int) -> int:
@@ -44,6 +47,14 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
     return (ones + sum_of_draws(state.history[arm], n, of_rewards, rng)) / size
 
 
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Keep the reward, unless the arm's history is complete."""
+    n = state.pulls[arm]
+    if n < params.most_kept:
+        state.history[arm][n] = reward
+        state.pulls[arm] = n + 1
+
+
 KERNEL = Kernel("giro", learn=learn, score=score, prepare=prepare)
 
 
@@ -61,6 +72,9 @@ class Giro(Policy):
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
         on unbounded rewards, where it fails: ``False`` lets it.
+    most_kept
+        Rewards of an arm after which its history grows no more. ``None``, the default, keeps all; with 1 or 2 regret is
+        the straight line that the paper's figure 7 shows for Giro.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -89,14 +103,17 @@ class Giro(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, a: float = 1.0, check_range: bool = True, **online: Unpack[Online]) -> None:
+    def __init__(
+        self, *, a: float = 1.0, check_range: bool = True, most_kept: int | None = None, **online: Unpack[Online]
+    ) -> None:
         self.a = self.positive(a, "a")
+        self.most_kept = None if most_kept is None else check_count(most_kept, "most_kept", "Giro")
         self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(self.a)
+        return Params(self.a, sys.maxsize if self.most_kept is None else self.most_kept)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: room for ``capacity`` of them per arm."""

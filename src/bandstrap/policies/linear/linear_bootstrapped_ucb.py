@@ -12,6 +12,7 @@ from bandstrap.engine.kernel import Kernel, compiled_body, inlined
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
+from bandstrap.policies.draws import random_index
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
 from bandstrap.policies.linear.oful import OFUL, Params
@@ -72,6 +73,8 @@ def choose_streaming(
     params: Params, state: StreamingState, actions: Floats, round_: int, rng: np.random.Generator
 ) -> int:
     """Choose by the replicates that were kept."""
+    if round_ <= params.random_rounds:
+        return random_index(len(actions), rng)
     lengths = distances(state.factors, state.regression.theta)
     return optimistic_choice(params, state.regression, lengths, actions, round_)
 
@@ -88,6 +91,8 @@ def choose_resampled(
     params: Params, state: ResampledState, actions: Floats, round_: int, rng: np.random.Generator
 ) -> int:
     """Choose by fresh replicates."""
+    if round_ <= params.random_rounds:
+        return random_index(len(actions), rng)
     lengths = resampled_distances(
         state.known, state.observed, state.generators, params.ellipsoid.ridge, state.regression.theta
     )
@@ -135,6 +140,8 @@ class LinearBootstrappedUCB(OFUL):
         The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`; ``"closed-form"`` is what the paper's curves follow.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
+    random_rounds
+        Rounds at the start in which the action is drawn at random, as in :class:`bandstrap.OFUL`.
     dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
@@ -172,6 +179,7 @@ class LinearBootstrappedUCB(OFUL):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
+        random_rounds: int = 0,
         **online: Unpack[Online],
     ) -> None:
         owner = type(self).__name__
@@ -186,6 +194,7 @@ class LinearBootstrappedUCB(OFUL):
             alpha=alpha,
             tau=tau,
             horizon=horizon,
+            random_rounds=random_rounds,
             **online,
         )
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.errors import check_choice, check_number, requirement
+from bandstrap.errors import check_choice, check_count, check_number, requirement
+from bandstrap.policies.draws import random_index
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,
@@ -26,12 +27,13 @@ NONE, PAPER, AGRAWAL_GOYAL = INFLATIONS.values()
 
 
 class Params(NamedTuple):
-    """Noise scale and how much wider than the posterior to draw."""
+    """Noise scale and how much wider than the posterior to draw, and how long actions are drawn at random first."""
 
     inflation: int
     sigma: float
     delta: float
     schedule: Schedule
+    random_rounds: int
 
 
 class State(NamedTuple):
@@ -54,6 +56,8 @@ def spread(params: Params, d: int, round_: int) -> float:
 
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
     """The best action for a draw ``theta + v R^-1 eta``, which solves ``R draw = z + v eta``."""
+    if round_ <= params.random_rounds:
+        return random_index(len(actions), rng)
     target = state.regression.target
     d = len(target)
     v = spread(params, d, round_)
@@ -93,6 +97,8 @@ class LinearTS(LinearPolicy):
         Confidence parameter of ``"agrawal-goyal"``.
     alpha, tau, horizon
         Error probability of ``"paper"`` in round ``t``, as in :class:`bandstrap.UCB1`.
+    random_rounds
+        Rounds at the start in which the action is drawn at random, as in :class:`bandstrap.OFUL`.
     dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
@@ -122,6 +128,7 @@ class LinearTS(LinearPolicy):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
+        random_rounds: int = 0,
         **online: Unpack[Online],
     ) -> None:
         self.inflation = check_choice(inflation, "inflation", "LinearTS", INFLATIONS)
@@ -135,6 +142,7 @@ class LinearTS(LinearPolicy):
             raise requirement("prior_scale", "LinearTS", rule, self.prior_scale)
         self.delta = check_number(delta, "delta", "LinearTS", above=0, below=1)
         self.set_schedule(alpha, tau, horizon)
+        self.random_rounds = check_count(random_rounds, "random_rounds", "LinearTS", at_least=0)
         super().__init__(**online)
 
     @property
@@ -147,7 +155,8 @@ class LinearTS(LinearPolicy):
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(INFLATIONS[self.inflation], self.sigma, self.delta, self.schedule_for(horizon))
+        schedule = self.schedule_for(horizon)
+        return Params(INFLATIONS[self.inflation], self.sigma, self.delta, schedule, self.random_rounds)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
         """State before the first reward: an empty ridge regression, and room for a draw."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice
+from bandstrap.errors import check_choice, check_count
+from bandstrap.policies.draws import random_index
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
@@ -16,9 +17,10 @@ from bandstrap.policies.schedule import Alpha
 
 
 class Params(NamedTuple):
-    """What the ellipsoid is made of."""
+    """What the ellipsoid is made of, and how long actions are drawn at random first."""
 
     ellipsoid: Ellipsoid
+    random_rounds: int
 
 
 class State(NamedTuple):
@@ -29,6 +31,8 @@ class State(NamedTuple):
 
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
     """The action with the highest ``x'theta + beta |x|``."""
+    if round_ <= params.random_rounds:
+        return random_index(len(actions), rng)
     factor = state.regression.factor
     beta = radius(params.ellipsoid, factor, round_)
     return int(np.argmax(predictions(state.regression.theta, actions) + beta * norms(factor, actions)))
@@ -63,6 +67,9 @@ class OFUL(LinearPolicy):
         curves do; the theorem needs a true one.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
+    random_rounds
+        Rounds at the start in which the action is drawn at random, all alike. None by default; as many as there are
+        features is what the paper's curves look like.
     dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
@@ -95,6 +102,7 @@ class OFUL(LinearPolicy):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
+        random_rounds: int = 0,
         **online: Unpack[Online],
     ) -> None:
         self.radius = check_choice(radius, "radius", type(self).__name__, RADII)
@@ -102,12 +110,15 @@ class OFUL(LinearPolicy):
         self.ridge = self.positive(ridge, "ridge")
         self.theta_bound = self.not_negative(theta_bound, "theta_bound")
         self.set_schedule(alpha, tau, horizon)
+        self.random_rounds = check_count(random_rounds, "random_rounds", type(self).__name__, at_least=0)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
         schedule = self.schedule_for(horizon)
-        return Params(Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule))
+        return Params(
+            Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule), self.random_rounds
+        )
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """State before the first reward: an empty ridge regression."""
