@@ -16,6 +16,8 @@ from bandstrap.bounds.coverage import coverage, measure_exact
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.experiments import read_experiment, run_experiments
 from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.spec import Curve
 from bandstrap.experiments.store import Store
 from stops import interrupted_after
 
@@ -127,6 +129,14 @@ def test_bounds_are_those_of_the_coverage_lab(run):
     assert panel["flip"].places.tolist() == [2, 7]
     shown = run(TEXT.replace("alpha = 0.1", 'alpha = 0.1\nshow = "miss rate"'))[-1]
     assert shown["flip"].values.tolist() == [[row.miss_rate for row in flip]]
+
+
+def test_a_place_between_two_points_is_on_the_line_between_them():
+    curve = CurveData(Curve(label="c", policy="ucb1"), np.array([1.0, 11.0, 21.0]), np.array([[0, 10, 30.0]]), (), 0.0)
+    places = (1, 11, 21, 6, 13, 0, 99)
+    assert [curve.at(place).tolist() for place in places] == [[0], [10], [30], [5], [14], [0], [30]]
+    alone = CurveData(curve.curve, np.array([5.0]), np.array([[7.0]]), (), 0.0)
+    assert [alone.at(place).tolist() for place in (None, 1, 5, 9)] == [[7], [7], [7], [7]]
 
 
 def test_published_values_have_places(run):

@@ -30,9 +30,10 @@ def data(panel, places, n=5, published=None):
     return PanelData(panel, tuple(curves))
 
 
-def regret(*labels, name="a", published=None, **options):
+def regret(*labels, name="a", published=None, band=2, **options):
     curves = tuple(Curve(label=label, policy="ucb1", published=published) for label in labels or ("one", "two"))
-    return data(Panel(name=name, title="the title", environment="gaussian", curves=curves), [1, 50, 100], **options)
+    panel = Panel(name=name, title="the title", environment="gaussian", curves=curves, band=band)
+    return data(panel, [1, 50, 100], **options)
 
 
 def swept(*labels, log=False, label="what is varied", name="s", **options):
@@ -82,16 +83,21 @@ def test_axes_titles_and_legend_say_what_is_shown():
     assert axis.get_xlim() == (0, 100)
 
 
-def test_lines_are_means_and_bands_two_standard_errors():
-    panel = regret("one")
-    (axis,) = plot_panels("t", [panel]).axes
+@pytest.mark.parametrize(
+    ("reach", "words"), [(1, "one standard error"), (2, "two standard errors"), (1.5, "1.5 standard errors")]
+)
+def test_lines_are_means_and_bands_the_standard_errors_asked_for(reach, words):
+    panel = regret("one", band=reach)
+    figure = plot_panels("t", [panel])
+    assert figure.get_suptitle().endswith(f"with bands of {words}")
+    (axis,) = figure.axes
     (line,) = axis.lines
     np.testing.assert_array_equal(line.get_ydata(), panel["one"].mean)
     (band,) = axis.collections
     heights = band.get_paths()[0].vertices[:, 1]
-    end, reach = panel["one"].mean[-1], 2 * panel["one"].standard_error[-1]
-    assert heights.max() == pytest.approx(end + reach)
-    assert reach > 0
+    end, width = panel["one"].mean[-1], reach * panel["one"].standard_error[-1]
+    assert heights.max() == pytest.approx(end + width)
+    assert width > 0
 
 
 def test_replications_that_differ_are_all_told():

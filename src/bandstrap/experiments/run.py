@@ -58,9 +58,14 @@ class CurveData:
         return [(float(self.places[-1]), values)] if isinstance(values, float | int) else list(values)
 
     def at(self, place: float | None = None) -> Floats:
-        """Values of all replications at a place; by default the last."""
-        index = -1 if place is None else int(np.argmin(np.abs(self.places - place)))
-        return self.values[:, index]
+        """Values of all replications at a place, on the line between its neighbours; by default the last."""
+        if place is None:
+            return self.values[:, -1]
+        after = min(int(np.searchsorted(self.places, place)), self.places.size - 1)
+        if after == 0 or self.places[after] <= place:
+            return self.values[:, after]
+        share = (place - self.places[after - 1]) / (self.places[after] - self.places[after - 1])
+        return (1 - share) * self.values[:, after - 1] + share * self.values[:, after]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,13 @@ from the folder where the command is run, and drawn with replacement.
     name = "a"
     title = "sigma too large by half"
     plot = "regret"         # mean regret against rounds
+    band = 2                # how many standard errors the shaded band reaches to either side
+    reading_error = 0.03    # how well published numbers could be read, as a part of them (3 % by default)
     environment = "gaussian"
     [[panels.curves]]
     label = "Bootstrapped UCB"
     policy = "bootstrapped_ucb:sigma=1.5"
-    published = 74          # a published number to compare the end point with, if there is one
+    published = 74          # a published end point, if there is one; or points, [[250, 41], [1000, 63], [2000, 74]]
     [[panels.curves]]
     label = "UCB"
     policy = "ucb1:sigma=1.5"
@@ -97,7 +99,7 @@ class Curve(Strict):
     label: Annotated[str, Field(min_length=1)]
     policy: str | None = None
     bound: str | None = None
-    # Regret at the horizon, or pairs of a place on the axis and a value.
+    # What others published: regret at the horizon, or pairs of a place on the axis and a value.
     published: Number | tuple[tuple[Number, Number], ...] | None = None
     replications: Count | None = None
 
@@ -117,6 +119,9 @@ class Panel(Strict):
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.05
     show: Literal["threshold", "miss rate"] = "threshold"
+    band: Annotated[Number, Field(gt=0)] = 2.0
+    # Standard error of a published number that was read off a picture, as a part of it.
+    reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
     log: Flag = False
 
     @model_validator(mode="after")
@@ -131,7 +136,7 @@ class Panel(Strict):
             if (getattr(self, key) is None) == (key in needs):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
-        for key in ("horizon",) if self.plot == "bounds" else ("alpha", "show", "log"):
+        for key in ("horizon", "band") if self.plot == "bounds" else ("alpha", "show", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
         if self.sweep is not None and not any("{" + self.sweep.name + "}" in text for text in self.swept_texts()):

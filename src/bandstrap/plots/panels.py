@@ -59,7 +59,10 @@ def explanation(panels: Sequence[PanelData]) -> str:
     bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
     counts = sorted({len(curve.values) for panel in panels if panel not in bounds for curve in panel.curves})
     runs = " or ".join(str(count) for count in counts)
-    regret = f"mean pseudo-regret over {runs} replications, with bands of two standard errors" if counts else ""
+    reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})
+    words = {1.0: "one standard error", 2.0: "two standard errors"}
+    reach = " or ".join(words.get(band, f"{band:g} standard errors") for band in reaches)
+    regret = f"mean pseudo-regret over {runs} replications, with bands of {reach}" if counts else ""
     shown = {
         "threshold": "mean threshold above the sample mean",
         "miss rate": "share of samples whose bound misses the mean",
@@ -75,12 +78,12 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
         colour = looks[curve.label]["color"]
         dots = marker(numbers[curve.label]) if spec.plot == "sweep" else {}
         axis.plot(curve.places, curve.mean, **looks[curve.label], **dots)
-        reach = 2 * curve.standard_error
+        reach = spec.band * curve.standard_error
         if not np.isnan(reach).any():
             band = {"color": colour, "alpha": 0.18, "linewidth": 0}
             axis.fill_between(curve.places, curve.mean - reach, curve.mean + reach, **band)
         for place, value in curve.published:
-            axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5)
+            axis.plot([place], [value], "o", color=colour, markerfacecolor="white", clip_on=False, zorder=5, ms=5)
     axis.set_title(literal(spec.title), fontsize=10)
     if spec.plot == "bounds":
         draw_bound_axes(axis, panel)
