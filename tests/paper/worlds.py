@@ -1,14 +1,13 @@
 """Evidence like the paper's with a curve changed."""
 
 import dataclasses
-import math
 
 import numpy as np
 
 from bandstrap.experiments import PanelData
 from paper.synthetic import luck, row
 
-TSL, OFUL_CLOSED, L1, L01 = "TSL (paper)", "OFUL, closed form", "BUCBL, lambda = 1", "BUCBL, lambda = 0.1"
+TSL, OFUL, BUCBL = "TSL", "OFUL", "BUCBL"
 
 
 def changed(evidence, name, label, change):
@@ -48,10 +47,17 @@ def flat(curve):
     return dataclasses.replace(curve, values=np.repeat(curve.values[:, -1:], curve.places.size, axis=1))
 
 
-def losing(share):
-    def change(curve):
-        values = curve.values.copy()
-        values[: math.ceil(share * len(values))] *= 3.5
-        return dataclasses.replace(curve, values=values)
+def through(*points):
+    """A mean that runs straight from point to point, from nothing at the start, the spread kept."""
+    places, values = zip((0, 0), *points, strict=True)
+    return shaped(lambda t: np.interp(t, places, values))
 
-    return change
+
+def straight(last):
+    """Regret that grows by the same amount every round."""
+    return shaped(lambda t: last * t / t[-1])
+
+
+def wider(factor):
+    """Deviations from the mean multiplied."""
+    return lambda curve: dataclasses.replace(curve, values=curve.mean + factor * (curve.values - curve.mean))

@@ -14,7 +14,6 @@ from bandstrap.paper.claims import (
     NOT_REPRODUCED,
     REPRODUCED,
     SECTIONS,
-    TOLERANCE,
     Claim,
     Finding,
 )
@@ -67,7 +66,6 @@ def write_report(
         sentences=sentences,
         errata=errata,
         error_rate=ERROR_RATE,
-        tolerance=TOLERANCE,
         paper_entry=PAPER_ENTRY,
         report_entry=REPORT_ENTRY.format(
             version=version("bandstrap"),

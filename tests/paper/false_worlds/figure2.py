@@ -1,4 +1,4 @@
-from bandstrap.paper.claims import NOT_REPRODUCED
+from bandstrap.paper.claims import NOT_REPRODUCED, REPRODUCED
 from paper.synthetic import BUCB
 from paper.worlds import times
 
@@ -12,4 +12,12 @@ WORLDS = [
     ("misspecified", [("2c", BUCB, times(2))], NOT_REPRODUCED),
     ("ucb-conservative", [("2a", "KL-UCB", times(2))], NOT_REPRODUCED),
     ("ucb-conservative", [("2c", "UCB", times(0.5))], NOT_REPRODUCED),
+    ("deteriorates", [("2c", "Jeffreys-TS", times(0.7))], NOT_REPRODUCED),
+    ("deteriorates", [("2a", BUCB, times(2))], NOT_REPRODUCED),
+    ("deteriorates", [("2b", BUCB, times(3))], NOT_REPRODUCED),
+    # The paper's own figure 7 contradicts the introduction; with another logistic panel it could be right.
+    ("introduction", [], NOT_REPRODUCED),
+    ("introduction", [("7a", BUCB, times(0.8))], REPRODUCED),
+    ("introduction", [("7a", BUCB, times(0.8)), ("3b", "Bernoulli-TS", times(0.5))], NOT_REPRODUCED),
+    ("introduction", [("7a", BUCB, times(0.8)), ("2c", "UCB", times(0.5))], NOT_REPRODUCED),
 ]

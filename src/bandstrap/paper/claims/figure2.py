@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
-from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, claim
-from bandstrap.paper.claims.statistics import ends, ends_in, finding, lower, mean_below_zero
+from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, Number, claim
+from bandstrap.paper.claims.statistics import (
+    Comparison,
+    end,
+    ends,
+    ends_in,
+    finding,
+    in_errors,
+    lower,
+    mean_below_zero,
+    ratio,
+)
 
 
 @claim(
@@ -57,6 +68,50 @@ def thompson_wins_with_the_truth(evidence: Evidence) -> Finding:
 def thompson_loses_with_a_wrong_sigma(evidence: Evidence) -> Finding:
     """Bootstrapped UCB below Jeffreys-TS."""
     return finding([lower(evidence["2c"], BUCB, "Jeffreys-TS")], ends(evidence["2c"]))
+
+
+@claim(
+    "deteriorates",
+    "4.1",
+    "Figure 2 (a) to (c) against (d)",
+    "Where the posterior or sigma is misspecified, Thompson sampling deteriorates fast.",
+    "2a 2b 2c 2d",
+)
+def thompson_deteriorates(evidence: Evidence) -> Finding:
+    """Beside bootstrapped UCB it is worse in (a) to (c) than in (d); fast: twice the sigma more than doubles its regret."""
+    right, right_error = ratio(evidence["2d"], "Jeffreys-TS", BUCB)
+    numbers = [Number("Jeffreys-TS over bootstrapped UCB (2d)", right, right_error)]
+    tests = []
+    for name in ("2a", "2b", "2c"):
+        wrong, error = ratio(evidence[name], "Jeffreys-TS", BUCB)
+        numbers.append(Number(f"Jeffreys-TS over bootstrapped UCB ({name})", wrong, error))
+        both = math.hypot(error, right_error)
+        text = f"Jeffreys-TS over {BUCB}: {wrong:.2f} in {name}, {right:.2f} in 2d"
+        tests.append(Comparison(text, in_errors(wrong - right, both), in_errors(both, right)))
+    before, after = end(evidence["2d"]["Jeffreys-TS"]), end(evidence["2c"]["Jeffreys-TS"])
+    error = math.hypot(after.error or 0.0, 2 * (before.error or 0.0))
+    text = f"Jeffreys-TS: {after.ours:.0f} with twice the sigma, {before.ours:.0f} with the right one"
+    tests.append(Comparison(text, in_errors(after.ours - 2 * before.ours, error), in_errors(error, 2 * before.ours)))
+    return finding(tests, [*numbers, *ends_in(evidence, "2c 2d", "Jeffreys-TS")])
+
+
+@claim(
+    "introduction",
+    "1",
+    "Section 1",
+    "Where the exact posterior is unavailable or the noise variance misspecified, bootstrapped UCB is superior to Thompson "
+    "sampling and to UCB.",
+    "2a 2b 2c 3b 7a 7b",
+)
+def superior_without_the_posterior(evidence: Evidence) -> Finding:
+    """Below both in every such panel of the paper: truncated normal, a wrong sigma, Beta, logistic."""
+    panels = dict.fromkeys(("2a", "2b", "2c", "7a", "7b"), "Jeffreys-TS") | {"3b": "Bernoulli-TS"}
+    tests = []
+    for name, thompson in panels.items():
+        for rival in (thompson, "UCB"):
+            test = lower(evidence[name], BUCB, rival)
+            tests.append(dataclasses.replace(test, text=f"{name}, {test.text}"))
+    return finding(tests, ends_in(evidence, " ".join(panels), BUCB, "Jeffreys-TS", "Bernoulli-TS", "UCB"))
 
 
 @claim(

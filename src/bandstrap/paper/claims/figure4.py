@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, claim
-from bandstrap.paper.claims.statistics import end, finding, lower, mean_below_zero
+import math
+
+from scipy.special import ndtri
+
+from bandstrap.paper.claims.claim import BUCB, NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.statistics import (
+    ERROR_RATE,
+    POWER,
+    end,
+    finding,
+    in_errors,
+    lower,
+    mean_below_zero,
+    sidak,
+)
+
+# Half widths of the published bands at sigma = 100, and how well they can be read, as a part of them.
+BANDS = {"UCB": 29.0, BUCB: 17.0}
+READING_ERROR_OF_BANDS = 0.05
 
 
 @claim(
@@ -42,3 +59,30 @@ def best_at_every_gap(evidence: Evidence) -> Finding:
     tests = [lower(panel, BUCB, rival, place=gap) for rival in ("Jeffreys-TS", "UCB") for gap in gaps]
     labels = (BUCB, "Jeffreys-TS", "UCB")
     return finding(tests, [end(panel[label], gap) for label in labels for gap in (0.1, 0.2, 0.5, 1.0)])
+
+
+@claim(
+    "bands",
+    "4.1",
+    "Figure 4, left",
+    "The shaded bands, which the paper does not explain, reach one standard error of the mean to either side.",
+    "4a",
+)
+def bands_are_standard_errors(evidence: Evidence) -> Finding:
+    """Published half widths over our standard errors do not differ from 1 beyond chance, and would from 2 and from 1/2."""
+    limit = sidak(ERROR_RATE, len(BANDS))
+    numbers, farthest, seen = [], 0.0, 0.0
+    for label, published in BANDS.items():
+        values = evidence["4a"][label].at(100.0)
+        ours = float(values.std(ddof=1)) / math.sqrt(values.size)
+        residuals = values - values.mean()
+        # The variance of a standard deviation, as a part of it: (kurtosis - 1)/(4n); the published one has it too.
+        kurtosis = float((residuals**4).mean() / (residuals**2).mean() ** 2) if residuals.any() else 1.0
+        sampling = math.sqrt(max(kurtosis - 1, 0.0) / (4 * values.size))
+        error = ours * math.hypot(sampling, sampling, READING_ERROR_OF_BANDS)
+        numbers.append(Number(f"standard error of {label} at 100", ours, ours * sampling, published))
+        farthest = max(farthest, abs(in_errors(published - ours, error)))
+        seen = max(seen, in_errors((limit + float(ndtri(POWER))) * error, ours))
+    text = f"published half widths are up to {farthest:.1f} standard errors from ours ({limit:.1f} allowed)"
+    power = Power(ERROR_RATE, f"bands {1 + seen:.2f} times as wide are seen with probability {POWER:g}")
+    return Finding(REPRODUCED if farthest <= limit else NOT_REPRODUCED, text, tuple(numbers), power)

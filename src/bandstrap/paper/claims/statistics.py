@@ -127,19 +127,6 @@ def power_of_cells(total: int, allowed: float, cells: int) -> Power:
     )
 
 
-def share_of_losses(panel: PanelData, first: str, second: str) -> float:
-    """Share of replications in which the first had more regret than the second on the same rewards."""
-    one, other = panel[first].at(), panel[second].at()
-    n = min(one.size, other.size)
-    return float((one[:n] > other[:n]).mean())
-
-
-def straightness(curve: CurveData) -> float:
-    """Regret of the second half over that of the first: 1 for a straight line, near 0 for a logarithm."""
-    middle = float(curve.at(curve.places[-1] / 2).mean())
-    return float(curve.at().mean()) / middle - 1
-
-
 def end(curve: CurveData, place: float | None = None) -> Number:
     """A curve's last point, or its point at a place."""
     values = curve.at(place)
@@ -167,3 +154,58 @@ def ends_in(evidence: Evidence, names: str, *labels: str) -> list[Number]:
 def brief(value: float, digits: int = 3) -> str:
     """A few digits, and no powers of ten for large numbers."""
     return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+
+
+def late_and_before(curve: CurveData) -> tuple[Floats, Floats]:
+    """Regret of the last half of the rounds, and of the quarter before it, in each replication."""
+    last = float(curve.places[-1])
+    half, quarter = curve.at(last / 2), curve.at(last / 4)
+    return curve.at() - half, half - quarter
+
+
+def exponent(curve: CurveData) -> float:
+    """``p`` if late regret grows like ``T^p``: 1 for a straight line, 0 for a logarithm."""
+    late, before = late_and_before(curve)
+    ratio = float(late.mean()) / float(before.mean()) if before.mean() > 0 else 0.0
+    return math.log2(ratio) if ratio > 0 else -math.inf
+
+
+def grows_faster(curve: CurveData, power: float) -> Comparison:
+    """Does regret grow faster than ``T^power``? The last half then costs more than ``2^power`` times the quarter before."""
+    late, before = late_and_before(curve)
+    bar = 2**power * before
+    test = mean_below_zero(bar - late, "", float(bar.mean()))
+    return dataclasses.replace(test, text=f"{curve.label} grows like T^{exponent(curve):.2f}, above T^{power:g}")
+
+
+def grows_slower(curve: CurveData, power: float) -> Comparison:
+    """Does regret grow more slowly than ``T^power``?"""
+    late, before = late_and_before(curve)
+    bar = 2**power * before
+    test = mean_below_zero(late - bar, "", float(bar.mean()))
+    return dataclasses.replace(test, text=f"{curve.label} grows like T^{exponent(curve):.2f}, below T^{power:g}")
+
+
+def growth_seen(tests: list[Comparison], power: float) -> float:
+    """The order of growth that each of some tests against ``T^power`` tells from it with probability ``POWER``.
+
+    Runs are taken to scatter as those at hand do.
+    """
+    return power + math.log2(1 + max(test.smallest_seen for test in tests))
+
+
+def ratio(panel: PanelData, first: str, second: str) -> tuple[float, float]:
+    """Mean regret of the first over that of the second, and its standard error; they met the same rewards."""
+    one, other = panel[first].at(), panel[second].at()
+    n = min(one.size, other.size)
+    value = float(one[:n].mean() / other[:n].mean())
+    error = float((one[:n] - value * other[:n]).std(ddof=1)) / math.sqrt(n) / float(other[:n].mean())
+    return value, error
+
+
+def sidak(rate: float, tests: int) -> float:
+    """The two-sided limit, in standard errors, that one of so many normal numbers passes with probability ``rate``.
+
+    Exactly if they are independent; dependent ones pass it less often (Sidak's inequality).
+    """
+    return -float(ndtri((1 - (1 - rate) ** (1 / tests)) / 2))
