@@ -16,7 +16,7 @@ name = "6a"
 environment = "gaussian:means=(0.6,0.4)"
 curves = [
     { label = "Bernoulli-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1" },
+    { label = "UCB", policy = "ucb1", published = 5 },
     { label = "naive bootstrap", policy = "ucb1:sigma=50" },
 ]
 [[panels]]
@@ -24,7 +24,7 @@ name = "6b"
 environment = "gaussian:means=(0.5,0)"
 curves = [
     { label = "Jeffreys-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1" },
+    { label = "UCB", policy = "ucb1", published = 5 },
     { label = "naive bootstrap", policy = "ucb1:sigma=50" },
 ]
 """

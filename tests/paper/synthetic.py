@@ -31,7 +31,8 @@ def spec_panels():
 # Ends of curves without a published value.
 ENDS = {
     "OFUL, lambda = 1, no S": 500,
-    "TSL, larger constant": 9000,
+    "TSL": 1550,
+    "TSL, larger constant": 4400,
     "TS, right prior": 120,
     "Giro, a = 0.1": 280,
     "naive bootstrap": 180,

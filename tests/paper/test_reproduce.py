@@ -32,7 +32,7 @@ title = "(a)"
 environment = "gaussian:means=(0.6,0.4)"
 curves = [
     { label = "Bernoulli-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1" },
+    { label = "UCB", policy = "ucb1", published = 5 },
     { label = "naive bootstrap", policy = "ucb1:sigma=50" },
 ]
 [[panels]]
@@ -40,7 +40,7 @@ name = "6b"
 environment = "gaussian:means=(0.5,0)"
 curves = [
     { label = "Jeffreys-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1" },
+    { label = "UCB", policy = "ucb1", published = 5 },
     { label = "naive bootstrap", policy = "ucb1:sigma=50" },
 ]
 """
@@ -120,7 +120,7 @@ def test_everything_is_written_and_nothing_else(tmp_path):
     assert "<svg" in (out / "figures/figure6.svg").read_text()
     assert not list(out.rglob("*.part"))
     content = json.loads((out / "claims.json").read_text())
-    assert [one["name"] for one in content["claims"]] == ["theorem-4", "figure-6"]
+    assert [one["name"] for one in content["claims"]] == ["end-points-6"]
     assert content["summary"] == found.summary
     assert "Read &lt;so&gt; &amp; so." in (out / "report.html").read_text()
     assert "<li>\\x1b[31mnot obeyed</li>" in (out / "report.html").read_text()
@@ -305,7 +305,7 @@ def test_very_few_replications_give_json_without_nan(tmp_path, replications):
     go(tmp_path, replications=replications)
     text = (tmp_path / "claims.json").read_text()
     content = json.loads(text, parse_constant=lambda constant: pytest.fail(constant))
-    assert [one["name"] for one in content["claims"]] == ["theorem-4", "figure-6"]
+    assert [one["name"] for one in content["claims"]] == ["end-points-6"]
     assert all(one["numbers"] for one in content["claims"])
 
 

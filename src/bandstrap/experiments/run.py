@@ -65,7 +65,8 @@ class CurveData:
         if after == 0 or self.places[after] <= place:
             return self.values[:, after]
         share = (place - self.places[after - 1]) / (self.places[after] - self.places[after - 1])
-        return (1 - share) * self.values[:, after - 1] + share * self.values[:, after]
+        before = self.values[:, after - 1]
+        return before + share * (self.values[:, after] - before)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,6 @@ WORLDS = [
     ("linear", [("5b", BUCBL, times(3))], NOT_REPRODUCED),
     ("linear", [("5b", TSL, times(0.1))], NOT_REPRODUCED),
     ("linear", [("5a", OFUL, times(0.6))], NOT_REPRODUCED),
-    ("tsl-constant", [("5a", "TSL, larger constant", times(0.3))], NOT_REPRODUCED),
-    ("tsl-constant", [("5b", TSL, times(1.5))], NOT_REPRODUCED),
+    ("tsl-constant", [("5c", "TSL, larger constant", times(0.3))], NOT_REPRODUCED),
+    ("tsl-constant", [("5c", TSL, times(3))], NOT_REPRODUCED),
 ]

@@ -137,7 +137,7 @@ class LinearBootstrappedUCB(OFUL):
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
     radius, sigma, ridge, theta_bound
-        The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`; ``"closed-form"`` is what the paper's curves follow.
+        The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     random_rounds
@@ -147,8 +147,8 @@ class LinearBootstrappedUCB(OFUL):
 
     Notes
     -----
-    The paper leaves :math:`\alpha`, :math:`n`, :math:`B`, :math:`\lambda` and :math:`S` of its experiment open; the
-    defaults are our reading.
+    The paper leaves :math:`\alpha`, :math:`n`, :math:`B`, :math:`\lambda` and :math:`S` of its experiment open. Its curves
+    are those of ``radius="theorem"``, ``ridge=0.1``, ``theta_bound=(10 * d) ** 0.5`` and ``random_rounds=d``.
 
     See Also
     --------

@@ -55,16 +55,16 @@ class OFUL(LinearPolicy):
     Parameters
     ----------
     radius
-        Reading of :math:`\beta_t`: ``"theorem"`` (default), the formula above; ``"closed-form"``,
-        :math:`\hat\sigma\sqrt{d\log((1 + n/\lambda)/\alpha_t)} + \sqrt\lambda S` after ``n`` observations, which is what
-        the paper's curves follow; ``"printed"``, as the paper prints it, with two slips.
+        Reading of :math:`\beta_t`: ``"theorem"`` (default), the formula above, which the paper's curves follow;
+        ``"closed-form"``, :math:`\hat\sigma\sqrt{d\log((1 + n/\lambda)/\alpha_t)} + \sqrt\lambda S` after ``n``
+        observations; ``"printed"``, as the paper prints it, with two slips.
     sigma
         Assumed noise scale.
     ridge
         :math:`\lambda`, the penalty of the estimate.
     theta_bound
-        :math:`S`, an upper bound on the length of the unknown vector. The default leaves its term out, as the paper's
-        curves do; the theorem needs a true one.
+        :math:`S`, an upper bound on the length of the unknown vector. The default leaves its term out; the theorem needs
+        a true one, and the paper's curves have :math:`S = \sqrt{10 d}` with ``ridge=0.1``.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     random_rounds
