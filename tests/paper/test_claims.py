@@ -225,11 +225,12 @@ def test_json_has_no_nan_and_every_claim():
 
 
 def test_the_summary_counts():
+    verdicts = (REPRODUCED, REPRODUCED, DEPENDS, NOT_REPRODUCED)
     findings = [
-        (CLAIMS[0], Finding(verdict, "", (), Power(0.01, "")))
-        for verdict in (REPRODUCED, REPRODUCED, DEPENDS, NOT_REPRODUCED)
+        (claim, Finding(verdict, "", (), Power(0.01, ""))) for claim, verdict in zip(CLAIMS, verdicts, strict=False)
     ]
-    summary = Reproduction((), tuple(findings), 7, 20).summary
-    assert summary == (
-        "4 claims: 2 reproduced, 1 that depend on an unstated setting, 1 not reproduced (seed 7, 20 replications)"
-    )
+    counts = "4 claims: 2 reproduced, 1 that depend on an unstated setting, 1 not reproduced"
+    rest = f", {len(CLAIMS) - 4} more not checked (seed 7, 20 replications)"
+    assert Reproduction((), tuple(findings), 7, 20).summary == counts + rest
+    every = [(claim, Finding(REPRODUCED, "", (), Power(0.01, ""))) for claim in CLAIMS]
+    assert Reproduction((), tuple(every), 7, 20).summary.endswith("0 not reproduced (seed 7, 20 replications)")
