@@ -21,8 +21,6 @@ Direction = Literal["max", "min"]
 Randomness = np.random.Generator | int | None
 # Parameters that make a policy live, and are no part of what it is.
 LIVE_ONLY = ("arms", "rng", "compiled")
-# The largest reward, in size, of a live policy: sixth powers are summed, and must not overflow.
-LARGEST_REWARD = 1e50
 # One reward; 0 and 1 may come as booleans.
 Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 
@@ -58,6 +56,8 @@ class Described(metaclass=Declared):
     online_only: ClassVar[tuple[str, ...]]
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
+    # The largest reward, in size, that is taken live: squares are summed, and must not overflow.
+    largest_reward: ClassVar[float] = 1e150
     # Labels of the arms of a live policy that plays arms.
     arms: tuple[Hashable, ...] = ()
     # Whether a live policy runs as machine code.
@@ -161,14 +161,15 @@ class Described(metaclass=Declared):
     def check_reward(self, reward: Any) -> float:
         """A reward as a float inside the support."""
         low, high = self.support
-        if type(reward) is float and low <= reward <= high and -LARGEST_REWARD <= reward <= LARGEST_REWARD:
+        largest = self.largest_reward
+        if type(reward) is float and low <= reward <= high and -largest <= reward <= largest:
             return reward  # most are, and need no words
         owner = f"{type(self).__name__}.update"
         value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
         if not low <= value <= high:
             raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
-        if abs(value) > LARGEST_REWARD:
-            raise requirement("reward", owner, f"no larger than {LARGEST_REWARD:g}", value)
+        if abs(value) > largest:
+            raise requirement("reward", owner, f"no larger than {largest:g}", value)
         return value
 
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:

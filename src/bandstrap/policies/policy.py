@@ -77,7 +77,7 @@ class Policy(LivePolicy):
 
     and fork while no other thread uses the policy.
 
-    A reward beyond ``1e50`` in size is refused: sums of sixth powers, which some policies keep, would overflow. The
+    A reward beyond ``1e150`` in size is refused: sums of squares, which many policies keep, would overflow. The
     simulator takes any finite reward, and with such ones results may not be numbers.
     """
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES
-from bandstrap.policies.described import LARGEST_REWARD
 from bandstrap.policies.linear import OFUL, LinearBootstrappedUCB, LinearPHE, LinearTS, LinUCB
+from bandstrap.policies.linear.linear_policy import LARGEST_NUMBER
 from policies.linear.states import flat, same_states, snapshot
 
 EVERY = [(name, {}) for name in sorted(LINEAR_POLICIES)] + [("linear_bootstrapped_ucb", {"quantile": "streaming"})]
@@ -49,8 +49,8 @@ NOT_ACTIONS = {
     "inf": [[np.inf, 1.0]],
     "minus inf": [[1.0, 2.0], [3.0, -np.inf]],
     "none inside": [[None, 1.0]],
-    "too large": [[1.0, 1.01 * LARGEST_REWARD]],
-    "too large below": [[1.0, -1.01 * LARGEST_REWARD]],
+    "too large": [[1.0, 1.01 * LARGEST_NUMBER]],
+    "too large below": [[1.0, -1.01 * LARGEST_NUMBER]],
     "whole number beyond floats": [[1, 10**400]],
     "text": "ab",
     "digits": [["1", "2"]],
@@ -110,7 +110,7 @@ NOT_REWARDS = {
     "none": None,
     "text": "high",
     "complex": 1j,
-    "too large": 1.01 * LARGEST_REWARD,
+    "too large": 1.01 * LARGEST_NUMBER,
     "whole number beyond floats": 10**400,
     "decimal": Decimal("0.5"),
     "mapping": {},
@@ -176,7 +176,7 @@ def test_a_reward_outside_the_range_of_perturbed_history_is_refused():
 def test_sentences_say_what_was_expected_and_what_came(case):
     policy, _ = begun(case)
     features = "must be made of 2 features an action. Got 1 instead."
-    finite = f"must be made of finite numbers no larger than {LARGEST_REWARD:g}. Got nan instead."
+    finite = f"must be made of finite numbers no larger than {LARGEST_NUMBER:g}. Got nan instead."
     for call, parameter, method, rest in [
         (lambda: policy.select([[1.0]]), "actions", "select", features),
         (lambda: policy.select([[np.nan, 1.0]]), "actions", "select", finite),
@@ -373,7 +373,7 @@ def test_numbers_of_any_size_up_to_the_largest_never_overflow(place, d, exponent
     case = EVERY[place]
     options = {"check_range": False} if case[0] == "linear_phe" else {}
     policy = make(case, ridge=10**exponent, **options)
-    sizes = [0.0, 1.0, -1.0, 1e-100, 1e-8, 1e8, 1e25, LARGEST_REWARD, -LARGEST_REWARD]
+    sizes = [0.0, 1.0, -1.0, 1e-100, 1e-8, 1e8, 1e25, LARGEST_NUMBER, -LARGEST_NUMBER]
     actions = rng.choice(sizes, (4, d)) * rng.choice([1.0, 1 / 3, -0.7], (4, d))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

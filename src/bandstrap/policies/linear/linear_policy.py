@@ -12,7 +12,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
-from bandstrap.policies.described import LARGEST_REWARD, Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.journal import leaves, save_whole
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.online import LivePolicy
@@ -21,6 +21,8 @@ from bandstrap.registry import register
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
+# Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
+LARGEST_NUMBER = 1e50
 # Of our own states, what ``learn`` only adds entries to, behind the last: without the count they are not there.
 ADDED_AT_END = ("features", "labels", "rewards")
 
@@ -60,6 +62,7 @@ class LinearPolicy(LivePolicy):
 
     plays: ClassVar[str] = "actions"
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "dimension", "_params", "_state")
+    largest_reward: ClassVar[float] = LARGEST_NUMBER
     # No action is forced at the start: the ridge makes every score finite.
     n_initial: ClassVar[int] = 0
 
@@ -170,9 +173,9 @@ class LinearPolicy(LivePolicy):
         array = read_numbers(values, parameter, self._owner(method), rule, kinds="biuf")
         if array.ndim != ndim or array.size == 0:
             raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")
-        wrong = ~(np.abs(array) <= LARGEST_REWARD)
+        wrong = ~(np.abs(array) <= LARGEST_NUMBER)
         if wrong.any():
-            rule = f"made of finite numbers no larger than {LARGEST_REWARD:g}"
+            rule = f"made of finite numbers no larger than {LARGEST_NUMBER:g}"
             raise requirement(parameter, self._owner(method), rule, float(array[wrong].flat[0]))
         if self.dimension is not None and array.shape[-1] != self.dimension:
             rule = f"made of {self.dimension} features an action"
