@@ -3,7 +3,8 @@
 A published mean is as uncertain as ours would be over ``PUBLISHED_RUNS`` runs, and was read with the panel's reading error,
 taken to be normal. The distance from ours is measured in standard errors of all three together, and all points of a figure
 are looked at at once: they all agree with probability ``1 - ERROR_RATE`` or more where both come from the same settings,
-however points of a curve depend on each other.
+however points of a curve depend on each other. Settings that were found by search were chosen to agree: they can explain a
+curve, and need not be the paper's.
 """
 
 from __future__ import annotations
@@ -135,7 +136,9 @@ def published_curves(
 
 def power_of_points(points: Sequence[Point], limit: float) -> Power:
     """What a look at all points sees: how far a single one must be off."""
-    seen = sorted((limit + float(ndtri(POWER))) * point.uncertainty / abs(point.published) for point in points)
+    seen = sorted(
+        in_errors((limit + float(ndtri(POWER))) * point.uncertainty, abs(point.published)) for point in points
+    )
     middle = seen[len(seen) // 2]
     return Power(
         ERROR_RATE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scipy.special import ndtri
 
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.experiments.spec import make_environment
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
@@ -22,18 +23,17 @@ from bandstrap.paper.claims.statistics import (
 )
 from bandstrap.theory import naive_lower_bound
 
-# The instance of panel 6c.
-MEANS = (0.6, 0.4)
 NAIVE = "naive bootstrap"
 
 
-def is_linear(curves: list[CurveData]) -> Finding:
+def is_linear(panel: PanelData, curves: list[CurveData]) -> Finding:
     """Not below the theorem's bound beyond chance, and growing faster than the root of T beyond chance."""
+    means = make_environment(panel.panel, None).means
     numbers, below = [], []
     faster = [grows_faster(curve, 0.5) for curve in curves]
     seen = 0.0
     for curve in curves:
-        least = float(naive_lower_bound(MEANS, int(curve.places[-1])))
+        least = float(naive_lower_bound(means, int(curve.places[-1])))
         value = end(curve)
         numbers += [value, Number(f"order of growth of {curve.label}", exponent(curve))]
         if in_errors(value.ours - least, value.error) < float(ndtri(ERROR_RATE / len(curves))):
@@ -61,7 +61,7 @@ def is_linear(curves: list[CurveData]) -> Finding:
 )
 def naive_regret_is_linear(evidence: Evidence) -> Finding:
     """Rademacher weights, as in the paper's experiments."""
-    return is_linear([evidence["6c"][NAIVE]])
+    return is_linear(evidence["6c"], [evidence["6c"][NAIVE]])
 
 
 @claim(
@@ -73,7 +73,7 @@ def naive_regret_is_linear(evidence: Evidence) -> Finding:
 )
 def no_bootstrap_helps(evidence: Evidence) -> Finding:
     """Theorem 4 for weights of every other law: normal, exponential, Efron's and Mammen's."""
-    return is_linear([curve for curve in evidence["6c"].curves if curve.label != NAIVE])
+    return is_linear(evidence["6c"], [curve for curve in evidence["6c"].curves if curve.label != NAIVE])
 
 
 @claim(
