@@ -12,7 +12,7 @@ WORLDS = [
     ("misspecified", [("2c", BUCB, times(2))], NOT_REPRODUCED),
     ("ucb-conservative", [("2a", "KL-UCB", times(2))], NOT_REPRODUCED),
     ("ucb-conservative", [("2c", "UCB", times(0.5))], NOT_REPRODUCED),
-    ("deteriorates", [("2c", "Jeffreys-TS", times(0.7))], NOT_REPRODUCED),
+    ("deteriorates", [("2c", "Jeffreys-TS", times(0.6)), ("2c", BUCB, times(0.6))], NOT_REPRODUCED),
     ("deteriorates", [("2a", BUCB, times(2))], NOT_REPRODUCED),
     ("deteriorates", [("2b", BUCB, times(3))], NOT_REPRODUCED),
     # The paper's own figure 7 contradicts the introduction; with another logistic panel it could be right.
