@@ -5,8 +5,9 @@ A module of its own, for the reason given in ``policies/compiled.py``. Each name
 
 from bandstrap.engine.kernel import Entry
 from bandstrap.policies.linear import known_actions, linear_bootstrapped_ucb, replicates, ridge
+from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import find_action
-from bandstrap.policies.linear.linear_bootstrapped_ucb import number_from_the_top
+from bandstrap.policies.linear.linear_bootstrapped_ucb import choice_of_resamples, number_from_the_top, sure_choice
 from bandstrap.policies.linear.replicates import (
     column_sums,
     complete,
@@ -29,6 +30,18 @@ def call_find_action(known, x):
 
 def call_number_from_the_top(lengths, rank):
     return number_from_the_top(lengths, rank)
+
+
+def call_choice_of_resamples(params, state, times, actions, round_):
+    return choice_of_resamples(params, state, times, actions, round_)
+
+
+def call_sure_choice(means, lengths, low, high):
+    return sure_choice(means, lengths, low, high)
+
+
+def call_estimated_distances(known, observed, times, penalty, theta, lengths):
+    return estimated_distances(known, observed, times, penalty, theta, lengths)
 
 
 def call_distances(factors, theta):
@@ -91,6 +104,7 @@ def add_all(regression, features, rewards, first):
 # Each plain function with its compiled call.
 CALLS = {
     known_actions.find_action: Entry(call_find_action).compiled,
+    linear_bootstrapped_ucb.choice_of_resamples: Entry(call_choice_of_resamples).compiled,
     linear_bootstrapped_ucb.number_from_the_top: Entry(call_number_from_the_top).compiled,
     replicates.column_sums: Entry(call_column_sums).compiled,
     replicates.complete: Entry(call_complete).compiled,
@@ -107,3 +121,5 @@ CALLS = {
 }
 adding = Entry(add_all)
 resampling = Entry(call_resample)
+estimating = Entry(call_estimated_distances)
+choosing_surely = Entry(call_sure_choice)

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandstrap.engine.play import play_linear
 from bandstrap.errors import InvalidInput
@@ -11,7 +13,7 @@ from bandstrap.policies.linear import LinearBootstrappedUCB
 from bandstrap.policies.linear import linear_bootstrapped_ucb as module
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
-from policies.linear.compiled import CALLS
+from policies.linear.compiled import CALLS, choosing_surely, resampling
 
 MODES = ("resampled", "streaming")
 
@@ -76,6 +78,58 @@ def test_the_length_from_the_top_is_the_sorted_one_plain_and_compiled(n):
     for rank in {0, n // 2, n - 1}:
         found = module.number_from_the_top(lengths.copy(), rank)
         assert found == CALLS[module.number_from_the_top](lengths.copy(), rank) == np.sort(lengths)[::-1][rank]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 2**32), st.floats(-4, 2), st.booleans())
+def test_a_sure_choice_wins_at_every_width_between_and_is_made_unless_another_wins_or_ties(n, seed, exponent, even):
+    rng = np.random.default_rng(seed)
+    means, lengths = rng.normal(size=n).round(1 if even else 17), rng.exponential(size=n).round(1 if even else 17)
+    low = rng.exponential()
+    high = low * (1 + 10**exponent)
+    found = choosing_surely.compiled(means, lengths, low, high)
+    assert found == module.sure_choice(means, lengths, low, high)
+    winners = {int(np.argmax(means + width * lengths)) for width in np.linspace(low, high, 101)}
+    if found >= 0:
+        assert winners == {found}
+    else:
+        behind = [max(means + w * lengths) - (means + w * lengths) for w in (low, high)]
+        close = (np.minimum(*behind) < 1e-12).sum()
+        assert len(winners) > 1 or close > 1
+
+
+def test_the_first_of_equal_actions_is_a_sure_choice():
+    assert module.sure_choice(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0]), 0.5, 2.0) == 1
+    # equal where widths begin, and equal but for rounding
+    assert module.sure_choice(np.array([0.0, 1.0]), np.array([2.0, 1.0]), 1.0, 1.5) == -1
+    assert module.sure_choice(np.array([1.0, 1.0]), np.array([1.0, 1.0 + 2**-52]), 1.0, 1.5) == -1
+
+
+def resampled_state(sets, tape, horizon, n_resamples, ridge):
+    """The state of a policy that took actions at random, and how often replicates drew what it saw."""
+    rng = np.random.default_rng(horizon)
+    policy = LinearBootstrappedUCB(n_resamples=n_resamples, ridge=ridge)
+    state = policy.start(sets.shape[2], horizon, rng)
+    params = policy.make_params(None)
+    for t in range(1, horizon):
+        actions = sets[min(t, len(sets)) - 1]
+        arm = int(rng.integers(len(actions)))
+        module.learn_resampled(params, state, actions[arm], float(tape[arm, t - 1]), t, rng)
+    return params, state, resampling.compiled(horizon - 1, state.generators)
+
+
+@pytest.mark.parametrize("ridge", [1e-9, 0.1, 30.0])
+@pytest.mark.parametrize(("scale", "size"), [(1.0, 1.0), (1e-30, 1e20), (1e12, 1e-9), (1.0, 0.0)])
+@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
+def test_choices_by_estimates_are_those_by_distances(contextual, scale, size, ridge):
+    """Features and rewards from tiny to huge, rewards that are all 0, actions that are twice the same."""
+    for horizon in (1, 2, 4, 30, 60):
+        sets, tape = game(4, 6, 60, contextual, horizon)
+        sets = np.concatenate([sets, sets[:, :2]], axis=1) * scale
+        params, state, times = resampled_state(sets, np.vstack([tape, tape[:2]]) * size, horizon, 50, ridge)
+        actions = sets[-1]
+        slow = module.choice_of_resamples(params, state, times, actions, horizon)
+        assert CALLS[module.choice_of_resamples](params, state, times, actions, horizon) == slow
 
 
 @pytest.mark.parametrize("mode", MODES)

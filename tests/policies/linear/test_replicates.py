@@ -342,7 +342,7 @@ def test_resampled_distances_are_the_literal_ones_of_the_same_weights(d, n, expo
     theta = naive.estimate(X, y, ridge)
     order = naive.by_action(X)
     for _ in range(2):
-        found = resampled_distances(known, data, ours, ridge, theta)
+        found = resampled_distances(known, data, resample(n, ours), ridge, theta)
         expected = naive.weighted_distances(X[order], y[order], ridge, naive.resampled_weights(n, slow), theta)
         # relative to the length of the rewards, which a distance hardly exceeds
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.linalg.norm(y))

@@ -8,11 +8,12 @@ from typing import Literal, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, compiled_body, inlined
+from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
 from bandstrap.policies.draws import random_index
+from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
 from bandstrap.policies.linear.oful import OFUL, Params
@@ -20,8 +21,10 @@ from bandstrap.policies.linear.radius import Radius, radius
 from bandstrap.policies.linear.replicates import (
     Generators,
     Observed,
+    Times,
     distances,
     poisson_roots,
+    resample,
     resampled_distances,
     rotate_into_all,
     start_factors,
@@ -60,12 +63,18 @@ def number_from_the_top_in_loops(lengths: Floats, rank: int) -> float:
 
 
 @inlined
-def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
-    """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``; ``q`` is the upper quantile of ``lengths``."""
+def confidence_width(params: Params, regression: Regression, lengths: Floats, round_: int) -> float:
+    """``q + beta/sqrt(n)``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid
     rank = order_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
     beta = radius(ellipsoid, regression.factor, round_)
-    width = number_from_the_top(lengths, rank) + beta / math.sqrt(max(round_ - 1, 1))
+    return number_from_the_top(lengths, rank) + beta / math.sqrt(max(round_ - 1, 1))
+
+
+@inlined
+def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
+    """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``."""
+    width = confidence_width(params, regression, lengths, round_)
     return int(np.argmax(predictions(regression.theta, actions) + width * norms(regression.factor, actions)))
 
 
@@ -93,10 +102,64 @@ def choose_resampled(
     """Choose by fresh replicates."""
     if round_ <= params.random_rounds:
         return random_index(len(actions), rng)
-    lengths = resampled_distances(
-        state.known, state.observed, state.generators, params.ellipsoid.ridge, state.regression.theta
-    )
-    return optimistic_choice(params, state.regression, lengths, actions, round_)
+    times = resample(state.observed.size[0], state.generators)
+    return choice_of_resamples(params, state, times, actions, round_)
+
+
+@inlined
+def choice_of_resamples(params: Params, state: ResampledState, times: Times, actions: Floats, round_: int) -> int:
+    """Choose by replicates given by their draws."""
+    return choice_by_distances(params, state, times, actions, round_)
+
+
+@compiled_body(choice_of_resamples)
+def choice_by_estimates(params: Params, state: ResampledState, times: Times, actions: Floats, round_: int) -> int:
+    """See :func:`choice_of_resamples`; by estimates of the distances, unless the choice depends on their last digits.
+
+    No distance is off by more than ``doubt``, so neither is any order statistic of them.
+    """
+    regression = state.regression
+    theta = regression.theta
+    lengths = np.zeros(times.shape[1])
+    doubt = estimated_distances(state.known, state.observed, times, params.ellipsoid.ridge, theta, lengths)
+    choice = -1
+    if doubt < math.inf:
+        width = confidence_width(params, regression, lengths, round_)
+        choice = sure_choice(
+            predictions(theta, actions), norms(regression.factor, actions), width - doubt, width + doubt
+        )
+    if choice < 0:
+        choice = choice_by_distances(params, state, times, actions, round_)
+    return choice
+
+
+@inlined
+def choice_by_distances(params: Params, state: ResampledState, times: Times, actions: Floats, round_: int) -> int:
+    """Choose by the distances of replicates given by their draws."""
+    regression = state.regression
+    lengths = resampled_distances(state.known, state.observed, times, params.ellipsoid.ridge, regression.theta)
+    return optimistic_choice(params, regression, lengths, actions, round_)
+
+
+@jitable
+def sure_choice(means: Floats, lengths: Floats, low: float, high: float) -> int:
+    """The action with the highest ``mean + width * length`` for all widths from ``low`` to ``high``, or -1.
+
+    Scores are linear in the width: who wins at both ends, wins between. Wins by rounding do not count, but the first of
+    actions that are the same to the last bit wins whatever the width.
+    """
+    best = 0
+    for a in range(means.size):
+        if means[a] + low * lengths[a] > means[best] + low * lengths[best]:
+            best = a
+    for a in range(means.size):
+        ahead = means[best] - means[a]
+        longer = lengths[best] - lengths[a]
+        same = ahead == 0.0 and longer == 0.0 and a >= best
+        room = TIE * (abs(means[best]) + abs(means[a]) + high * (lengths[best] + lengths[a]))
+        if not (same or (ahead + low * longer > room and ahead + high * longer > room)):
+            return -1
+    return best
 
 
 def learn_resampled(
@@ -110,6 +173,9 @@ def learn_resampled(
     observed.rewards[place] = reward
     observed.size[0] += 1
 
+
+# Scores that differ by less than this part of their terms are not told apart.
+TIE = 2.0**-48
 
 Quantile = Literal["streaming", "resampled"]
 KERNELS: dict[Quantile, Kernel] = {

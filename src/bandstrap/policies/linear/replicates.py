@@ -485,26 +485,15 @@ def tally(grouped: Grouped, times: Times, counts: Floats, sums: Floats) -> None:
 
 @compiled_body(tally)
 def tally_in_loops(grouped: Grouped, times: Times, counts: Floats, sums: Floats) -> None:
-    """See :func:`tally`; four observations of an action at once, so that its sums are read and written once for all."""
+    """See :func:`tally`."""
     starts = grouped.starts
     rewards = grouped.rewards
-    n = times.shape[1]
     for a in range(starts.size - 1):
-        i = starts[a]
-        while i + 4 <= starts[a + 1]:
-            y0, y1, y2, y3 = rewards[i], rewards[i + 1], rewards[i + 2], rewards[i + 3]
-            for b in range(n):
-                w0, w1 = float(times[i, b]), float(times[i + 1, b])
-                w2, w3 = float(times[i + 2, b]), float(times[i + 3, b])
-                counts[a, b] += (w0 + w1) + (w2 + w3)
-                sums[a, b] = (((sums[a, b] + w0 * y0) + w1 * y1) + w2 * y2) + w3 * y3
-            i += 4
-        while i < starts[a + 1]:
-            for b in range(n):
+        for i in range(starts[a], starts[a + 1]):
+            for b in range(times.shape[1]):
                 weight = float(times[i, b])
                 counts[a, b] += weight
                 sums[a, b] += weight * rewards[i]
-            i += 1
 
 
 def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
@@ -534,109 +523,51 @@ def factor_all(known: KnownActions, counts: Floats, sums: Floats, ridge: float) 
 @compiled_body(factor_all)
 def factor_all_in_loops(known: KnownActions, counts: Floats, sums: Floats, ridge: float) -> Floats:
     """See :func:`factor_all`."""
-    d = known.features.shape[1]
-    n_known = known.size[0]
+    features = known.features
+    d = features.shape[1]
     n = counts.shape[1]
-    features = np.empty((d + 1, n_known))  # the last are of z: 1, since sums of rewards stand for counts there
-    for a in range(n_known):
-        for i in range(d):
-            features[i, a] = known.features[a, i]
-        features[d, a] = 1.0
-    weights = np.empty(n_known)
     factors = np.zeros((d, d + 1, n))
     least = np.empty(n)
-    inverse = np.empty(n)
     for i in range(d):
         for b in range(n):
             factors[i, i, b] = ridge
-        j = i
-        while j + 4 <= d:
-            add_four(features, i, j, counts, factors)
-            j += 4
-        while j <= d:
-            for a in range(n_known):
-                weights[a] = features[i, a] * features[j, a]
-            add_products(weights, counts if j < d else sums, factors[i, j])
-            j += 1
+        for a in range(known.size[0]):
+            for j in range(i, d):
+                add_multiple(features[a, i] * features[a, j], counts[a], factors[i, j])
+            add_multiple(features[a, i], sums[a], factors[i, d])
+        pivots = factors[i, i]
         for b in range(n):
-            least[b] = max(ROUNDING * factors[i, i, b], ridge)
+            least[b] = max(ROUNDING * pivots[b], ridge)
         for j in range(i, d + 1):
-            eliminate(factors, i, j)
+            for k in range(i):
+                subtract_products(factors[k, i], factors[k, j], factors[i, j])
             if j == i:
                 for b in range(n):
-                    factors[i, i, b] = math.sqrt(max(factors[i, i, b], least[b]))
-                    inverse[b] = 1.0 / factors[i, i, b]
+                    pivots[b] = math.sqrt(max(pivots[b], least[b]))
             else:
                 for b in range(n):
-                    factors[i, j, b] *= inverse[b]
+                    factors[i, j, b] *= 1.0 / pivots[b]
     return factors
 
 
 @jitable
-def add_products(weights: Floats, numbers: Floats, out: Floats) -> None:
-    """Add ``weights[a] * numbers[a]`` to ``out``, in the order of ``a``, four at once."""
-    a = 0
-    while a + 4 <= weights.size:
-        w0, w1, w2, w3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
-        for b in range(out.size):
-            out[b] = (((out[b] + w0 * numbers[a, b]) + w1 * numbers[a + 1, b]) + w2 * numbers[a + 2, b]) + w3 * numbers[
-                a + 3, b
-            ]
-        a += 4
-    while a < weights.size:
-        for b in range(out.size):
-            out[b] += weights[a] * numbers[a, b]
-        a += 1
+def add_multiple(weight: float, numbers: Floats, out: Floats) -> None:
+    """Add ``weight * numbers`` to ``out``."""
+    for b in range(out.size):
+        out[b] += weight * numbers[b]
 
 
 @jitable
-def add_four(features: Floats, i: int, j: int, counts: Floats, factors: Floats) -> None:
-    """:func:`add_products` of ``features[i] * features[j]`` and counts to ``factors[i, j]``, for ``j`` and three more."""
-    n = counts.shape[1]
-    a = 0
-    while a + 2 <= features.shape[1]:
-        f, g = features[i, a], features[i, a + 1]
-        v0, v1, v2, v3 = f * features[j, a], f * features[j + 1, a], f * features[j + 2, a], f * features[j + 3, a]
-        a += 1
-        w0, w1, w2, w3 = g * features[j, a], g * features[j + 1, a], g * features[j + 2, a], g * features[j + 3, a]
-        for b in range(n):
-            first, second = counts[a - 1, b], counts[a, b]
-            factors[i, j, b] = (factors[i, j, b] + v0 * first) + w0 * second
-            factors[i, j + 1, b] = (factors[i, j + 1, b] + v1 * first) + w1 * second
-            factors[i, j + 2, b] = (factors[i, j + 2, b] + v2 * first) + w2 * second
-            factors[i, j + 3, b] = (factors[i, j + 3, b] + v3 * first) + w3 * second
-        a += 1
-    if a < features.shape[1]:
-        for k in range(j, j + 4):
-            weight = features[i, a] * features[k, a]
-            for b in range(n):
-                factors[i, k, b] += weight * counts[a, b]
-
-
-@jitable
-def eliminate(factors: Floats, i: int, j: int) -> None:
-    """Subtract ``factors[k, i] * factors[k, j]`` from ``factors[i, j]``, ``k = 0..i-1``, four at once."""
-    n = factors.shape[2]
-    k = 0
-    while k + 4 <= i:
-        for b in range(n):
-            factors[i, j, b] = (
-                ((factors[i, j, b] - factors[k, i, b] * factors[k, j, b]) - factors[k + 1, i, b] * factors[k + 1, j, b])
-                - factors[k + 2, i, b] * factors[k + 2, j, b]
-            ) - factors[k + 3, i, b] * factors[k + 3, j, b]
-        k += 4
-    while k < i:
-        for b in range(n):
-            factors[i, j, b] -= factors[k, i, b] * factors[k, j, b]
-        k += 1
+def subtract_products(first: Floats, second: Floats, out: Floats) -> None:
+    """Subtract ``first * second`` from ``out``."""
+    for b in range(out.size):
+        out[b] -= first[b] * second[b]
 
 
 @inlined
-def resampled_distances(
-    known: KnownActions, observed: Observed, generators: Generators, ridge: float, theta: Floats
-) -> Floats:
-    """Distance of each replicate's estimate from ``theta`` in its own norm, for fresh replicates."""
-    counts = np.zeros((known.size[0], generators.first.size))
-    sums = np.zeros((known.size[0], generators.first.size))
-    tally(group(known, observed), resample(observed.size[0], generators), counts, sums)
+def resampled_distances(known: KnownActions, observed: Observed, times: Times, ridge: float, theta: Floats) -> Floats:
+    """Distance of each replicate's estimate from ``theta`` in its own norm, for replicates given by their draws."""
+    counts = np.zeros((known.size[0], times.shape[1]))
+    sums = np.zeros((known.size[0], times.shape[1]))
+    tally(group(known, observed), times, counts, sums)
     return distances(factor_all(known, counts, sums, ridge), theta)
