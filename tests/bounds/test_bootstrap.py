@@ -324,3 +324,20 @@ def test_a_method_that_cannot_serve_the_weights_is_refused():
 def test_alpha_is_refused_before_it_is_computed_with(alpha, quantile, correction):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of bootstrap must be a number in the open interval \(0"):
         bootstrap(SAMPLE, alpha, sigma=1.0, correction=correction, quantile=quantile, rng=0)
+
+
+def test_the_printed_monte_carlo_theorem_takes_the_quantile_at_alpha():
+    sample = np.random.default_rng(4).normal(size=(3, 9))
+    printed = bootstrap(sample, 0.05, sigma=1.0, correction="stated", shrunk=False)
+    assert printed.guarantee is None
+    assert printed.parts["main"] == pytest.approx(bootstrap_quantile(sample, 0.05))
+    usual = bootstrap(sample, 0.05, sigma=1.0, correction="stated")
+    assert printed.parts["correction"] == pytest.approx(usual.parts["correction"])
+    drawn = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, shrunk=False, rng=1)
+    same = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, delta=1e-12, rng=1)
+    assert np.array_equal(drawn.upper, same.upper)
+    assert bootstrap(sample, 0.05, sigma=1.0, correction="sharp", shrunk=False).guarantee is None
+    with pytest.raises(InvalidInput, match="'shrunk' parameter of bootstrap must be True for correction='sharp'"):
+        bootstrap(sample, 0.05, sigma=1.0, correction="sharp", quantile="monte-carlo", shrunk=False)
+    with pytest.raises(InvalidInput, match="'shrunk'"):
+        bootstrap(sample, 0.05, sigma=1.0, shrunk="maybe")

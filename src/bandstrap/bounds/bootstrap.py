@@ -12,7 +12,7 @@ from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support,
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.engine.memory import check_memory
-from bandstrap.errors import check_choice, check_count, check_number, requirement
+from bandstrap.errors import check_choice, check_count, check_flag, check_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.mean_sign import tail_rounding
 from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
@@ -41,6 +41,7 @@ def bootstrap(
     interval: Interval = "percentile",
     quantile: Method = "auto",
     n_resamples: int = 200,
+    shrunk: bool = True,
     rng: np.random.Generator | int | None = None,
 ) -> Bound:
     r"""Bootstrapped bound: a quantile read off the data, plus a second-order correction.
@@ -88,6 +89,9 @@ def bootstrap(
     n_resamples, rng
         For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.
+    shrunk
+        Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
+        of the paper's supplement prints it; then nothing is proved.
 
     Returns
     -------
@@ -138,13 +142,17 @@ def bootstrap(
         "beta": beta,
     }
     by_draws = quantile == "monte-carlo"
+    is_shrunk = check_flag(shrunk, "shrunk", "bootstrap")
     proved = weights == "rademacher" and correction in PROVED and quantile not in ("saddlepoint", "expansion")
-    proved = proved and not (by_draws and correction == "theorem")
+    proved = proved and is_shrunk and not (by_draws and correction == "theorem")
+    if by_draws and correction == "sharp" and not is_shrunk:
+        rule = "True for correction='sharp' with quantile='monte-carlo', which shares alpha out among the draws"
+        raise requirement("shrunk", "bootstrap", rule, "False")
     generator = make_generator(rng, "bootstrap") if by_draws else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
-        level = alpha * (1 - delta)
+        level = alpha * (1 - delta) if is_shrunk else alpha
         if proved:
             level *= 1 - tail_rounding(n)
         source = rewards if interval == "percentile" else -rewards

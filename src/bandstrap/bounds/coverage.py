@@ -15,6 +15,7 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_name, law_support, target, unmet_assumption
+from bandstrap.bounds.oracle import ORACLES, oracle_phi
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
 from bandstrap.engine.memory import WORD, check_memory
@@ -45,7 +46,8 @@ class CoverageRow:
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
     proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``skipped`` says
     why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, or that
-    the median is covered because there is no mean.
+    the median is covered because there is no mean. ``width_error`` is the standard error of ``mean_width``,
+    NaN where a width is infinite.
     """
 
     bound: str
@@ -61,6 +63,7 @@ class CoverageRow:
     skipped: str = ""
     mean_width: float = math.nan
     note: str = ""
+    width_error: float = math.nan
 
 
 def coverage(
@@ -89,7 +92,9 @@ def coverage(
         Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in
         all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the support
         where there is one, else the standard deviation of a normal law. The unproved forms of the bootstrap are told the
-        standard deviation of any law. A bound whose needs cannot be met is skipped, with the reason.
+        standard deviation of any law. A bound whose needs cannot be met is skipped, with the reason. The bootstrap may be
+        given ``phi=oracle`` or ``phi=oracle-adaptive``: the smallest constant, and the smallest function, that theorem 1
+        allows for this law; upper bounds only.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -245,13 +250,18 @@ def measure(
     misses = 0
     widths: list[Floats] = []
     guarantee = None
+    told = options
+    if options.get("phi") in ORACLES:
+        if side != "upper":
+            raise requirement("phi", "coverage", "known, not an oracle, unless side is 'upper'", repr(options["phi"]))
+        told = options | {"phi": oracle_phi(options["phi"], law, n, alpha)}
     step = max(1, MOST_REWARDS // n)
     doing = f"{call}, n = {n}"
     for start in range(0, replications, step):
         rewards = draw_samples(law, (min(step, replications - start), n), rng)
         for first in range(0, len(rewards), max(1, SLICE // n)):
             some = rewards[first : first + max(1, SLICE // n)]
-            function = partial(entry.function, some, alpha, side=side, **options)
+            function = partial(entry.function, some, alpha, side=side, **told)
             try:
                 bound = answered(function, tick=partial(show, 0, doing))  # which may begin by being compiled
             except TypeError as error:
@@ -268,6 +278,7 @@ def measure(
             notes.append(f"not proved here: {unmet}")
     low, high = binomial_interval(misses, replications)
     width = np.concatenate(widths)
+    is_finite = bool(np.isfinite(width).all())
     return CoverageRow(
         bound=str(call),
         sample_size=n,
@@ -281,6 +292,7 @@ def measure(
         guarantee=guarantee,
         mean_width=float(width.mean()),
         note="; ".join(notes),
+        width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else math.nan,
     )
 
 
@@ -301,7 +313,7 @@ def measure_exact(distribution: Any, n: int, alpha: float) -> CoverageRow:
     """What no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses ``alpha``."""
     law = resolve_distribution(distribution)
     width = target(law) - mean_quantile(law, n, alpha)
-    return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width)
+    return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width, width_error=0.0)
 
 
 def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> float:
