@@ -93,3 +93,13 @@ def naive_policy_regret(means: tuple[float, float], horizon: int, level: float) 
             pulls[int(np.argmax(scores))] += 1
         total += probability * sum((best - m) * n for m, n in zip(means, pulls, strict=True))
     return total
+
+
+def weibull_mean_moment(n: int, order: int, beta: float) -> float:
+    """``(E|ybar|^p)^{1/p}`` for ``P(|y| >= t) = exp(-t^beta)``, random signs, by the multinomial theorem."""
+    total = 0.0
+    for powers in itertools.product(range(0, order + 1, 2), repeat=n):
+        if sum(powers) == order:
+            ways = math.factorial(order) / math.prod(math.factorial(p) for p in powers)
+            total += ways * math.prod(math.gamma(1 + p / beta) for p in powers)
+    return total ** (1 / order) / n

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +10,7 @@ from numpy.typing import ArrayLike
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, requirement
-from bandstrap.theory.tails import sub_weibull_constant
-
-Form = Literal["corrected", "printed"]
-FORMS: tuple[Form, ...] = get_args(Form)
+from bandstrap.theory.tails import FORMS, Form, sub_weibull_constant
 
 
 def _check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
