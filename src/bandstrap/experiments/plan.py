@@ -24,7 +24,7 @@ from bandstrap.experiments.spec import (
 from bandstrap.sources import code_digest
 
 # Where bounds are measured; one bound may look up another by name, so all are included.
-MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage")
+MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage", "bandstrap.experiments.curves")
 
 
 @dataclass(frozen=True)

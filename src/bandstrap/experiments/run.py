@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.coverage import CoverageRow, coverage, measure_exact
+from bandstrap.bounds.coverage import CoverageRow, coverage
+from bandstrap.calls import parse_call
 from bandstrap.engine.blocks import Block, play_blocks, warm
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.engine.result import standard_error
+from bandstrap.experiments.curves import CURVES, measure_curve
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan
-from bandstrap.experiments.spec import EXACT, Curve, Panel
+from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.experiments.store import Finished, Measured, Store
 
 
@@ -134,8 +136,9 @@ def run_blocks(blocks: Sequence[AnyBlock]) -> list[Finished]:
 def measure_block(block: BoundBlock) -> Measured:
     """Measure a bound, and count the core-seconds it took."""
     start = time.thread_time()
-    if block.bound == EXACT:
-        row = measure_exact(block.distribution, block.sample_size, block.alpha)
+    call = parse_call(block.bound)
+    if call.name in CURVES:
+        row = measure_curve(call, block.distribution, block.sample_size, block.alpha, block.replications, block.seed)
     else:
         (row,) = coverage(
             block.distribution,

@@ -58,11 +58,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bandstrap.bounds import BOUNDS
-from bandstrap.bounds.coverage import check_sample_size, coverage, measure_exact, resolve_distribution
+from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
 from bandstrap.calls import parse_call
 from bandstrap.engine.blocks import N_CHECKPOINTS
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
+from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.names import (
     NAMED_ENVIRONMENTS,
     NAMED_POLICIES,
@@ -72,9 +73,6 @@ from bandstrap.experiments.names import (
 )
 from bandstrap.experiments.toml import Count, Flag, Number, Strict, check_names, placed, read_table
 from bandstrap.policies.own_file import anchored
-
-# A curve of the distribution itself beside the bounds.
-EXACT = "exact"
 
 
 class Sweep(Strict):
@@ -267,13 +265,11 @@ def make_policy(panel: Panel, curve: Curve, value: float | None) -> Any:
 def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
     """The call of a bound, once it has been tried on a sample of two."""
     call = parse_call(curve.bound or "")
-    if call.name not in (*BOUNDS, EXACT):
-        known = ", ".join(repr(name) for name in (*BOUNDS, EXACT))
+    if call.name not in (*BOUNDS, *CURVES):
+        known = ", ".join(repr(name) for name in (*BOUNDS, "exact"))
         raise InvalidInput(f"unknown bound {call.name!r}; known are {known}.")
-    if call.name == EXACT:
-        if call.options:
-            raise InvalidInput(f"the bound {EXACT!r} takes no options. Got {str(call)!r} instead.")
-        measure_exact(panel.distribution, 1, panel.alpha)
+    if call.name in CURVES:
+        check_curve(call, panel.distribution or "", panel.alpha)
     else:
         (row,) = coverage(panel.distribution or "", 2, panel.alpha, bounds=[str(call)], replications=1)
         if row.skipped:
