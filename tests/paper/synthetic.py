@@ -47,7 +47,7 @@ ENDS = {
     "Giro": 33,
 }
 # Curves that the paper says to be straight lines, by what their names begin with, and the figure.
-STRAIGHT = (("naive", "6"), ("naive", "C6"), ("Giro", "7"))
+STRAIGHT = (("naive", "6"), ("naive", "C6"), ("Giro", "7"), ("", "T4-weights"))
 SWEPT = {
     "4a": {"Jeffreys-TS": {1: 58}, "UCB": {1: 73}, BUCB: {1: 74}},
     "4b": {
@@ -57,13 +57,17 @@ SWEPT = {
         BUCB: {0: 0},
     },
 }
+# Regret at the end of panels in which all curves are alike.
+PANEL_ENDS = {"T3-arms-2": 90, "T3-arms-5": 4 * 90, "T3-arms-10": 9 * 90, "T4-weights": 105}
 EXACT = "true 95 % quantile of the mean"
 THRESHOLDS = {
     EXACT: lambda n: 0.868 / np.sqrt(n),
     "bootstrap, naive": lambda n: 0.8 / np.sqrt(n),
     "bootstrap, practical": lambda n: 0.868 / np.sqrt(n) + 2.448 / n,
-    "bootstrap, as stated": lambda n: 5.99 / n**0.83,
+    "bootstrap, as stated": lambda n: 0.8 / np.sqrt(n) + 6.4 / n,
     "bootstrap, sharp (proved at 2 alpha)": lambda n: 5 / n**0.8,
+    "resampling, B = 200": lambda n: 200 + 0 * n,
+    "empirical KL-UCB": lambda n: 40 + 0 * n,
     "sign flip (no sigma)": lambda n: 0.9 / np.sqrt(n),
     "Hoeffding, sigma = 1": lambda n: 2.448 / np.sqrt(n),
     "empirical Bernstein, b = 1 (paper)": lambda n: 12.28 / n + 1.54 * np.sqrt(1 / n - 1 / n**2),
@@ -88,7 +92,8 @@ def mean_regret(panel, curve):
         places, values = zip(*curve.published, strict=True)
         end = values[-1] * 2000 / places[-1]
         return np.interp(ROUNDS, (0, *places, 2000.5), (0, *values, end))
-    last = curve.published if curve.published is not None else ENDS[curve.label]
+    unpublished = PANEL_ENDS.get(panel.name) or ENDS.get(curve.label)
+    last = curve.published if curve.published is not None else unpublished
     last = float(last[0][1] if isinstance(last, tuple) else last)
     straight = any(curve.label.startswith(name) and panel.name.startswith(figure) for name, figure in STRAIGHT)
     return last * (ROUNDS / 2000 if straight else np.log1p(ROUNDS) / np.log(2001))
@@ -97,7 +102,11 @@ def mean_regret(panel, curve):
 def swept_curve(panel, curve):
     places = np.array(panel.sweep.values, dtype=float)
     if panel.name == "T3-horizon":
-        mean = 4 * np.log(places)
+        mean = (3 if "remark" in curve.label else 4) * np.log(places)
+    elif panel.name.startswith("T3-beta"):
+        mean = 2 * np.log(2 / places)
+    elif panel.name.startswith("T3-worst"):
+        mean = np.full_like(places, 3 * panel.horizon**0.4)
     elif panel.name == "T3-gap":
         mean = 40 / places
     else:
@@ -109,12 +118,14 @@ def swept_curve(panel, curve):
 
 def row(n, miss_rate, width=1.0, total=4000):
     misses = round(miss_rate * total)
-    return CoverageRow("b", n, 0.05, total, misses, misses / total, 0.0, 1.0, width, None, mean_width=width)
+    return CoverageRow(
+        "b", n, 0.05, total, misses, misses / total, 0.0, 1.0, width, None, mean_width=width, width_error=0.01 * width
+    )
 
 
 def bound_curve(panel, curve):
     places = np.array(panel.sample_sizes, dtype=float)
-    widths = THRESHOLDS.get(curve.label, lambda n: 1 / n)(places)
+    widths = THRESHOLDS.get(curve.label, lambda n: 1 / n)(places) * (panel.name != "T4-zeros")
     rate = 0.2 if "naive" in curve.label else 0.01
     rows = tuple(row(int(n), rate, float(width)) for n, width in zip(places, widths, strict=True))
     return CurveData(curve, places, widths[None, :], rows, 1.0)

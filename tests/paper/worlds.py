@@ -23,14 +23,25 @@ def times(factor, place=None):
     def change(curve):
         where = np.ones_like(curve.places) if place is None else np.isclose(curve.places, place)
         assert where.any()
-        return dataclasses.replace(curve, values=curve.values * np.where(where, factor, 1.0))
+        return with_values(curve, curve.values * np.where(where, factor, 1.0))
 
     return change
 
 
+def with_values(curve, values):
+    """A curve with other values, its rows' widths too."""
+    rows = tuple(
+        dataclasses.replace(one, mean_width=width, width_error=0.01 * width)
+        for one, width in zip(curve.rows, values[0].tolist(), strict=False)
+    )
+    return dataclasses.replace(curve, values=values, rows=rows)
+
+
 def misses(rate, n):
     def change(curve):
-        rows = tuple(row(one.sample_size, rate) if one.sample_size == n else one for one in curve.rows)
+        missed = row(n, rate)
+        other = {"misses": missed.misses, "miss_rate": missed.miss_rate, "replications": missed.replications}
+        rows = tuple(dataclasses.replace(one, **other) if one.sample_size == n else one for one in curve.rows)
         assert rows != curve.rows
         return dataclasses.replace(curve, rows=rows)
 
@@ -39,7 +50,14 @@ def misses(rate, n):
 
 def shaped(function):
     """The mean's shape over places replaced, the spread kept."""
-    return lambda curve: dataclasses.replace(curve, values=luck("x")[:, None] * function(curve.places)[None, :])
+
+    def change(curve):
+        if curve.rows:
+            return with_values(curve, function(curve.places)[None, :])
+        own = 1 + 0.01 * np.random.default_rng(0).standard_normal(curve.values.shape)
+        return with_values(curve, luck("x")[: len(curve.values), None] * own * function(curve.places)[None, :])
+
+    return change
 
 
 def flat(curve):

@@ -47,7 +47,7 @@ class CoverageRow:
     proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``skipped`` says
     why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, or that
     the median is covered because there is no mean. ``width_error`` is the standard error of ``mean_width``,
-    NaN where a width is infinite.
+    ``None`` where there is none because a width is infinite or alone.
     """
 
     bound: str
@@ -63,7 +63,7 @@ class CoverageRow:
     skipped: str = ""
     mean_width: float = math.nan
     note: str = ""
-    width_error: float = math.nan
+    width_error: float | None = None
 
 
 def coverage(
@@ -292,7 +292,7 @@ def measure(
         guarantee=guarantee,
         mean_width=float(width.mean()),
         note="; ".join(notes),
-        width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else math.nan,
+        width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else None,
     )
 
 

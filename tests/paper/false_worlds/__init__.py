@@ -13,11 +13,25 @@ from paper.false_worlds import (
     figure6,
     figure7,
     miss_rates,
+    remark3,
+    theorem2,
     theorem3,
+    theorem4,
 )
 
-WORLDS = [
-    world
-    for module in (end_points, figure1, figure2, figure3, figure4, figure5, figure6, figure7, miss_rates, theorem3)
-    for world in module.WORLDS
-]
+MODULES = (
+    end_points,
+    figure1,
+    figure2,
+    figure3,
+    figure4,
+    figure5,
+    figure6,
+    figure7,
+    miss_rates,
+    remark3,
+    theorem2,
+    theorem3,
+    theorem4,
+)
+WORLDS = [world for module in MODULES for world in module.WORLDS]

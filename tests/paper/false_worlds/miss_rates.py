@@ -1,11 +1,16 @@
 from bandstrap.paper.claims import NOT_REPRODUCED
 from paper.worlds import misses
 
+B20, B200 = "printed, B = 20", "printed, B = 200"
+
 WORLDS = [
-    ("theorem-1", [("T1-weibull", "as stated", misses(0.13, 50))], NOT_REPRODUCED),
+    ("theorem-1", [("T1-weibull", "as stated", misses(0.13, 14))], NOT_REPRODUCED),
     ("theorem-1", [("T1-normal", "as stated", misses(0.13, 1))], NOT_REPRODUCED),
     ("theorem-1-proof", [("T1-laplace", "as proved", misses(0.13, 2))], NOT_REPRODUCED),
     ("theorem-1-proof", [("T1-uniform", "sharp", misses(0.13, 5))], NOT_REPRODUCED),
-    ("monte-carlo", [("T1-normal", "sharp, Monte Carlo", misses(0.13, 10))], NOT_REPRODUCED),
-    ("theorem-2", [("T1-normal", "theorem 2", misses(0.07, 10))], NOT_REPRODUCED),
+    ("monte-carlo", [("D-normal", B20, misses(0.18, 10))], NOT_REPRODUCED),
+    ("monte-carlo", [("D-weibull", B200, misses(0.13, 5))], NOT_REPRODUCED),
+    ("monte-carlo-corrected", [("D-weibull", "corrected, B = 20", misses(0.18, 5))], NOT_REPRODUCED),
+    ("monte-carlo-loss", [("D-normal", B20, misses(0.08, 5))], NOT_REPRODUCED),
+    ("monte-carlo-loss-quantile", [("D-weibull", "no correction, B = 20", misses(0.08, 10))], NOT_REPRODUCED),
 ]

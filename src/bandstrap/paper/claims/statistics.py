@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.special import bdtrc, bdtri, bdtrik, ndtri
 
 from bandstrap.arrays import Floats
@@ -209,3 +211,52 @@ def sidak(rate: float, tests: int) -> float:
     Exactly if they are independent; dependent ones pass it less often (Sidak's inequality).
     """
     return -float(ndtri((1 - (1 - rate) ** (1 / tests)) / 2))
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted power, ``mean = c x^value``, and its standard error."""
+
+    name: str
+    value: float
+    error: float
+
+    def below(self, limit: float) -> Comparison:
+        """Is the power below a limit, beyond chance?"""
+        text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, below {limit:g}"
+        return Comparison(text, in_errors(limit - self.value, self.error), in_errors(self.error, abs(limit)))
+
+    def above(self, limit: float) -> Comparison:
+        """Is the power above a limit, beyond chance?"""
+        text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, above {limit:g}"
+        return Comparison(text, in_errors(self.value - limit, self.error), in_errors(self.error, abs(limit)))
+
+    @property
+    def number(self) -> Number:
+        """For the table of numbers."""
+        return Number(f"fitted power, {self.name}", self.value, self.error)
+
+
+def fitted_exponent(name: str, x: Floats, values: Floats) -> Exponent:
+    """The power of ``x`` that the means of ``values`` follow, by least squares on logarithms.
+
+    ``values`` has a row per replication. Replications may share their luck along a row, so the standard error is that of
+    the jackknife over rows.
+    """
+    centred = np.log(x) - np.log(x).mean()
+    slope = centred / (centred @ centred)
+    total, n = values.sum(axis=0), len(values)
+    without = np.log((total - values) / (n - 1)) @ slope
+    error = math.sqrt((n - 1) / n * float(np.sum((without - without.mean()) ** 2)))
+    return Exponent(name, float(np.log(total / n) @ slope), error)
+
+
+def contradicted(test: Comparison, comparisons: int) -> bool:
+    """Is the opposite of a comparison true beyond chance, at ``ERROR_RATE`` for all of several?"""
+    return test.z < float(ndtri(ERROR_RATE / comparisons))
+
+
+def power_of_exponents(exponents: Sequence[Exponent]) -> str:
+    """Which departure of a power would be found, of the least sure of several."""
+    most = (float(ndtri(POWER)) - float(ndtri(ERROR_RATE / len(exponents)))) * max(each.error for each in exponents)
+    return f"a power that is larger by {most:.2f} is found with probability {POWER:g}"
