@@ -115,8 +115,8 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     if sizes[-1] > 20 * sizes[0]:
         axis.set_xscale("log")
         axis.set_xlabel("sample size n (log scale)")
-        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= n <= sizes[-1]]
-        axis.set_xticks(ticks, [str(n) for n in ticks])
+        ticks = ticks_between(float(sizes[0]), float(sizes[-1]))
+        axis.set_xticks(ticks, [f"{n:,.0f}" if n >= 10_000 else f"{n:g}" for n in ticks])
         axis.minorticks_off()
     else:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -124,6 +124,12 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     if panel.panel.log and any(((curve.mean > 0) & (curve.mean < math.inf)).any() for curve in panel.curves):
         axis.set_yscale("log", nonpositive="mask")
         low, high = axis.get_ylim()
-        heights = [m * 10.0**e for e in range(-4, 5) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
+        heights = ticks_between(low, high)
         axis.set_yticks(heights, [f"{height:g}" for height in heights])
         axis.tick_params(axis="y", which="minor", left=False)
+
+
+def ticks_between(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of every decade, or its 1 alone where there are more than four decades."""
+    steps = (1, 2, 5) if high <= 1e4 * low else (1,)
+    return [m * 10.0**e for e in range(-9, 10) for m in steps if low <= m * 10.0**e <= high]
