@@ -47,7 +47,7 @@ ENDS = {
     "Giro": 33,
 }
 # Curves that the paper says to be straight lines, by what their names begin with, and the figure.
-STRAIGHT = (("naive", "6"), ("naive", "C6"), ("Giro", "7"), ("", "T4-weights"))
+STRAIGHT = (("naive", "6"), ("naive", "C6"), ("Giro", "7"))
 SWEPT = {
     "4a": {"Jeffreys-TS": {1: 58}, "UCB": {1: 73}, BUCB: {1: 74}},
     "4b": {
@@ -58,7 +58,7 @@ SWEPT = {
     },
 }
 # Regret at the end of panels in which all curves are alike.
-PANEL_ENDS = {"T3-arms-2": 90, "T3-arms-5": 4 * 90, "T3-arms-10": 9 * 90, "T4-weights": 105}
+PANEL_ENDS = {"T3-arms-2": 90, "T3-arms-5": 4 * 90, "T3-arms-10": 9 * 90}
 EXACT = "true 95 % quantile of the mean"
 THRESHOLDS = {
     EXACT: lambda n: 0.868 / np.sqrt(n),

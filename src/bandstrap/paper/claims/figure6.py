@@ -65,10 +65,10 @@ def naive_regret_is_linear(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "any-bootstrap",
+    "theorem-4-weights",
     "A",
-    "Section A",
-    "If the rewards are all zero, the bootstrapped quantile is zero no matter how they are bootstrapped.",
+    "Theorem 4",
+    "The same whatever the weights: no matter how the data are bootstrapped, the naive version gets stuck.",
     "6c",
 )
 def no_bootstrap_helps(evidence: Evidence) -> Finding:
