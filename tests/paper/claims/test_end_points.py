@@ -109,6 +109,21 @@ def test_what_is_left_out_does_not_count():
     assert published_curves("p")(both).verdict == NOT_REPRODUCED
 
 
+@pytest.mark.parametrize(("mean", "error"), [(100.0, 1.0), (107.0, 1.5), (109.0, 2.0)])
+def test_how_often_another_seed_changes_the_verdict(mean, error):
+    # Another experiment's mean differs from this one's by the standard errors of both. 2000 of them: the share has a
+    # standard error of at most .011.
+    rng = np.random.default_rng(6)
+
+    def finding(centre):
+        return published_curves("p")(evidence_of(two_runs(centre, error), 100))
+
+    first = finding(mean)
+    said = float(first.statistic.rsplit(" ", 1)[1])
+    others = [finding(mean + math.sqrt(2) * error * z).verdict != first.verdict for z in rng.standard_normal(2000)]
+    assert np.mean(others) == pytest.approx(said, abs=0.04)
+
+
 @pytest.mark.parametrize("tests", [1, 7, 40])
 def test_sidaks_limit_is_passed_by_one_of_independent_numbers_as_often_as_said(tests):
     inside = 1 - 2 * stats.norm.sf(sidak(0.01, tests))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from bandstrap.experiments.run import CurveData
 from bandstrap.paper.claims.claim import (
@@ -47,6 +47,13 @@ class Point:
     def distance(self) -> float:
         """How far they are apart, in standard errors."""
         return abs(in_errors(self.ours - self.published, self.uncertainty))
+
+    def wrong_again(self, limit: float) -> float:
+        """The probability that other runs of ours are farther away than ``limit`` standard errors, judged by these."""
+        if not self.error:
+            return float(self.distance > limit)
+        gap, reach, scatter = self.ours - self.published, limit * self.uncertainty, math.sqrt(2) * self.error
+        return float(ndtr((gap - reach) / scatter) + ndtr((-gap - reach) / scatter))
 
     @property
     def number(self) -> Number:
@@ -112,7 +119,8 @@ def published_curves(
         worst = farthest(points)
         text = (
             f"{len(points) - len(wrong)} of {len(points)} points agree; farthest: {worst.name}, {brief(worst.ours)} for "
-            f"{brief(worst.published)} ({worst.distance:.1f} standard errors, {limit:.1f} allowed)"
+            f"{brief(worst.published)} ({worst.distance:.1f} standard errors, {limit:.1f} allowed); "
+            f"another seed gives another verdict with probability {flip_probability(points, limit):.2f}"
         )
         met = f"those found by search meet the points, the farthest at {worst.distance:.1f} standard errors"
         settings = [f"{unstated} are not stated; {met}"] if unstated else []
@@ -132,6 +140,12 @@ def published_curves(
         )
 
     return check
+
+
+def flip_probability(points: Sequence[Point], limit: float) -> float:
+    """How often other runs of ours would change whether all points agree, taken to be independent."""
+    all_agree = math.prod(1 - point.wrong_again(limit) for point in points)
+    return 1 - all_agree if farthest(points).distance <= limit else all_agree
 
 
 def power_of_points(points: Sequence[Point], limit: float) -> Power:
