@@ -1,12 +1,14 @@
 """Twins: the code of a function, with twins under the names of the marked functions it calls."""
 
+import sys
 import types
 
 import numba
+import numpy as np
 import pytest
 
 from bandstrap.engine import kernel, twins
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.engine.kernel import borrowing, inlined, jitable
 
 
 @pytest.fixture(autouse=True)
@@ -14,10 +16,11 @@ def marks(monkeypatch):
     """What a test marks is forgotten afterwards."""
     monkeypatch.setattr(kernel, "_jitables", set(kernel._jitables))
     monkeypatch.setattr(kernel, "_inlined", set(kernel._inlined))
+    monkeypatch.setattr(kernel, "_borrowing", set(kernel._borrowing))
 
 
 def defined(source: str, **names) -> types.SimpleNamespace:
-    space = {"__name__": __name__, "jitable": jitable, "inlined": inlined, **names}
+    space = {"__name__": __name__, "jitable": jitable, "inlined": inlined, "borrowing": borrowing, **names}
     exec(source, space)
     return types.SimpleNamespace(space=space, **{name: f for name, f in space.items() if callable(f)})
 
@@ -35,7 +38,7 @@ def outer(x):
 """
 
 
-@pytest.mark.parametrize("mark", ["jitable", "inlined"])
+@pytest.mark.parametrize("mark", ["jitable", "inlined", "borrowing"])
 def test_a_marked_function_is_called_by_name_with_its_defaults_and_all_stay_plain(mark):
     made = defined(STEPS.format(mark=mark))
     assert compiled(made.outer)(1.0) == made.outer(1.0) == 5.0
@@ -94,3 +97,38 @@ def test_twins_of_the_packages_own_functions_are_made_once():
     )
     first, second = (twins.twin(made.outer).__globals__["learn"] for _ in range(2))
     assert first is second is not learn
+
+
+ROWS = """
+@jitable
+def first(row):
+    return row[0]
+@{mark}
+def sum_of_firsts(pair):
+    total = 0.0
+    for k in range(len(pair[0])):
+        row = pair[1][k]
+        if row[1] > 0.0:
+            total += first(pair[0][k]) + first(row)
+    return total
+def outer(pair):
+    return sum_of_firsts(pair)
+"""
+
+
+def test_a_borrowing_function_and_what_it_calls_count_no_references():
+    pair = np.arange(1.0, 7.0).reshape(3, 2), np.arange(7.0, 13.0).reshape(3, 2)
+    counts = {}
+    for mark in ("jitable", "borrowing"):
+        made = compiled(defined(ROWS.format(mark=mark)).outer)
+        before = [sys.getrefcount(array) for array in pair]
+        assert made(pair) == 36.0
+        assert [sys.getrefcount(array) for array in pair] == before
+        counts[mark] = made.inspect_llvm(made.signatures[0]).count("call void @NRT_incref")
+    assert counts["borrowing"] < counts["jitable"]
+
+
+def test_a_borrowing_function_cannot_make_arrays():
+    made = defined("@borrowing\ndef room(n):\n    return np.zeros(n).sum()\ndef outer(n):\n    return room(n)", np=np)
+    with pytest.raises(numba.core.errors.NumbaError, match="zeros"):
+        compiled(made.outer)(3)

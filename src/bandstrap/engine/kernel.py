@@ -26,6 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _jitables: set[Callable[..., Any]] = set()
 _inlined: set[Callable[..., Any]] = set()
+_borrowing: set[Callable[..., Any]] = set()
 _compiled_bodies: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -36,6 +37,16 @@ def inlined(function: Function) -> Function:
     time, unless caller and callee are compiled as one. Such a function should have few returns.
     """
     _inlined.add(function)
+    return jitable(function)
+
+
+def borrowing(function: Function) -> Function:
+    """Mark as :func:`jitable`, and have compiled code count no references, there and in all that it calls.
+
+    For functions that take a state and work on its arrays: counting who holds them may take half of the time. The caller
+    holds them all the while. Such a function must neither make arrays, which numba refuses, nor return any.
+    """
+    _borrowing.add(function)
     return jitable(function)
 
 
@@ -143,7 +154,8 @@ class Kernel:
         self.name = name
         self.learn, self.prepare, self.score, self.choose = learn, prepare, score, choose
         for function in self.functions:
-            inlined(function)
+            if not is_borrowing(function):
+                inlined(function)
 
     def _check(self, name: str, given: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.isidentifier():
@@ -212,6 +224,11 @@ def is_jitable(function: Callable[..., Any]) -> bool:
 def is_inlined(function: Callable[..., Any]) -> bool:
     """Whether a function is copied into its callers."""
     return function in _inlined
+
+
+def is_borrowing(function: Callable[..., Any]) -> bool:
+    """Whether references are not counted in a function."""
+    return function in _borrowing
 
 
 def compiled_as(function: Any) -> Any:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.identity import identify
-from bandstrap.engine.kernel import Kernel, compiled_as, inlined
+from bandstrap.engine.kernel import Kernel, borrowing, compiled_as, inlined, is_borrowing
 from bandstrap.errors import InvalidInput
 
 
@@ -78,14 +78,62 @@ def play(
     The first ``n_first`` rounds pull the arms in turn. Where means change ``by_round``, ``tape[arm, i]`` is the reward of
     the arm in round ``i``.
     """
+    pulls = np.zeros(tape.shape[0], dtype=np.int64)
+    play_rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
+
+
+@inlined
+def rounds(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    n_first: int,
+    by_round: bool,
+) -> None:
+    """The rounds of :func:`play`."""
     n_arms = tape.shape[0]
-    pulls = np.zeros(n_arms, dtype=np.int64)
     for t in range(choices.size):
         arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng)
         reward = tape[arm, t if by_round else pulls[arm]]
         pulls[arm] += 1
         learn(kernel, params, state, arm, reward, t + 1, rng)
         choices[t] = arm
+
+
+@inlined
+def play_rounds(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    n_first: int,
+    by_round: bool,
+) -> None:
+    """:func:`rounds`, with references counted where a kernel makes arrays."""
+    rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
+
+
+@borrowing
+def play_rounds_borrowing(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    n_first: int,
+    by_round: bool,
+) -> None:
+    """:func:`rounds` of a kernel that borrows its arrays."""
+    rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
 
 
 def select_action(
@@ -157,7 +205,10 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     }
     for function in generics.values():
         inlined(function)
-    return generics if kernel.choose is not None else generics | {select: highest_score}
+    if kernel.choose is None:
+        generics[select] = highest_score
+    borrows = all(is_borrowing(function) for function in kernel.functions)
+    return generics | {rounds: rounds, play_rounds: play_rounds_borrowing if borrows else play_rounds}
 
 
 _compiled: dict[tuple[Any, str], Any] = {}

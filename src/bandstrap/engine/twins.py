@@ -4,6 +4,8 @@ The twin of a function has its code, and, under the names of the marked function
 meets nothing but functions it can compile, by name, and need not look for one that fits the types of each call. A twin
 that is inlined is copied into its callers before anything is known of types, so that these are worked out once, for all
 of it: several times faster than by numba's ``overload``, which works them out for every copy by itself.
+
+What a borrowing function calls is compiled anew for it, without counting references.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ from typing import Any
 import numba
 
 from bandstrap.engine.identity import is_known_by_version, named
-from bandstrap.engine.kernel import compiled_as, is_inlined, is_jitable, is_ours
+from bandstrap.engine.kernel import compiled_as, is_borrowing, is_inlined, is_jitable, is_ours
 
 Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
 
 # Twins of the package's own functions, which do not change while a program runs; those of others are made anew each time.
-_ours: dict[Callable[..., Any], Any] = {}
+_ours: dict[tuple[Callable[..., Any], bool], Any] = {}
 
 
 def twin(function: Callable[..., Any], replaced: Replacements | None = None) -> types.FunctionType:
@@ -31,9 +33,10 @@ def twin(function: Callable[..., Any], replaced: Replacements | None = None) -> 
 class _Twins:
     """Twins that refer to each other."""
 
-    def __init__(self, replaced: Replacements) -> None:
+    def __init__(self, replaced: Replacements, borrow: bool = False) -> None:
         self.replaced = replaced
-        self.made: dict[Callable[..., Any], Any] = {}
+        self.borrow = borrow
+        self.made: dict[tuple[Callable[..., Any], bool], Any] = {}
 
     def bare(self, function: Any, announce: Callable[[types.FunctionType], None]) -> types.FunctionType:
         """A function with the code of another, and twins under the names it uses; announced before these are made."""
@@ -63,13 +66,18 @@ class _Twins:
 
     def callable(self, function: types.FunctionType) -> Any:
         """The twin of a marked function, as numba calls it."""
+        body = self.replaced.get(function, function)
+        if is_borrowing(body) and not self.borrow:
+            return _Twins(self.replaced, borrow=True).callable(function)
         made = _ours if is_ours(function) and function not in self.replaced else self.made
-        if function not in made:
-            body = self.replaced.get(function, function)
+        place = function, self.borrow
+        if place not in made:
 
             def announce(bare: types.FunctionType) -> None:  # it may call itself
                 inline = "always" if is_inlined(body) else "never"
-                made[function] = numba.njit(inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True)(bare)
+                made[place] = numba.njit(
+                    inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=not self.borrow
+                )(bare)
 
             self.bare(compiled_as(body), announce)
-        return made[function]
+        return made[place]

@@ -40,16 +40,23 @@ def extreme_sum(magnitudes: Floats, rank: int) -> float:
     The sums from the top are ``sum a - 2 (subset sums from the bottom)``; the smallest ``rank + 1`` subset sums are
     built by merging, one term at a time, and a term larger than all of them changes nothing.
     """
+    return extreme_sum_in(np.zeros((2, rank + 1)), magnitudes, magnitudes.size, rank)
+
+
+@jitable
+def extreme_sum_in(room: Floats, magnitudes: Floats, n: int, rank: int) -> float:
+    """See :func:`extreme_sum`; of the first ``n`` magnitudes, with two rows of room for ``rank + 1`` numbers."""
     if rank == 0:
         largest = 0.0
-        for i in range(magnitudes.size):
+        for i in range(n):
             largest += magnitudes[i]
         return largest
     size = 1
-    sums = np.zeros(rank + 1)
-    merged = np.zeros(rank + 1)
+    sums = room[0]
+    merged = room[1]
+    sums[0] = 0.0
     total = 0.0
-    for i in range(magnitudes.size):
+    for i in range(n):
         term = magnitudes[i]
         total += term
         if size == rank + 1 and term >= sums[size - 1]:
@@ -88,8 +95,15 @@ def is_extreme(n: int, level: float) -> bool:
 @jitable
 def extreme_quantile(magnitudes: Floats, level: float) -> float:
     """``inf {x : P(sum +-a_i > x) <= level}`` by :func:`extreme_sum`; the law is symmetric."""
-    x = extreme_sum(magnitudes, extreme_rank(magnitudes.size, level))
-    sums = 2.0**magnitudes.size
+    rank = extreme_rank(magnitudes.size, level)
+    return extreme_quantile_in(np.zeros((2, rank + 1)), magnitudes, magnitudes.size, level)
+
+
+@jitable
+def extreme_quantile_in(room: Floats, magnitudes: Floats, n: int, level: float) -> float:
+    """See :func:`extreme_quantile`; of the first ``n`` magnitudes, with room as for :func:`extreme_sum_in`."""
+    x = extreme_sum_in(room, magnitudes, n, extreme_rank(n, level))
+    sums = 2.0**n
     return x if 2.0 * math.floor(level * sums) < sums else -x
 
 

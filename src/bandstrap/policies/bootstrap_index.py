@@ -15,7 +15,7 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.corrections import NONE, corrected_width, correction_term
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.bounds.sub_weibull import theorem_width
-from bandstrap.engine.kernel import Kernel, inlined, jitable
+from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level
 from bandstrap.multipliers.weights import Weights
@@ -253,6 +253,7 @@ def streaming_score(params: Params, state: StreamingState, arm: int, shared: Sha
     return index(params, state, arm, streamed_quantile(params, state, arm, shared, rng), shared)
 
 
+@borrowing
 def streaming_choose(params: Params, state: StreamingState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest :func:`streaming_score`."""
     shared = shared_at(params, error_probability(params.schedule, round_))
@@ -273,6 +274,7 @@ def streaming_choose(params: Params, state: StreamingState, round_: int, rng: np
     return arm
 
 
+@borrowing
 def streaming_learn(
     params: Params, state: StreamingState, arm: int, reward: float, round_: int, rng: np.random.Generator
 ) -> None:
@@ -307,6 +309,7 @@ def exact_score(params: Params, state: SignState, arm: int, shared: Shared, rng:
     return index(params, state, arm, exact_quantile(params, state, arm, shared, rng), shared)
 
 
+@borrowing
 def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest :func:`exact_score`."""
     shared = shared_at(params, error_probability(params.schedule, round_))
@@ -364,6 +367,7 @@ def draw_levels(
         until[k] = moment
 
 
+@borrowing
 def resampled_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest index, levels drawn for all of them: (2.8) with :func:`resampled_quantile`."""
     shared = shared_at(params, error_probability(params.schedule, round_))
@@ -379,6 +383,7 @@ def resampled_choose(params: Params, state: SignState, round_: int, rng: np.rand
     return arm
 
 
+@borrowing
 def sign_learn(
     params: Params, state: SignState, arm: int, reward: float, round_: int, rng: np.random.Generator
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.ceilings import (
@@ -87,6 +87,7 @@ def score(params: Params, state: State, arm: int, round_: float, pooled: float) 
     return mean + main + scale * math.sqrt(-2.0 * math.log(share)) / n
 
 
+@borrowing
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """The first arm that lacks pulls, or the one with the highest :func:`score`."""
     order, pulls, ceilings = state.order, state.pulls, state.ceilings
@@ -119,6 +120,7 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
     return arm
 
 
+@borrowing
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into sums and memory."""
     add_reward(state.pulls, state.memory, arm, reward)

@@ -21,7 +21,7 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.coins import MOST_COINS, TABLE, coins_quantile, fit_coins
-from bandstrap.multipliers.enumeration import extreme_quantile, extreme_rank
+from bandstrap.multipliers.enumeration import extreme_quantile_in, extreme_rank
 from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
 from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
 from bandstrap.policies.quantile_memory import count_reward, new_sums
@@ -61,6 +61,7 @@ class SignMemory(NamedTuple):
     laws: Floats  # how the quantile function is known
     tables: Floats  # the waves of the law, or the probabilities of coins
     scratch: Floats
+    room: Floats  # for sums that are counted
 
 
 def new_sign_memory(n_arms: int) -> SignMemory:
@@ -73,6 +74,7 @@ def new_sign_memory(n_arms: int) -> SignMemory:
         laws=np.zeros((n_arms, N_PLACES)),
         tables=np.zeros((n_arms, TABLE)),
         scratch=np.zeros((5, MOST_TERMS)),
+        room=np.zeros((2, 2 ** (MOST_LISTED - 1))),
     )
 
 
@@ -265,9 +267,9 @@ def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
 
 
 @jitable
-def counted_quantile(ends: Floats, n: int, mean: float, nonzero: int, level: float) -> float:
+def counted_quantile(memory: SignMemory, arm: int, n: int, mean: float, nonzero: int, level: float) -> float:
     """``inf {x : P(sum +-a_i > x) <= level}`` from the sums themselves, for up to MOST_TERMS rewards."""
-    magnitudes = np.empty(nonzero)
+    ends, magnitudes = memory.ends[arm], memory.scratch[3]
     low = 0
     high = n - 1
     for i in range(nonzero - 1, -1, -1):  # from the outside in, magnitudes fall
@@ -277,7 +279,7 @@ def counted_quantile(ends: Floats, n: int, mean: float, nonzero: int, level: flo
         else:
             magnitudes[i] = (ends[high] - mean) / n
             high -= 1
-    return extreme_quantile(magnitudes, level)
+    return extreme_quantile_in(memory.room, magnitudes, nonzero, level)
 
 
 @jitable
@@ -295,7 +297,7 @@ def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float
             side = rank + 0.5 if level < 0.5 else -rank - 0.5
             if law[RANK] != side:
                 law[RANK] = 0.0
-                law[COUNTED] = counted_quantile(memory.ends[arm], n, mean, nonzero, level)
+                law[COUNTED] = counted_quantile(memory, arm, n, mean, nonzero, level)
                 law[RANK] = side
             return law[COUNTED]
     # The law is symmetric.
