@@ -2,16 +2,24 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from bandstrap.multipliers.expansion import expansion_quantile
 from bandstrap.policies.quantile_memory import arm_mean
 from bandstrap.policies.sign_memory import (
     ENDS,
+    KIND,
     MOST_TERMS,
     MOST_VALUES,
+    N_POWERS,
+    SMALL_FOURTH,
+    SMALL_SIXTH,
+    SMOOTH,
     add_reward,
     arm_squares,
+    law_quantile,
     new_sign_memory,
     rest_powers,
 )
@@ -41,6 +49,9 @@ def test_ends_and_power_sums_are_those_of_all_rewards(rewards):
     inner = ordered[ENDS:-ENDS] - mean if n > MOST_TERMS else np.zeros(0)
     found = rest_powers(memory.rests[1], n - MOST_TERMS, mean)
     assert found == pytest.approx([float((inner**k).sum()) for k in (2, 4, 6)], rel=1e-6, abs=1e-9)
+    if n > MOST_TERMS:
+        sums = [float(((ordered - memory.rests[1][0]) ** k).sum()) for k in range(1, N_POWERS + 1)]
+        assert memory.rests[1][1 + N_POWERS :] == pytest.approx(sums, rel=1e-6, abs=1e-9)
     squares = float(((ordered - np.mean(rewards)) ** 2).sum())
     assert arm_squares(memory, 1, n, mean) == pytest.approx(squares, rel=1e-9, abs=1e-9)
 
@@ -56,6 +67,33 @@ def test_few_values_are_counted(rewards):
         known = int(row[0])
         found = dict(zip(row[1 : 1 + known], row[1 + MOST_VALUES : 1 + MOST_VALUES + known], strict=True))
         assert found == dict(zip(values, counts, strict=True))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(MOST_TERMS + 1, 200),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1.0, 3.0, 10.0]),
+    st.sampled_from([1.0, 1e-30, 1e30, 1e-80]),
+    st.floats(-100, 100),
+    st.floats(1e-5, 0.9),
+)
+def test_a_law_is_smooth_where_its_cumulants_are_small_and_then_the_expansion_of_all_rewards(
+    n, seed, freedom, unit, shift, level
+):
+    rewards = unit * (shift + np.random.default_rng(seed).standard_t(freedom, n))
+    memory, pulls = remembered(rewards)
+    found = law_quantile(memory, 1, n, arm_mean(pulls, memory, 1), level, stats.norm.isf(level))
+    terms = (rewards - rewards.mean()) / np.ptp(rewards)
+    deviation = np.sqrt((terms**2).sum())
+    fourth, sixth = -2 * (terms**4).sum() / deviation**4, 16 * (terms**6).sum() / deviation**6
+    if unit > 1e-80:  # of which the sixth power is no float
+        assume(abs(fourth / SMALL_FOURTH + 1) > 1e-6)
+        assume(abs(sixth / SMALL_SIXTH - 1) > 1e-6)
+        assert (memory.laws[1][KIND] == SMOOTH) == (-fourth < SMALL_FOURTH and sixth < SMALL_SIXTH)
+    if memory.laws[1][KIND] == SMOOTH:
+        expanded, _ = expansion_quantile(deviation / n * np.ptp(rewards), 0.0, fourth, sixth, stats.norm.isf(level))
+        assert found == pytest.approx(expanded, rel=1e-6)
 
 
 def test_an_outlier_that_comes_first_spoils_no_sum():

@@ -64,17 +64,20 @@ class _Twins:
             return self.callable(value)
         return value
 
-    def callable(self, function: types.FunctionType) -> Any:
-        """The twin of a marked function, as numba calls it."""
+    def callable(self, function: types.FunctionType, lends: bool = False) -> Any:
+        """The twin of a marked function, as numba calls it.
+
+        One that borrows is copied into a caller that does as well; only a caller that ``lends`` calls it.
+        """
         body = self.replaced.get(function, function)
         if is_borrowing(body) and not self.borrow:
-            return _Twins(self.replaced, borrow=True).callable(function)
+            return _Twins(self.replaced, borrow=True).callable(function, lends=True)
         made = _ours if is_ours(function) and function not in self.replaced else self.made
         place = function, self.borrow
         if place not in made:
 
             def announce(bare: types.FunctionType) -> None:  # it may call itself
-                inline = "always" if is_inlined(body) else "never"
+                inline = "always" if is_inlined(body) or (is_borrowing(body) and not lends) else "never"
                 made[place] = numba.njit(
                     inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=not self.borrow
                 )(bare)

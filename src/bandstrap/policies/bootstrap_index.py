@@ -303,7 +303,7 @@ def resampled_quantile(params: Params, state: SignState, arm: int, shared: Share
     return law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
 
 
-@jitable
+@inlined
 def exact_score(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """Equation (2.8) with :func:`exact_quantile`."""
     return index(params, state, arm, exact_quantile(params, state, arm, shared, rng), shared)
@@ -338,7 +338,7 @@ def resampled_score_at(params: Params, state: SignState, arm: int, level: float,
     return mean + threshold(params, state.pulls[arm], main, shared)
 
 
-@jitable
+@inlined
 def draw_levels(
     params: Params,
     shared: Shared,

@@ -30,11 +30,14 @@ ENDS = MOST_TERMS // 2
 # Up to this many rewards all sums are counted, and of more while the tail holds at most MOST_COUNTED sums.
 MOST_LISTED = 12
 MOST_COUNTED = 32
+# Powers of rewards that are added up, once there are more than MOST_TERMS.
+N_POWERS = 6
 # Distinct values that are counted, each in two places of a row: itself, and how often it came.
 MOST_VALUES = 4
 # Standardised fourth and sixth cumulants up to which the expansion is used.
 SMALL_FOURTH = 0.08
 SMALL_SIXTH = 0.05
+SMALLEST = 1e-290  # of a sum of sixth powers that is as exact as others
 TAIL_FACTOR = 3.1787
 # A term stands alone when its square is this many times the squares of all others.
 DOMINANCE = 16.0
@@ -56,7 +59,7 @@ class SignMemory(NamedTuple):
     sums: Floats  # of the rewards, around the first
     shifts: Floats  # the first reward
     ends: Floats  # the lowest and the highest rewards, in ascending order
-    rests: Floats  # a reward in the middle, and sums of powers of the others around it
+    rests: Floats  # a reward in the middle, then sums of powers around it: of the rewards that are no ends, and of all
     values: Floats  # how many different rewards there are, then up to four of them, then their counts
     laws: Floats  # how the quantile function is known
     tables: Floats  # the waves of the law, or the probabilities of coins
@@ -69,7 +72,7 @@ def new_sign_memory(n_arms: int) -> SignMemory:
     return SignMemory(
         *new_sums(n_arms),
         ends=np.zeros((n_arms, MOST_TERMS)),
-        rests=np.zeros((n_arms, 7)),
+        rests=np.zeros((n_arms, 1 + 2 * N_POWERS)),
         values=np.zeros((n_arms, 1 + 2 * MOST_VALUES)),
         laws=np.zeros((n_arms, N_PLACES)),
         tables=np.zeros((n_arms, TABLE)),
@@ -95,6 +98,9 @@ def keep(ends: Floats, rest: Floats, n: int, reward: float) -> None:
     else:
         if n == MOST_TERMS:
             rest[0] = ends[ENDS]
+            for i in range(MOST_TERMS):
+                add_powers(rest, N_POWERS, ends[i])
+        add_powers(rest, N_POWERS, reward)
         out = reward
         place = -1
         if reward < ends[ENDS - 1]:
@@ -108,16 +114,22 @@ def keep(ends: Floats, rest: Floats, n: int, reward: float) -> None:
                 place += 1
             ends[place] = reward
             place = -1
-        step = out - rest[0]
-        power = 1.0
-        for k in range(1, 7):
-            power *= step
-            rest[k] += power
+        add_powers(rest, 0, out)
     if place >= 0:
         while place > 0 and ends[place - 1] > reward:
             ends[place] = ends[place - 1]
             place -= 1
         ends[place] = reward
+
+
+@inlined
+def add_powers(rest: Floats, start: int, reward: float) -> None:
+    """Add a reward to one of the two rows of power sums."""
+    step = reward - rest[0]
+    power = 1.0
+    for k in range(start + 1, start + N_POWERS + 1):
+        power *= step
+        rest[k] += power
 
 
 @jitable
@@ -147,17 +159,26 @@ def ripples(values: Floats, n: int) -> bool:
     return n > MOST_LISTED and 2.0 < values[0] <= MOST_VALUES
 
 
+@inlined
+def central_powers(
+    step: float, n: int, p1: float, p2: float, p3: float, p4: float, p5: float, p6: float
+) -> tuple[float, float, float]:
+    """Sums of second, fourth and sixth powers about a number that is ``step`` from the one that ``p1, ...`` are about."""
+    d = step
+    d2 = d * d
+    s2 = p2 - 2.0 * d * p1 + d2 * n
+    s4 = p4 - 4.0 * d * p3 + 6.0 * d2 * p2 - 4.0 * d * d2 * p1 + d2 * d2 * n
+    s6 = p6 - 6.0 * d * p5 + 15.0 * d2 * p4 - 20.0 * d * d2 * p3
+    s6 += 15.0 * d2 * d2 * p2 - 6.0 * d * d2 * d2 * p1 + d2 * d2 * d2 * n
+    return s2, s4, s6
+
+
 @jitable
 def rest_powers(rest: Floats, n_rest: int, mean: float) -> tuple[float, float, float]:
     """Sums of second, fourth and sixth powers of ``y - mean`` over the rewards that are not among the ends."""
     if n_rest <= 0:
         return 0.0, 0.0, 0.0
-    d = mean - rest[0]
-    d2 = d * d
-    s2 = rest[2] - 2.0 * d * rest[1] + d2 * n_rest
-    s4 = rest[4] - 4.0 * d * rest[3] + 6.0 * d2 * rest[2] - 4.0 * d * d2 * rest[1] + d2 * d2 * n_rest
-    s6 = rest[6] - 6.0 * d * rest[5] + 15.0 * d2 * rest[4] - 20.0 * d * d2 * rest[3]
-    s6 += 15.0 * d2 * d2 * rest[2] - 6.0 * d * d2 * d2 * rest[1] + d2 * d2 * d2 * n_rest
+    s2, s4, s6 = central_powers(mean - rest[0], n_rest, rest[1], rest[2], rest[3], rest[4], rest[5], rest[6])
     if not s6 < math.inf:  # overflow: the normal part alone
         return s2, 0.0, 0.0
     return max(s2, 0.0), max(s4, 0.0), max(s6, 0.0)
@@ -171,6 +192,36 @@ def arm_squares(memory: SignMemory, arm: int, n: int, mean: float) -> float:
     for i in range(min(n, MOST_TERMS)):
         squares += (ends[i] - mean) * (ends[i] - mean)
     return squares
+
+
+@inlined
+def expand(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
+    """Write down the expansion of Cornish and Fisher, as in ``expansion.py``, arranged by powers of ``z``."""
+    law[C0] = deviation * (1.0 - fourth / 8.0 + sixth / 48.0 - 29.0 * fourth * fourth / 384.0)
+    law[C1] = deviation * (fourth / 24.0 - sixth / 72.0 + fourth * fourth / 16.0)
+    law[C2] = deviation * (sixth / 720.0 - fourth * fourth / 128.0)
+
+
+@inlined
+def fit_smooth_law(law: Floats, rest: Floats, values: Floats, n: int, mean: float) -> None:
+    """Work out the law of more than MOST_TERMS rewards of which none has much weight; leave another law stale."""
+    if values[0] > MOST_VALUES or n > MOST_COINS:
+        s2, s4, s6 = central_powers(mean - rest[0], n, rest[7], rest[8], rest[9], rest[10], rest[11], rest[12])
+        square = s2 * s2
+        cube = s2 * square
+        # Powers too small or too large for a float are left to what takes the farthest reward as its unit.
+        if (
+            s6 > SMALLEST
+            and s4 >= 0.0
+            and 2.0 * s4 <= SMALL_FOURTH * square
+            and 16.0 * s6 <= SMALL_SIXTH * cube < math.inf
+        ):
+            deviation = math.sqrt(s2) / n
+            law[ALONE] = 0.0
+            law[SCALE] = deviation
+            law[TOTAL] = deviation * math.sqrt(n)  # Cauchy and Schwarz
+            expand(law, deviation, -2.0 * s4 / square, 16.0 * s6 / cube)
+            law[KIND] = SMOOTH
 
 
 @jitable
@@ -234,10 +285,7 @@ def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
     law[ALONE] = unit if is_dominated else 0.0
     law[SCALE] = scale * unit
     law[TOTAL] = total * unit
-    # Cornish and Fisher, as in expansion.py, arranged by powers of z.
-    law[C0] = scale * unit * (1.0 - fourth / 8.0 + sixth / 48.0 - 29.0 * fourth * fourth / 384.0)
-    law[C1] = scale * unit * (fourth / 24.0 - sixth / 72.0 + fourth * fourth / 16.0)
-    law[C2] = scale * unit * (sixth / 720.0 - fourth * fourth / 128.0)
+    expand(law, scale * unit, fourth, sixth)
     law[RANK] = 0.0
     law[FROM_LEVEL] = 1.0
     law[FROM_BEFORE] = 1.0
@@ -245,10 +293,6 @@ def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
         few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
         fit_coins(few, n - few, memory.tables[arm])
         law[KIND] = COINS  # last: a call that is interrupted leaves the law to be fitted
-    elif (
-        n > MOST_TERMS and not (is_few_valued and n <= MOST_COINS) and -fourth <= SMALL_FOURTH and sixth <= SMALL_SIXTH
-    ):
-        law[KIND] = SMOOTH
     else:
         for i in range(n_terms):
             terms[i] = ((values[1 + i] if is_few_valued else ends[i]) - mean) / farthest
@@ -282,9 +326,30 @@ def counted_quantile(memory: SignMemory, arm: int, n: int, mean: float, nonzero:
     return extreme_quantile_in(memory.room, magnitudes, nonzero, level)
 
 
-@jitable
+@inlined
 def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float, z: float) -> float:
     """``q_level`` of an arm; ``z`` is the normal quantile of ``level``."""
+    law = memory.laws[arm]
+    if law[KIND] == STALE and n > MOST_TERMS:
+        fit_smooth_law(law, memory.rests[arm], memory.values[arm], n, mean)
+    if law[KIND] == SMOOTH:
+        quantile = expanded_quantile(law, z)
+        quantile = max(min(quantile, law[TOTAL]), -law[TOTAL])
+    else:
+        quantile = lumpy_quantile(memory, arm, n, mean, level, z)
+    return quantile
+
+
+@inlined
+def expanded_quantile(law: Floats, z: float) -> float:
+    """The expansion of Cornish and Fisher at a normal quantile."""
+    y = z * z
+    return z * (law[C0] + y * (law[C1] + y * law[C2]))
+
+
+@jitable
+def lumpy_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float, z: float) -> float:
+    """:func:`law_quantile` where the law is not smooth."""
     law = memory.laws[arm]
     if law[KIND] == STALE:
         fit_law(memory, arm, n, mean)
@@ -351,10 +416,6 @@ def two_value_quantile(law: Floats, values: Floats, table: Floats, n: int, level
 @jitable
 def upper_quantile(law: Floats, waves: Floats, level: float, z: float) -> float:
     """The quantile of a law that is not counted, at a level of at most 1/2."""
-    y = z * z
-    x = z * (law[C0] + y * (law[C1] + y * law[C2]))
-    if law[KIND] == SMOOTH:
-        return min(x, law[TOTAL])
     if level >= 0.5:
         return 0.0
     top = law[SCALE] * z
@@ -363,7 +424,7 @@ def upper_quantile(law: Floats, waves: Floats, level: float, z: float) -> float:
         second = inverted(law, waves, SECOND_DEEPEST, first)
         x = min(first + (first - second) * (z - DEEPEST_Z) / (DEEPEST_Z - SECOND_Z), top)
     else:
-        x = inverted(law, waves, level, min(max(x, 0.6 * top), top))
+        x = inverted(law, waves, level, min(max(expanded_quantile(law, z), 0.6 * top), top))
     return min(x, law[TOTAL])
 
 
