@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level, order_statistics
+from bandstrap.multipliers.normal import rough_normal_quantile
+from bandstrap.multipliers.order_statistic import (
+    largest,
+    level_of_sum,
+    order_rank,
+    order_statistic_level,
+    order_statistics,
+    quantile_bound,
+    tabulate_quantiles,
+)
 from naive.multipliers import definition_d1
 
 SIGNIFICANCE = 1e-6
@@ -18,6 +27,18 @@ def test_level_of_an_order_statistic_is_a_beta(m, n_draws):
     rng = np.random.default_rng(m)
     levels = [order_statistic_level(m, n_draws, rng) for _ in range(4000)]
     assert stats.kstest(levels, stats.beta(m + 1, n_draws - m).cdf).pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_a_tabled_quantile_is_not_exceeded_and_is_close_and_others_are_worked_out(factor):
+    table = tabulate_quantiles(factor)
+    # From the smallest sums through all steps of the table to far beyond it.
+    sums = np.append(np.geomspace(1e-12, 20, 300), np.random.default_rng(0).uniform(0, 0.07, 3000)).tolist()
+    quantiles = np.array([rough_normal_quantile(level_of_sum(x) / factor) for x in sums])
+    bounds = np.array([quantile_bound(table, factor, x) for x in sums])
+    assert (bounds >= quantiles).all()
+    assert (bounds - quantiles).max() < 0.05
+    assert np.median(bounds - quantiles) < 2e-3
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bandstrap.multipliers.normal import rough_normal_quantile
+from bandstrap.multipliers.order_statistic import level_of_sum
 from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrap_index, bootstrapped_ucb_plus
 from bandstrap.policies.ceilings import forget, leading, new_ceilings, put_ceiling, settle
 from bandstrap.policies.sign_memory import COINS, KIND, law_quantile, main_bound
@@ -84,9 +86,10 @@ def test_a_quantile_does_not_exceed_its_cheap_bound(rewards):
     for n in range(1, 120):
         policy.kernel.learn(params, state, 0, REWARDS[rewards](rng, 0), n, rng)
         mean = state.memory.shifts[0] + state.memory.sums[0] / n
-        for level in (0.6, 0.3, 0.03, 1e-3, 1e-5):
-            quantile = law_quantile(state.memory, 0, n, mean, level, stats.norm.isf(level))
-            assert quantile <= main_bound(state.memory.laws, 0, level)
+        for total in (1.0, 0.3, 0.05, 0.02, 0.004, 1e-3, 1e-5):
+            level = level_of_sum(total)
+            quantile = law_quantile(state.memory, 0, n, mean, level, rough_normal_quantile(level))
+            assert quantile <= main_bound(state.memory.laws, 0, total)
 
 
 def test_a_ceiling_above_the_leader_is_not_put_and_the_next_one_is_nearer():

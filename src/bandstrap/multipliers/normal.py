@@ -8,6 +8,8 @@ from bandstrap.engine.kernel import jitable
 
 SQRT_2 = math.sqrt(2.0)
 SQRT_2_PI = math.sqrt(2.0 * math.pi)
+# How far a rough quantile may be off.
+ROUGHNESS = 0.00045
 
 
 @jitable
@@ -18,7 +20,7 @@ def normal_tail(z: float) -> float:
 
 @jitable
 def rough_normal_quantile(tail: float) -> float:
-    """The ``z`` with ``P(N(0,1) > z) = tail`` within 0.00045: Abramowitz and Stegun 26.2.23."""
+    """The ``z`` with ``P(N(0,1) > z) = tail`` within ROUGHNESS: Abramowitz and Stegun 26.2.23."""
     if tail <= 0.0:
         return math.inf
     if tail >= 1.0:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.multipliers.normal import ROUGHNESS, rough_normal_quantile
 
 
 @jitable
@@ -61,12 +62,46 @@ def largest(values: Floats, rank: int) -> float:
 
 
 @inlined
-def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
-    """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m).
+def order_statistic_sum(m: int, n_draws: int, rng: np.random.Generator) -> float:
+    """``-log(1 - U)`` of the upper tail probability ``U`` of draw number ``m + 1`` from the top: Beta(m + 1, n_draws - m).
 
     ``1 - U`` is the product of ``V_j^(1/(n_draws - j))``, ``j = 0..m``, with uniform ``V``: one factor per order statistic.
     """
     total = 0.0
     for j in range(m + 1):
         total += rng.standard_exponential() / (n_draws - j)
+    return total
+
+
+@inlined
+def level_of_sum(total: float) -> float:
+    """The tail probability of :func:`order_statistic_sum`."""
     return -math.expm1(-total)
+
+
+@inlined
+def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
+    """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m)."""
+    return level_of_sum(order_statistic_sum(m, n_draws, rng))
+
+
+# Sums up to N_STEPS/STEPS_TO_ONE are looked up, but for the smallest: their steps are too coarse.
+FIRST_STEP, N_STEPS, STEPS_TO_ONE = 8, 1024, 16384.0
+
+
+def tabulate_quantiles(factor: float) -> Floats:
+    """What rough normal quantiles at ``1/factor`` times the tail probability of a sum do not exceed, by steps of the sum.
+
+    Quantiles fall as the sum rises, so the one at the lower end of a step, and what two rough ones may be off, holds for
+    all of it.
+    """
+    sums = np.arange(N_STEPS) / STEPS_TO_ONE
+    return np.array([rough_normal_quantile(level_of_sum(x) / factor) + 2.0 * ROUGHNESS for x in sums.tolist()])
+
+
+@inlined
+def quantile_bound(table: Floats, factor: float, total: float) -> float:
+    """What the rough normal quantile at ``1/factor`` times the tail probability of a sum does not exceed."""
+    step = int(min(total * STEPS_TO_ONE, N_STEPS))
+    is_tabled = FIRST_STEP <= step < N_STEPS
+    return float(table[step]) if is_tabled else rough_normal_quantile(level_of_sum(total) / factor)

@@ -17,7 +17,13 @@ from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.bounds.sub_weibull import theorem_width
 from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
-from bandstrap.multipliers.order_statistic import largest, order_rank, order_statistic_level
+from bandstrap.multipliers.order_statistic import (
+    largest,
+    level_of_sum,
+    order_rank,
+    order_statistic_level,
+    order_statistic_sum,
+)
 from bandstrap.multipliers.weights import Weights
 from bandstrap.policies.ceilings import (
     Ceilings,
@@ -95,7 +101,7 @@ class SignState(NamedTuple):
     pulls: NDArray[np.int64]
     memory: SignMemory
     ceilings: Ceilings
-    levels: Floats  # what was drawn for this round
+    drawn: Floats  # -log(1 - level) of each arm, in this round
 
 
 class CurveState(NamedTuple):
@@ -331,39 +337,28 @@ def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.G
 
 
 @inlined
-def resampled_score_at(params: Params, state: SignState, arm: int, level: float, shared: Shared) -> float:
-    """Equation (2.8) with the quantile at a level that was drawn."""
+def resampled_score_at(params: Params, state: SignState, arm: int, shared: Shared) -> float:
+    """Equation (2.8) with the quantile at the level that was drawn."""
+    level = level_of_sum(state.drawn[arm])
     mean = arm_mean(state.pulls, state.memory, arm)
     main = law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
     return mean + threshold(params, state.pulls[arm], main, shared)
 
 
 @inlined
-def draw_levels(
-    params: Params,
-    shared: Shared,
-    order: NDArray[np.int64],
-    pulls: NDArray[np.int64],
-    sums: Floats,
-    shifts: Floats,
-    laws: Floats,
-    levels: Floats,
-    ceilings: Ceilings,
-    moment: float,
-    rng: np.random.Generator,
-) -> None:
+def draw_levels(params: Params, state: SignState, shared: Shared, moment: float, rng: np.random.Generator) -> None:
     """Draw the level of every arm, and put a ceiling on its index."""
-    bounds, until, settled = ceilings.bounds, ceilings.until, ceilings.settled
+    order, pulls, drawn, laws = state.order, state.pulls, state.drawn, state.memory.laws
+    bounds, until, settled = state.ceilings.bounds, state.ceilings.until, state.ceilings.settled
     for i in range(len(order)):
         k = order[i]
-        level = order_statistic_level(shared.rank, params.n_resamples, rng)
-        levels[k] = level
-        main = main_bound(laws, k, level)
+        drawn[k] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+        main = main_bound(laws, k, drawn[k])
         settled[k] = -math.inf
         until[k] = -math.inf
         bounds[k] = math.inf
         if main < math.inf:
-            bounds[k] = shifts[k] + sums[k] / pulls[k] + threshold(params, pulls[k], main, shared)
+            bounds[k] = arm_mean(pulls, state.memory, k) + threshold(params, pulls[k], main, shared)
         until[k] = moment
 
 
@@ -371,14 +366,12 @@ def draw_levels(
 def resampled_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest index, levels drawn for all of them: (2.8) with :func:`resampled_quantile`."""
     shared = shared_at(params, error_probability(params.schedule, round_))
-    order, memory, ceilings, levels = state.order, state.memory, state.ceilings, state.levels
+    order, ceilings = state.order, state.ceilings
     moment = float(round_)
-    draw_levels(
-        params, shared, order, state.pulls, memory.sums, memory.shifts, memory.laws, levels, ceilings, moment, rng
-    )
+    draw_levels(params, state, shared, moment, rng)
     arm = leading(order, ceilings, moment)
     while ceilings.settled[arm] != moment:
-        settle(ceilings, arm, resampled_score_at(params, state, arm, levels[arm], shared), moment)
+        settle(ceilings, arm, resampled_score_at(params, state, arm, shared), moment)
         arm = leading(order, ceilings, moment)
     return arm
 

@@ -43,15 +43,21 @@ def new_ceilings(n_arms: int) -> Ceilings:
 def leading(order: NDArray[np.int64], ceilings: Ceilings, moment: float) -> int:
     """The arm with the highest bound."""
     bounds, until = ceilings.bounds, ceilings.until
-    best = -1
+    # The highest bound first, every other arm apart: two comparisons at a time. Then the first arm that has it.
     top = -math.inf
+    other = -math.inf
+    for k in range(0, len(bounds), 2):
+        bound = bounds[k] if moment <= until[k] else math.inf
+        top = bound if bound > top else top
+    for k in range(1, len(bounds), 2):
+        bound = bounds[k] if moment <= until[k] else math.inf
+        other = bound if bound > other else other
+    top = max(top, other)
     for i in range(len(order)):
         arm = order[i]
-        bound = bounds[arm] if moment <= until[arm] else math.inf
-        if best < 0 or bound > top:
-            best = arm
-            top = bound
-    return best
+        if moment > until[arm] or bounds[arm] >= top:
+            return arm
+    return order[0]
 
 
 @jitable

@@ -23,6 +23,7 @@ from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.coins import MOST_COINS, TABLE, coins_quantile, fit_coins
 from bandstrap.multipliers.enumeration import extreme_quantile_in, extreme_rank
 from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
+from bandstrap.multipliers.order_statistic import quantile_bound, tabulate_quantiles
 from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
 from bandstrap.policies.quantile_memory import count_reward, new_sums
 
@@ -35,10 +36,13 @@ N_POWERS = 6
 # Distinct values that are counted, each in two places of a row: itself, and how often it came.
 MOST_VALUES = 4
 # Standardised fourth and sixth cumulants up to which the expansion is used.
-SMALL_FOURTH = 0.08
-SMALL_SIXTH = 0.05
+SMALL_FOURTH = 0.16
+SMALL_SIXTH = 0.2
+# Rewards whose fourth moment is this many squared variances are spread out: that of normal ones is 3, of uniform ones 1.8.
+FLATNESS = 2.0
 SMALLEST = 1e-290  # of a sum of sixth powers that is as exact as others
 TAIL_FACTOR = 3.1787
+NORMAL_STEPS, TAIL_STEPS = tabulate_quantiles(1.0), tabulate_quantiles(TAIL_FACTOR)
 # A term stands alone when its square is this many times the squares of all others.
 DOMINANCE = 16.0
 # Levels below this one are extrapolated from it and the second, along their normal quantiles.
@@ -46,11 +50,11 @@ DEEPEST, DEEPEST_Z = 1e-7, 5.199337582
 SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
 # How a law is known, and the places of a row.
 STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
-KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, HALF, N_WAVES, SHRINK, N_NONZERO = range(12)
+KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, C3, HALF, N_WAVES, SHRINK, N_NONZERO = range(13)
 # The rank of the last sum that was counted; quantiles that were counted, the last one and the one before, and the levels
 # that they are for; and how far off the expansion was.
-RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS = range(12, 20)
-N_PLACES = 20
+RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS = range(13, 21)
+N_PLACES = 21
 
 
 class SignMemory(NamedTuple):
@@ -200,6 +204,23 @@ def expand(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
     law[C0] = deviation * (1.0 - fourth / 8.0 + sixth / 48.0 - 29.0 * fourth * fourth / 384.0)
     law[C1] = deviation * (fourth / 24.0 - sixth / 72.0 + fourth * fourth / 16.0)
     law[C2] = deviation * (sixth / 720.0 - fourth * fourth / 128.0)
+    law[C3] = 0.0
+
+
+@inlined
+def expand_further(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
+    """Add the terms of the third order, which help where cumulants are small.
+
+    The sum of eighth powers in them is at least the square of that of sixth powers over that of fourth powers, and about a
+    fifth more where no reward has much weight.
+    """
+    eighth = 2.55 * sixth * sixth / fourth  # -272 times the sum of eighth powers
+    mixed = fourth * sixth
+    cube = fourth * fourth * fourth
+    law[C0] += deviation * (-eighth / 384.0 + 19.0 * mixed / 384.0 - 107.0 * cube / 1024.0)
+    law[C1] += deviation * (eighth / 384.0 - 23.0 * mixed / 384.0 + 451.0 * cube / 3072.0)
+    law[C2] += deviation * (-eighth / 1920.0 + 17.0 * mixed / 1152.0 - 131.0 * cube / 3072.0)
+    law[C3] = deviation * (eighth / 40320.0 - mixed / 1152.0 + 3.0 * cube / 1024.0)
 
 
 @inlined
@@ -209,18 +230,18 @@ def fit_smooth_law(law: Floats, rest: Floats, values: Floats, n: int, mean: floa
         s2, s4, s6 = central_powers(mean - rest[0], n, rest[7], rest[8], rest[9], rest[10], rest[11], rest[12])
         square = s2 * s2
         cube = s2 * square
+        # Where rewards keep away from their mean they may crowd at few places, which power sums do not see.
+        small = SMALL_FOURTH if n * s4 > FLATNESS * square else 0.5 * SMALL_FOURTH
         # Powers too small or too large for a float are left to what takes the farthest reward as its unit.
-        if (
-            s6 > SMALLEST
-            and s4 >= 0.0
-            and 2.0 * s4 <= SMALL_FOURTH * square
-            and 16.0 * s6 <= SMALL_SIXTH * cube < math.inf
-        ):
+        if s6 > SMALLEST and 0.0 <= 2.0 * s4 <= small * square and 16.0 * s6 <= SMALL_SIXTH * cube < math.inf:
             deviation = math.sqrt(s2) / n
             law[ALONE] = 0.0
             law[SCALE] = deviation
             law[TOTAL] = deviation * math.sqrt(n)  # Cauchy and Schwarz
-            expand(law, deviation, -2.0 * s4 / square, 16.0 * s6 / cube)
+            fourth = -2.0 * s4 / square
+            sixth = 16.0 * s6 / cube
+            expand(law, deviation, fourth, sixth)
+            expand_further(law, deviation, fourth, sixth)
             law[KIND] = SMOOTH
 
 
@@ -332,19 +353,20 @@ def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float
     law = memory.laws[arm]
     if law[KIND] == STALE and n > MOST_TERMS:
         fit_smooth_law(law, memory.rests[arm], memory.values[arm], n, mean)
-    if law[KIND] == SMOOTH:
-        quantile = expanded_quantile(law, z)
-        quantile = max(min(quantile, law[TOTAL]), -law[TOTAL])
-    else:
-        quantile = lumpy_quantile(memory, arm, n, mean, level, z)
-    return quantile
+    return smooth_quantile(law, z) if law[KIND] == SMOOTH else lumpy_quantile(memory, arm, n, mean, level, z)
 
 
 @inlined
 def expanded_quantile(law: Floats, z: float) -> float:
     """The expansion of Cornish and Fisher at a normal quantile."""
     y = z * z
-    return z * (law[C0] + y * (law[C1] + y * law[C2]))
+    return z * (law[C0] + y * (law[C1] + y * (law[C2] + y * law[C3])))
+
+
+@inlined
+def smooth_quantile(law: Floats, z: float) -> float:
+    """The expansion, inside what a sum of signs can be at most."""
+    return max(min(expanded_quantile(law, z), law[TOTAL]), -law[TOTAL])
 
 
 @jitable
@@ -434,20 +456,26 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
     return law[UNIT] * law[SHRINK] * wave_quantile(waves, int(law[N_WAVES]), law[HALF], start / law[UNIT], level)
 
 
-@jitable
-def main_bound(laws: Floats, arm: int, level: float) -> float:
-    """What :func:`law_quantile` does not exceed, cheaply; infinite while the law must be fitted.
+@inlined
+def main_bound(laws: Floats, arm: int, total: float) -> float:
+    """What :func:`law_quantile` does not exceed, cheaply, at the level of ``total``; infinite while a law must be fitted.
 
     A sum of signs has a tail of at most ``TAIL_FACTOR`` times that of a normal variable of its variance: Bentkus and
-    Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015.
+    Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015. The expansion
+    of a smooth law rises with the normal quantile.
     """
     law = laws[arm]
     if law[KIND] == STALE:
-        return math.inf
-    if law[KIND] == FLAT:
-        return 0.0
-    # A hundredth more, for the errors of the normal quantile and of a blurred law.
-    return 1.01 * (law[ALONE] + min(law[TOTAL], law[SCALE] * rough_normal_quantile(level / TAIL_FACTOR)))
+        bound = math.inf
+    elif law[KIND] == FLAT:
+        bound = 0.0
+    elif law[KIND] == SMOOTH:
+        bound = smooth_quantile(law, quantile_bound(NORMAL_STEPS, 1.0, total))
+    else:
+        z = quantile_bound(TAIL_STEPS, TAIL_FACTOR, total)
+        # A hundredth more, for the errors of the normal quantile and of a blurred law.
+        bound = 1.01 * (law[ALONE] + min(law[TOTAL], law[SCALE] * z))
+    return bound
 
 
 def quantile_source(memory: SignMemory, arm: int, n: int, level: float) -> str:
