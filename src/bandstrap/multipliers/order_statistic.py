@@ -14,6 +14,9 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.normal import ROUGHNESS, rough_normal_quantile
 
+# Up to this many values are kept in order.
+MOST_IN_ORDER = 12
+
 
 @jitable
 def order_rank(n_draws: int, level: float) -> int:
@@ -32,10 +35,24 @@ def order_statistics(values: Floats, levels: Floats) -> Floats:
 
 @jitable
 def largest(values: Floats, rank: int) -> float:
-    """The value number ``rank + 1`` from the top, by quickselect; reorders ``values``.
+    """The value number ``rank + 1`` from the top; reorders ``values``.
 
-    For compiled loops, where NumPy's partition takes long to compile, and for the lists of the online object.
+    By quickselect, or near the top by keeping the highest in order, into which few others must be put. For compiled loops,
+    where NumPy's partition takes long to compile, and for the lists of the online object.
     """
+    if rank < MOST_IN_ORDER:
+        for i in range(len(values)):
+            place = min(i, rank + 1)
+            value = values[i]
+            if place <= rank or value > values[rank]:
+                if place > rank:
+                    values[i] = values[rank]
+                    place = rank
+                while place > 0 and values[place - 1] < value:
+                    values[place] = values[place - 1]
+                    place -= 1
+                values[place] = value
+        return values[rank]
     low = 0
     high = len(values) - 1
     target = rank

@@ -230,6 +230,25 @@ def literal_learn(
 # --- weights drawn once per reward ------------------------------------------------------------------------------------
 
 
+@jitable
+def highest(values: Floats) -> float:
+    """The largest of some values, in four rows of comparisons that do not wait for each other."""
+    top = values[0]
+    a, b, c, d = top, top, top, top
+    last = len(values) - 3
+    i = 0
+    while i < last:
+        a = values[i] if values[i] > a else a
+        b = values[i + 1] if values[i + 1] > b else b
+        c = values[i + 2] if values[i + 2] > c else c
+        d = values[i + 3] if values[i + 3] > d else d
+        i += 4
+    while i < len(values):
+        a = values[i] if values[i] > a else a
+        i += 1
+    return max(max(a, b), max(c, d))
+
+
 @inlined
 def streamed_quantile(
     params: Params, state: StreamingState, arm: int, shared: Shared, rng: np.random.Generator
@@ -243,12 +262,10 @@ def streamed_quantile(
         sums = state.sums[arm]
         totals = state.totals[arm]
         scratch = state.scratch
-        top = -math.inf
         for b in range(len(scratch)):
             scratch[b] = sums[b] - mean * totals[b]
-            top = max(top, scratch[b])
         cached[0] = -1.0  # of no rank, until both are in place: online, an interrupt may come in between
-        cached[1] = (top if rank == 0 else largest(scratch, rank)) / n
+        cached[1] = (highest(scratch) if rank == 0 else largest(scratch, rank)) / n
         cached[0] = rank
     return cached[1]
 

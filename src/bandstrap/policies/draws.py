@@ -170,20 +170,14 @@ def draw_weight(law: int, rng: np.random.Generator) -> float:
 def add_weights(law: int, reward: float, sums: Floats, totals: Floats, rng: np.random.Generator) -> None:
     """Draw one weight per resample and add ``w reward`` to ``sums`` and ``w`` to ``totals``."""
     if law == RADEMACHER:
-        bits = 0
-        left = 0
-        for b in range(len(sums)):
-            if left == 0:
-                bits = random_bits(rng)
-                left = BITS
-            if bits & 1:
-                sums[b] -= reward
-                totals[b] -= 1.0
-            else:
-                sums[b] += reward
-                totals[b] += 1.0
-            bits >>= 1
-            left -= 1
+        start = 0
+        while start < len(sums):
+            bits = random_bits(rng)
+            for j in range(min(BITS, len(sums) - start)):  # without a branch, and so several at a time when compiled
+                is_minus = (bits >> j) & 1
+                sums[start + j] += -reward if is_minus else reward
+                totals[start + j] += -1.0 if is_minus else 1.0
+            start += BITS
     else:
         for b in range(len(sums)):
             weight = draw_weight(law, rng)
