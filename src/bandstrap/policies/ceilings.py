@@ -43,16 +43,25 @@ def new_ceilings(n_arms: int) -> Ceilings:
 def leading(order: NDArray[np.int64], ceilings: Ceilings, moment: float) -> int:
     """The arm with the highest bound."""
     bounds, until = ceilings.bounds, ceilings.until
-    # The highest bound first, every other arm apart: two comparisons at a time. Then the first arm that has it.
-    top = -math.inf
-    other = -math.inf
-    for k in range(0, len(bounds), 2):
-        bound = bounds[k] if moment <= until[k] else math.inf
-        top = bound if bound > top else top
-    for k in range(1, len(bounds), 2):
-        bound = bounds[k] if moment <= until[k] else math.inf
-        other = bound if bound > other else other
-    top = max(top, other)
+    # The highest bound first, in four rows of comparisons that do not wait for each other. Then the first arm that has it.
+    a, b, c, d = -math.inf, -math.inf, -math.inf, -math.inf
+    last = len(bounds) - 3
+    k = 0
+    while k < last:
+        x = bounds[k] if moment <= until[k] else math.inf
+        a = x if x > a else a
+        x = bounds[k + 1] if moment <= until[k + 1] else math.inf
+        b = x if x > b else b
+        x = bounds[k + 2] if moment <= until[k + 2] else math.inf
+        c = x if x > c else c
+        x = bounds[k + 3] if moment <= until[k + 3] else math.inf
+        d = x if x > d else d
+        k += 4
+    while k < len(bounds):
+        x = bounds[k] if moment <= until[k] else math.inf
+        a = x if x > a else a
+        k += 1
+    top = max(max(a, b), max(c, d))
     for i in range(len(order)):
         arm = order[i]
         if moment > until[arm] or bounds[arm] >= top:
