@@ -66,6 +66,37 @@ def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
         policy.kernel.learn(params, state, arm, REWARDS[rewards](luck, arm), t, rng)
 
 
+@pytest.mark.parametrize("rewards", ["normal", "0 or 1", "t(3)", "equal", "three values"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        BootstrappedUCB(),
+        BootstrappedUCB(n_resamples=500, correction="theorem"),
+        BootstrappedUCB(correction="sharp", phi="sub_weibull", constant=1.5),
+        BootstrappedUCB(correction="none", alpha=0.01),
+    ],
+    ids=lambda policy: policy.label,
+)
+def test_drawn_levels_have_ceilings_that_hold_and_the_highest_index_is_chosen(policy, rewards):
+    rng, luck = np.random.default_rng(1), np.random.default_rng(2)
+    state, params = policy.start(N_ARMS, 0, rng), policy.make_params(None)
+    order, n_settled = state.order.tolist(), 0
+    for t in range(1, 121):
+        arm = (t - 1) % N_ARMS
+        if t > N_ARMS:
+            arm = policy.kernel.choose(params, state, t, rng)
+            shared = bootstrap_index.prepare(params, state, t)
+            settled = state.ceilings.settled == t
+            indices = [bootstrap_index.resampled_score_at(params, state, k, shared) for k in range(N_ARMS)]
+            assert (state.ceilings.bounds >= indices).all()
+            assert (state.ceilings.bounds == indices)[settled].all()
+            assert arm == max(order, key=lambda k: (indices[k], -order.index(k)))
+            n_settled += settled.sum()
+        policy.kernel.learn(params, state, arm, REWARDS[rewards](luck, arm), t, rng)
+    if (policy.correction, rewards) == ("practical", "normal"):
+        assert n_settled < 0.7 * 116 * N_ARMS, "ceilings spare no work"
+
+
 def test_a_level_that_rises_again_is_answered_with_its_own_indices():
     levels = [0.3, 0.01, 0.2, 0.001, 0.2, 0.3]
     policy = BootstrappedUCB(arms=N_ARMS, rng=0, quantile="exact", alpha=lambda t: levels[t % 6])

@@ -46,13 +46,24 @@ from bandstrap.policies.quantile_memory import (
     refresh_curve,
 )
 from bandstrap.policies.schedule import FIXED, Schedule, error_probability
-from bandstrap.policies.sign_memory import SignMemory, add_reward, law_quantile, main_bound, new_sign_memory, ripples
+from bandstrap.policies.sign_memory import (
+    HEIGHT,
+    HEIGHT_TO,
+    SignMemory,
+    add_reward,
+    law_quantile,
+    main_bound,
+    new_sign_memory,
+    ripples,
+)
 
 Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
 Phi = Literal["hoeffding", "sub_weibull"]
 PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
 HOEFFDING, SUB_WEIBULL = PHIS.values()
+# Heights are worked out for an error probability this many times smaller, or when it is reached.
+HEIGHTS_APART = 1.1
 # Up to this many rewards the sharp correction is exact; beyond, Chernoff's bound takes constant time and is proved too.
 MOST_COUNTED_SIGNS = 64
 
@@ -160,6 +171,13 @@ def shared_at(params: Params, alpha: float) -> Shared:
     )
 
 
+@inlined
+def shared_by_draws(params: Params, alpha: float) -> Shared:
+    """:func:`shared_at` where levels or weights are drawn, and no normal quantile is needed."""
+    level = alpha * (1.0 - params.delta)
+    return Shared(alpha, level, math.nan, order_rank(params.n_resamples, level), root_log(alpha))
+
+
 # --- the correction ---------------------------------------------------------------------------------------------------
 
 
@@ -179,6 +197,22 @@ def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
     phi = preliminary_width(params, n, shared)
     term = correction_term(params.correction, n, phi, shared.alpha, params.delta, MOST_COUNTED_SIGNS)
     return corrected_width(params.correction, main, term, phi)
+
+
+@jitable
+def put_height(params: Params, law: Floats, n: int, mean: float, alpha: float) -> None:
+    """What an index does not exceed but for its quantile: mean and correction, at somewhat later error probabilities too.
+
+    Corrections grow as the error probability falls, and the sharp one only makes an index smaller than that.
+    """
+    later = shared_by_draws(params, alpha / HEIGHTS_APART)
+    term = 0.0
+    if params.correction != NONE:
+        phi = preliminary_width(params, n, later)
+        term = correction_term(params.correction, n, phi, later.alpha, params.delta, MOST_COUNTED_SIGNS)
+    law[HEIGHT_TO] = math.inf  # an interrupted call leaves none
+    law[HEIGHT] = mean + term
+    law[HEIGHT_TO] = later.alpha
 
 
 @inlined
@@ -279,7 +313,7 @@ def streaming_score(params: Params, state: StreamingState, arm: int, shared: Sha
 @borrowing
 def streaming_choose(params: Params, state: StreamingState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest :func:`streaming_score`."""
-    shared = shared_at(params, error_probability(params.schedule, round_))
+    shared = shared_by_draws(params, error_probability(params.schedule, round_))
     ceilings = state.ceilings
     moment = -shared.alpha
     arm = leading(state.order, ceilings, moment)
@@ -368,21 +402,19 @@ def draw_levels(params: Params, state: SignState, shared: Shared, moment: float,
     order, pulls, drawn, laws = state.order, state.pulls, state.drawn, state.memory.laws
     bounds, until, settled = state.ceilings.bounds, state.ceilings.until, state.ceilings.settled
     for i in range(len(order)):
-        k = order[i]
-        drawn[k] = order_statistic_sum(shared.rank, params.n_resamples, rng)
-        main = main_bound(laws, k, drawn[k])
+        drawn[order[i]] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+    for k in range(len(order)):
+        if shared.alpha < laws[k][HEIGHT_TO]:
+            put_height(params, laws[k], pulls[k], arm_mean(pulls, state.memory, k), shared.alpha)
         settled[k] = -math.inf
-        until[k] = -math.inf
-        bounds[k] = math.inf
-        if main < math.inf:
-            bounds[k] = arm_mean(pulls, state.memory, k) + threshold(params, pulls[k], main, shared)
+        bounds[k] = laws[k][HEIGHT] + main_bound(laws, k, drawn[k])
         until[k] = moment
 
 
 @borrowing
 def resampled_choose(params: Params, state: SignState, round_: int, rng: np.random.Generator) -> int:
     """The arm with the highest index, levels drawn for all of them: (2.8) with :func:`resampled_quantile`."""
-    shared = shared_at(params, error_probability(params.schedule, round_))
+    shared = shared_by_draws(params, error_probability(params.schedule, round_))
     order, ceilings = state.order, state.ceilings
     moment = float(round_)
     draw_levels(params, state, shared, moment, rng)

@@ -52,9 +52,10 @@ SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
 STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
 KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, C3, HALF, N_WAVES, SHRINK, N_NONZERO = range(13)
 # The rank of the last sum that was counted; quantiles that were counted, the last one and the one before, and the levels
-# that they are for; and how far off the expansion was.
-RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS = range(13, 21)
-N_PLACES = 21
+# that they are for; how far off the expansion was; and a number at least as far above the quantile as the index is, with
+# the error probability that this is so down to.
+RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS, HEIGHT, HEIGHT_TO = range(13, 23)
+N_PLACES = 23
 
 
 class SignMemory(NamedTuple):
@@ -92,6 +93,7 @@ def add_reward(pulls: Any, memory: SignMemory, arm: int, reward: float) -> None:
     keep(memory.ends[arm], memory.rests[arm], pulls[arm] - 1, reward)
     count_value(memory.values[arm], reward)
     memory.laws[arm][KIND] = STALE
+    memory.laws[arm][HEIGHT_TO] = math.inf
 
 
 @jitable
