@@ -360,7 +360,7 @@ def resampled_quantile(params: Params, state: SignState, arm: int, shared: Share
     return law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
 
 
-@inlined
+@jitable
 def exact_score(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """Equation (2.8) with :func:`exact_quantile`."""
     return index(params, state, arm, exact_quantile(params, state, arm, shared, rng), shared)

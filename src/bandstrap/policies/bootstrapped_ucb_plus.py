@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable
+from bandstrap.engine.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.ceilings import (
@@ -72,7 +72,7 @@ def pooled_scale(params: Params, state: State) -> float:
     return scale
 
 
-@inlined
+@jitable
 def score(params: Params, state: State, arm: int, round_: float, pooled: float) -> float:
     """``ybar + q_{(1 - delta) e} + s sqrt(2 log(1/e))/n`` with ``e = min(1/2, n/(t + 1))``."""
     pulls, memory = state.pulls, state.memory

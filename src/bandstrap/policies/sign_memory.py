@@ -128,7 +128,7 @@ def keep(ends: Floats, rest: Floats, n: int, reward: float) -> None:
         ends[place] = reward
 
 
-@inlined
+@jitable
 def add_powers(rest: Floats, start: int, reward: float) -> None:
     """Add a reward to one of the two rows of power sums."""
     step = reward - rest[0]
@@ -165,7 +165,7 @@ def ripples(values: Floats, n: int) -> bool:
     return n > MOST_LISTED and 2.0 < values[0] <= MOST_VALUES
 
 
-@inlined
+@jitable
 def central_powers(
     step: float, n: int, p1: float, p2: float, p3: float, p4: float, p5: float, p6: float
 ) -> tuple[float, float, float]:
@@ -200,7 +200,7 @@ def arm_squares(memory: SignMemory, arm: int, n: int, mean: float) -> float:
     return squares
 
 
-@inlined
+@jitable
 def expand(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
     """Write down the expansion of Cornish and Fisher, as in ``expansion.py``, arranged by powers of ``z``."""
     law[C0] = deviation * (1.0 - fourth / 8.0 + sixth / 48.0 - 29.0 * fourth * fourth / 384.0)
@@ -209,7 +209,7 @@ def expand(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
     law[C3] = 0.0
 
 
-@inlined
+@jitable
 def expand_further(law: Floats, deviation: float, fourth: float, sixth: float) -> None:
     """Add the terms of the third order, which help where cumulants are small.
 
@@ -225,7 +225,7 @@ def expand_further(law: Floats, deviation: float, fourth: float, sixth: float) -
     law[C3] = deviation * (eighth / 40320.0 - mixed / 1152.0 + 3.0 * cube / 1024.0)
 
 
-@inlined
+@jitable
 def fit_smooth_law(law: Floats, rest: Floats, values: Floats, n: int, mean: float) -> None:
     """Work out the law of more than MOST_TERMS rewards of which none has much weight; leave another law stale."""
     if values[0] > MOST_VALUES or n > MOST_COINS:
@@ -358,14 +358,14 @@ def law_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float
     return smooth_quantile(law, z) if law[KIND] == SMOOTH else lumpy_quantile(memory, arm, n, mean, level, z)
 
 
-@inlined
+@jitable
 def expanded_quantile(law: Floats, z: float) -> float:
     """The expansion of Cornish and Fisher at a normal quantile."""
     y = z * z
     return z * (law[C0] + y * (law[C1] + y * (law[C2] + y * law[C3])))
 
 
-@inlined
+@jitable
 def smooth_quantile(law: Floats, z: float) -> float:
     """The expansion, inside what a sum of signs can be at most."""
     return max(min(expanded_quantile(law, z), law[TOTAL]), -law[TOTAL])
@@ -458,7 +458,7 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
     return law[UNIT] * law[SHRINK] * wave_quantile(waves, int(law[N_WAVES]), law[HALF], start / law[UNIT], level)
 
 
-@inlined
+@jitable
 def main_bound(laws: Floats, arm: int, total: float) -> float:
     """What :func:`law_quantile` does not exceed, cheaply, at the level of ``total``; infinite while a law must be fitted.
 
