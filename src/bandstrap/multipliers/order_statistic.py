@@ -116,7 +116,7 @@ def tabulate_quantiles(factor: float) -> Floats:
     return np.array([rough_normal_quantile(level_of_sum(x) / factor) + 2.0 * ROUGHNESS for x in sums.tolist()])
 
 
-@jitable
+@inlined
 def quantile_bound(table: Floats, factor: float, total: float) -> float:
     """What the rough normal quantile at ``1/factor`` times the tail probability of a sum does not exceed."""
     step = int(min(total * STEPS_TO_ONE, N_STEPS))

@@ -458,7 +458,7 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
     return law[UNIT] * law[SHRINK] * wave_quantile(waves, int(law[N_WAVES]), law[HALF], start / law[UNIT], level)
 
 
-@jitable
+@inlined
 def main_bound(laws: Floats, arm: int, total: float) -> float:
     """What :func:`law_quantile` does not exceed, cheaply, at the level of ``total``; infinite while a law must be fitted.
 
