@@ -2,7 +2,8 @@
 
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
 value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
-``SlowWarning`` that there is a much faster way, ``CacheWarning`` that compiled code is not kept on disk.
+``AssumptionWarning`` that a sample contradicts what a bound assumes, or cannot show what it needs, ``SlowWarning`` that
+there is a much faster way, ``CacheWarning`` that compiled code is not kept on disk.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class InvalidInput(ValueError):
 
 class AccuracyWarning(UserWarning):
     """A result was computed outside the region where its method is accurate."""
+
+
+class AssumptionWarning(UserWarning):
+    """A sample contradicts what a bound assumes of it, or cannot show what the bound reads off it."""
 
 
 class SlowWarning(UserWarning):

@@ -19,6 +19,9 @@ from naive.multipliers import ATOMS, quantiles
 SAMPLE = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.05]
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=14)
 
+# One reward has no spread, which the naive bootstrap says it takes for nothing.
+pytestmark = pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.AssumptionWarning")
+
 # --- the correction ---------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +109,7 @@ def test_sharp_of_one_reward_is_phi():
 
 
 @pytest.mark.parametrize("correction", ["sharp", "theorem", "practical", "stated"])
-@pytest.mark.parametrize(("alpha", "delta"), [(0.5, 0.5), (0.05, 0.1)])
+@pytest.mark.parametrize(("alpha", "delta"), [(0.4, 0.625), (0.05, 0.1)])
 def test_a_phi_that_knows_nothing_gives_a_bound_that_knows_no_more(correction, alpha, delta):
     # At n = 2 and alpha delta = 1/4 the sharp factor is 0: zero times infinity must not become a NaN.
     bound = bootstrap([1.0, 2.0], alpha, delta=delta, correction=correction, phi=math.inf)

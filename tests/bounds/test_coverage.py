@@ -94,19 +94,28 @@ def test_a_standard_deviation_is_not_told_as_a_psi_norm():
     assert "needs sigma" in row.skipped
 
 
+NO_MEAN = "the law has no mean: its median is covered; "
+
+
 @pytest.mark.parametrize(
     ("law", "call", "note"),
     [
+        ("gennorm:beta=4", "hoeffding:sigma=2", "the law is not known to be sub-Gaussian"),
+        ("beta:a=2,b=5", "hoeffding:sigma=0.3", "the law is not known to be sub-Gaussian of scale 0.3"),
         ("gamma:a=2", "sign_flip", "the law is not symmetric"),
+        ("bernoulli:p=0.05", "sign_flip", "the law is not symmetric"),
+        ("cauchy", "student_t", "the law is not normal"),
+        ("t:df=3", "hoeffding:sigma=1.8", "the law is not sub-Gaussian"),
+        ("gamma:a=2", "hoeffding:sigma=2", "the law is not sub-Gaussian"),
         ("gamma:a=2", "symmetric_betting", "the law is not symmetric"),
         ("bernoulli:p=0.3", "sign_flip", "the law is not symmetric"),
         ("beta:a=2,b=3", "bootstrap:correction=sharp", "the law is not symmetric"),
         ("laplace", "student_t", "the law is not normal"),
-        ("laplace", "hoeffding:sigma=5", "the law is not known to be sub-Gaussian"),
-        ("normal", "hoeffding:sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
-        ("normal", "bootstrap:correction=sharp,sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
+        ("laplace", "hoeffding:sigma=5", "the law is not sub-Gaussian"),
+        ("normal", "hoeffding:sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
+        ("normal", "bootstrap:correction=sharp,sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
         ("normal", "bootstrap:correction=sharp,phi=1.5", "nothing is known of phi"),
-        ("normal", "sign_flip:sigma=0.9", "the law is not known to be sub-Gaussian of scale 0.9"),
+        ("normal", "sign_flip:sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
         ("uniform", "bootstrap:correction=sharp,phi=student_t", "the law is not normal"),
         ("laplace", "sub_weibull:sigma=1.9,beta=1", "the psi_1 norm of the law is not known to be at most 1.9"),
         ("laplace", "sub_weibull:sigma=9,beta=2", "the psi_2 norm of the law is not known to be at most 9"),
@@ -120,13 +129,19 @@ def test_a_guarantee_is_not_printed_for_a_law_it_does_not_speak_of(law, call, no
     (row,) = coverage(law, 6, 0.1, bounds=[call], replications=20)
     assert row.skipped == ""
     assert row.guarantee is None
-    assert row.note == f"not proved here: {note}"
+    known = "known" not in note
+    assert row.assumption == ("fails" if known else "unknown")
+    assert row.note.removeprefix(NO_MEAN) == f"{'assumption fails' if known else 'not proved here'}: {note}"
+    assert row.note.startswith(NO_MEAN) == (law == "cauchy")
 
 
 @pytest.mark.parametrize(
     ("law", "call", "guarantee"),
     [
         ("normal", "student_t", 0.1),
+        ("bernoulli:p=0.05", "clopper_pearson", 0.1),
+        ("bernoulli:p=0.05", "mid_p", 0.2),
+        ("binom:n=1,p=0.7", "clopper_pearson:support=(0,1)", 0.1),
         ("normal:loc=5,scale=0.1", "sign_flip", 0.1),
         ("uniform", "bootstrap:correction=theorem", 0.2),
         ("uniform:loc=-1,scale=2", "bootstrap:correction=sharp,sigma=0.5773502691896258", 0.2),
@@ -149,6 +164,7 @@ def test_a_guarantee_is_not_printed_for_a_law_it_does_not_speak_of(law, call, no
 def test_a_guarantee_is_printed_where_the_law_is_what_it_assumes(law, call, guarantee):
     (row,) = coverage(law, 6, 0.1, bounds=[call], replications=20)
     assert row.guarantee == pytest.approx(guarantee)
+    assert row.assumption == "holds"
     assert row.note == ""
 
 
@@ -174,7 +190,9 @@ def test_a_law_that_tells_only_its_draws_is_taken_for_nothing():
 def test_every_bound_is_run_or_skipped_with_a_reason():
     rows = coverage("truncated_normal", [3, 6], replications=20)
     assert {row.bound.split(":")[0] for row in rows} == set(BOUNDS)
-    assert [row.bound for row in rows if row.skipped] == ["sub_weibull"] * 2
+    skipped = {row.bound: row.skipped for row in rows if row.skipped}
+    assert set(skipped) == {"sub_weibull", "clopper_pearson", "mid_p"}
+    assert skipped["mid_p"] == "needs rewards of two values, and the law has other values than 0 and 1"
     assert all(0 <= row.miss_low <= row.miss_rate <= row.miss_high <= 1 for row in rows if not row.skipped)
 
 
@@ -204,6 +222,7 @@ def test_same_seed_same_rows_and_other_seed_other_rows():
         ({"sample_size": 0}, "'sample_size' parameter of coverage must be an integer of at least 1"),
         ({"sample_size": 2.5}, "'sample_size' parameter"),
         ({"alpha": 1.0}, "'alpha' parameter of coverage"),
+        ({"alpha": 0.95}, "'alpha' parameter of coverage must be below 0.5, .* not the confidence.*is 0.05 meant"),
         ({"replications": 0}, "'replications' parameter of coverage"),
         ({"seed": -1}, "'seed' parameter of coverage"),
         ({"side": "left"}, "'side' parameter of coverage"),

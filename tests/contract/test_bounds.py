@@ -1,7 +1,9 @@
 """What every bound keeps, over every entry of the registry and its forms."""
 
 import dataclasses
+import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from bandstrap.bounds import BOUNDS, Bound
 from bandstrap.bounds.betting import betting_batch
 from bandstrap.bounds.empirical_kl import largest_mean_batch
 from bandstrap.bounds.symmetric_betting import symmetric_betting_batch
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import AssumptionWarning, InvalidInput
 from bandstrap.multipliers.subset_mean import subset_mean_batch
 
 SUPPORT = (-4.0, 5.0)
@@ -21,7 +23,13 @@ GIVEN = {"sigma": 1.2, "support": SUPPORT, "beta": 1.5}
 
 def needed(name: str) -> dict:
     """One value for each option the bound cannot do without."""
-    return {option: GIVEN[option] for option in (need.split("|")[0] for need in BOUNDS[name].needs)}
+    options = {option: GIVEN[option] for option in (need.split("|")[0] for need in BOUNDS[name].needs)}
+    # Two values that a change of units changes, as it does a support.
+    return options | ({"support": SUPPORT} if is_binary(name) else {})
+
+
+def is_binary(name: str) -> bool:
+    return "binary" in BOUNDS[name].assumes
 
 
 FORMS = [
@@ -54,7 +62,9 @@ def ident(case: tuple[str, dict]) -> str:
 every_bound = pytest.mark.parametrize("name", sorted(BOUNDS))
 every_case = pytest.mark.parametrize("case", CASES, ids=ident)
 # The largest capital over the path cannot sink, so these may end below the mean of rewards that changed.
-TIME_UNIFORM = ("betting", "symmetric_betting")
+TIME_UNIFORM = tuple(name for name, entry in BOUNDS.items() if entry.walks)
+# Some samples here are of one reward or of equal ones, which some bounds say they take for no spread at all.
+pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 
 
 def apply(case: tuple[str, dict], sample, alpha=0.05, **more) -> Bound:
@@ -64,6 +74,16 @@ def apply(case: tuple[str, dict], sample, alpha=0.05, **more) -> Bound:
 
 def rewards(*shape: int, seed: int = 0) -> np.ndarray:
     return np.clip(np.random.default_rng(seed).normal(0.4, 1.0, size=shape), *SUPPORT)
+
+
+def rewards_for(case: tuple[str, dict], *shape: int, seed: int = 0) -> np.ndarray:
+    """Rewards that the bound takes."""
+    return fit(case, rewards(*shape, seed=seed))
+
+
+def fit(case: tuple[str, dict], sample: np.ndarray) -> np.ndarray:
+    """The same rewards, moved to one of the two values where there are no others."""
+    return np.where(np.asarray(sample) > 0.4, SUPPORT[1], SUPPORT[0]) if is_binary(case[0]) else sample
 
 
 def numbers(bound: Bound) -> dict:
@@ -77,7 +97,7 @@ def numbers(bound: Bound) -> dict:
 @pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
 @pytest.mark.parametrize("n", [1, 2, 9, 30])
 def test_one_sample_gives_floats_that_are_numbers(case, side, n):
-    bound = apply(case, rewards(n), side=side)
+    bound = apply(case, rewards_for(case, n), side=side)
     assert isinstance(bound, Bound)
     for key, value in (numbers(bound) | {"width": bound.width}).items():
         assert isinstance(value, float), key
@@ -85,7 +105,7 @@ def test_one_sample_gives_floats_that_are_numbers(case, side, n):
     assert bound.name == case[0]
     assert bound.side == side
     assert bound.alpha == 0.05
-    assert bound.mean == rewards(n).mean()
+    assert bound.mean == rewards_for(case, n).mean()
     assert isinstance(bound.misses(0.0), bool | np.bool_)
     assert isinstance(bound.method, str)
     assert bound.method
@@ -97,7 +117,7 @@ def test_one_sample_gives_floats_that_are_numbers(case, side, n):
 @every_case
 @pytest.mark.parametrize("n", [1, 9, 30])
 def test_a_batch_equals_its_rows_bit_for_bit(case, n):
-    batch = rewards(3, 4, n)
+    batch = rewards_for(case, 3, 4, n)
     bound = apply(case, batch, side="two-sided")
     for key, value in (numbers(bound) | {"width": bound.width}).items():
         assert value.shape == (3, 4), key
@@ -116,23 +136,23 @@ def test_a_batch_of_nothing_gives_nothing(case):
 
 @every_case
 def test_a_promise_and_an_assumption_are_told(case):
-    bound = apply(case, rewards(9))
+    bound = apply(case, rewards_for(case, 9))
     assert bound.guarantee is None or bound.guarantee in (0.05, 0.1)
     assert len(bound.holds_for.split()) >= 3
     assert "rewards" in bound.holds_for or "samples" in bound.holds_for
-    assert bound.holds_for == apply(case, rewards(9, seed=1), side="lower").holds_for
+    assert bound.holds_for == apply(case, rewards_for(case, 9, seed=1), side="lower").holds_for
 
 
 @every_bound
 def test_without_preliminary_width_proved_bounds_promise_alpha(name):
-    if name != "bootstrap":
-        assert apply((name, needed(name)), rewards(9), 0.02).guarantee == 0.02
+    if name not in ("bootstrap", "mid_p"):
+        assert apply((name, needed(name)), rewards_for((name, {}), 9), 0.02).guarantee == 0.02
 
 
 @every_case
 @pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
 def test_inputs_are_left_alone_and_the_answer_is_the_same_again(case, side):
-    sample = rewards(2, 9)
+    sample = rewards_for(case, 2, 9)
     before = sample.copy()
     sample.flags.writeable = False
     first, second = (apply(case, sample, side=side) for _ in range(2))
@@ -143,7 +163,7 @@ def test_inputs_are_left_alone_and_the_answer_is_the_same_again(case, side):
 
 @every_case
 def test_lists_integers_and_any_memory_order_will_do(case):
-    whole = np.round(rewards(4, 6)).astype(int)
+    whole = fit(case, np.round(rewards(4, 6))).astype(int)
     expected = apply(case, whole.astype(float)).upper
     np.testing.assert_array_equal(apply(case, whole).upper, expected)
     np.testing.assert_array_equal(apply(case, whole.tolist()).upper, expected)
@@ -161,19 +181,21 @@ def mirrored(options: dict) -> dict:
 @every_case
 @pytest.mark.parametrize("n", [1, 9, 30])
 def test_lower_is_minus_the_upper_of_minus_the_rewards(case, n):
-    batch = rewards(5, n)
+    batch = rewards_for(case, 5, n)
     below = apply(case, batch, side="lower")
     above = apply((case[0], mirrored(case[1])), -batch)
-    np.testing.assert_array_equal(below.lower, -above.upper)
+    # Each end of a probability is computed, and rounded outwards, relative to its own distance from 0.
+    rounding = 1e-11 if is_binary(case[0]) else 0
+    np.testing.assert_allclose(below.lower, -above.upper, rtol=rounding, atol=rounding)
     assert below.parts.keys() == above.parts.keys()
     for key in below.parts:
-        np.testing.assert_array_equal(below.parts[key], above.parts[key])
+        np.testing.assert_allclose(below.parts[key], above.parts[key], rtol=rounding, atol=rounding)
 
 
 @every_case
 @pytest.mark.parametrize("n", [1, 9, 30])
 def test_two_sided_at_alpha_is_both_sides_at_half_of_it(case, n):
-    batch = rewards(5, n)
+    batch = rewards_for(case, 5, n)
     both = apply(case, batch, 0.05, side="two-sided")
     below, above = (apply(case, batch, 0.025, side=side) for side in ("lower", "upper"))
     np.testing.assert_array_equal(both.lower, below.lower)
@@ -189,7 +211,7 @@ def test_two_sided_at_alpha_is_both_sides_at_half_of_it(case, n):
 @every_case
 @pytest.mark.parametrize("side", ["upper", "lower"])
 def test_parts_make_up_the_width(case, side):
-    bound = apply(case, rewards(6, 9), side=side)
+    bound = apply(case, rewards_for(case, 6, 9), side=side)
     parts = bound.parts
     if case[0] == "sign_flip":
         expected = np.minimum(parts["main"], parts.get("phi", math.inf))
@@ -202,11 +224,11 @@ def test_parts_make_up_the_width(case, side):
 @given(
     st.sampled_from([case for case in CASES if case[0] not in TIME_UNIFORM]),
     st.lists(st.floats(*SUPPORT, allow_subnormal=False), min_size=1, max_size=9),
-    st.floats(1e-6, 0.5),
+    st.floats(1e-6, 0.49),
 )
 def test_the_mean_lies_between_the_ends(case, sample, alpha):
     rounding = 1e-12
-    bound = apply(case, sample, alpha, side="two-sided")
+    bound = apply(case, fit(case, sample), alpha, side="two-sided")
     assert bound.lower <= bound.mean + rounding
     assert bound.upper >= bound.mean - rounding
 
@@ -215,7 +237,7 @@ def test_the_mean_lies_between_the_ends(case, sample, alpha):
 @pytest.mark.parametrize("n", [1, 5, 9, 30])
 def test_width_shrinks_as_alpha_grows(case, n):
     # The bets depend on alpha, so for time-uniform bounds this is no theorem; it holds at the levels in use.
-    batch = rewards(5, n)
+    batch = rewards_for(case, 5, n)
     widths = np.array([apply(case, batch, alpha).width for alpha in (1e-8, 1e-5, 1e-3, 0.01, 0.05, 0.1, 0.25)])
     rounding = 1e-12
     assert (widths[1:] <= widths[:-1] + rounding).all()
@@ -224,7 +246,7 @@ def test_width_shrinks_as_alpha_grows(case, n):
 
 @every_case
 def test_more_of_the_same_rewards_narrow_the_bound(case):
-    base = np.tile(rewards(5), (2, 1)).reshape(-1)
+    base = np.tile(rewards_for(case, 5), (2, 1)).reshape(-1)
     few, many = (apply(case, np.tile(base, times)) for times in (1, 20))
     assert many.mean == pytest.approx(few.mean, rel=1e-12)
     assert 0 < many.width < few.width or case[1].get("phi") == 0.7
@@ -232,10 +254,71 @@ def test_more_of_the_same_rewards_narrow_the_bound(case):
 
 @every_case
 def test_the_order_of_rewards_matters_to_sequential_bounds_only(case):
-    sample = rewards(30)
+    sample = rewards_for(case, 30)
     shuffled = np.random.default_rng(1).permutation(sample)
     same = apply(case, shuffled).upper == pytest.approx(apply(case, sample).upper, rel=1e-9)
     assert same == (case[0] not in TIME_UNIFORM and case[1].get("phi") not in TIME_UNIFORM)
+
+
+@every_case
+def test_a_bound_tells_the_order_it_walked_in(case):
+    walks = case[0] in TIME_UNIFORM or case[1].get("phi") in TIME_UNIFORM
+    assert apply(case, rewards_for(case, 30)).order == ("as given" if walks else None)
+
+
+@pytest.mark.parametrize("name", TIME_UNIFORM)
+def test_a_seed_shuffles_every_sample_of_a_batch_alike(name):
+    case, batch = (name, needed(name)), rewards(2, 3, 30)
+    given, again = (apply(case, batch, side="two-sided", seed=7) for _ in range(2))
+    assert given.order == "shuffled with seed 7"
+    assert "sizes" not in given.holds_for  # of a sample that is shuffled there is one size only
+    order = np.random.default_rng(7).permutation(30)
+    by_hand = apply(case, batch[..., order], side="two-sided")
+    for bound in (again, by_hand):
+        np.testing.assert_array_equal(given.lower, bound.lower)
+        np.testing.assert_array_equal(given.upper, bound.upper)
+    assert (apply(case, batch, side="two-sided", seed=8).upper != given.upper).any()
+    with pytest.raises(InvalidInput, match=f"'seed' parameter of {name} must be an integer of at least 0"):
+        apply(case, batch, seed=-1)
+
+
+@pytest.mark.parametrize("name", TIME_UNIFORM)
+def test_ends_that_cross_are_told_and_not_handed_out(name):
+    case, rising = (name, needed(name)), np.sort(rewards(400))
+    with pytest.warns(
+        AssumptionWarning, match=f"{name}: no mean is left, because the lower end, .* lies above the upper"
+    ):
+        bound = apply(case, rising, side="two-sided")
+    assert math.isnan(bound.lower)
+    assert math.isnan(bound.upper)
+    assert bound.excludes_all
+    assert bound.misses(0.4)
+    assert len(bound.notes) == 1
+    assert "which has a probability of at most 0.05 for independent rewards" in bound.notes[0]
+    batch = apply(case, np.stack([rewards(400), rising]), side="two-sided")
+    assert batch.excludes_all.tolist() == [False, True]
+    assert batch.misses(0.4).tolist() == [False, True]
+    assert batch.notes[0].startswith("in 1 of 2 samples no mean is left")
+    shuffled = apply(case, rising, side="two-sided", seed=0)
+    assert shuffled.notes == ()
+    assert shuffled.lower < 0.4 < shuffled.upper
+
+
+@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
+@every_case
+def test_equal_rewards_are_told_where_the_width_is_read_off_them(case, side):
+    value = float(fit(case, np.array(0.25)))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        bound = apply(case, np.full(20, value), side=side)
+    blind = case[0] in ("bootstrap", "sign_flip", "student_t")
+    assert [str(each.message) for each in heard] == [f"{case[0]}: {note}." for note in bound.notes]
+    assert len(bound.notes) == blind
+    if blind:
+        assert bound.notes[0].startswith("all 20 rewards are 0.25, which cannot show how much rewards vary")
+    if not bound.notes:  # nothing was taken for granted: either end is a support's, or it is away from the rewards
+        assert bound.upper > value or bound.upper == SUPPORT[1]
+        assert bound.lower < value or bound.lower == SUPPORT[0]
 
 
 def moved(options: dict, shift: float, scale: float) -> dict:
@@ -252,7 +335,7 @@ def moved(options: dict, shift: float, scale: float) -> dict:
 @pytest.mark.parametrize("side", ["upper", "lower"])
 @pytest.mark.parametrize("n", [1, 9, 30])
 def test_a_change_of_units_changes_the_bound_alike(case, side, n):
-    batch = rewards(4, n)
+    batch = rewards_for(case, 4, n)
     base = apply(case, batch, side=side).value
     for shift, scale in ((3.0, 1.0), (0.0, 2.5), (-10.0, 0.01)):
         got = apply((case[0], moved(case[1], shift, scale)), shift + scale * batch, side=side).value
@@ -262,11 +345,45 @@ def test_a_change_of_units_changes_the_bound_alike(case, side, n):
 @every_case
 @pytest.mark.parametrize("power", [-300, 300])
 def test_huge_and_tiny_units_change_the_bound_alike(case, power):
-    batch = rewards(4, 9)
+    batch = rewards_for(case, 4, 9)
     base = apply(case, batch).upper
     scale = 2.0**power
     got = apply((case[0], moved(case[1], 0.0, scale)), batch * scale).upper
     np.testing.assert_allclose(got / scale, base, rtol=1e-9)
+
+
+# --- what is promised ---
+
+
+@every_case
+def test_what_is_promised_is_kept_for_a_fair_coin_and_where_nothing_is_the_sentence_says_so(case):
+    # No chance: all tosses of up to seven coins, symmetric, bounded and of a psi norm below the one told.
+    if case[0] == "student_t":
+        return  # which speaks of normal rewards alone
+    sides = SUPPORT if is_binary(case[0]) else (-0.1, 0.9)
+    for n in (1, 2, 4, 7):
+        tosses = np.array(list(itertools.product(sides, repeat=n)))
+        for alpha in (0.4, 0.2, 0.05, 0.01, 1e-3):
+            for side in ("upper", "lower", "two-sided"):
+                bound = apply(case, tosses, alpha, side=side)
+                if bound.guarantee is None:
+                    assert "large" in bound.holds_for
+                else:
+                    assert bound.misses(sum(sides) / 2).mean() <= bound.guarantee
+
+
+@pytest.mark.parametrize("correction", ["practical", "stated"])
+def test_the_unproved_corrections_do_not_claim_to_miss_rarely(correction):
+    # A fair coin of scale 1/2, four tosses, alpha = 0.001: the samples of equal tosses are missed, one by each end.
+    tosses = np.array(list(itertools.product((0.0, 1.0), repeat=4)))
+    missed = {}
+    for side in ("upper", "lower"):
+        bound = BOUNDS["bootstrap"].function(tosses, 0.001, side=side, sigma=0.5, correction=correction)
+        missed[side] = bound.misses(0.5).mean()
+        assert "rarely" not in bound.holds_for
+        assert "large samples; nothing is proved at small ones" in bound.holds_for
+    if correction == "practical":
+        assert missed == {"upper": 1 / 16, "lower": 1 / 16}
 
 
 # --- small samples ----------------------------------------------------------------------------------------------------
@@ -276,10 +393,11 @@ def test_huge_and_tiny_units_change_the_bound_alike(case, power):
 @pytest.mark.parametrize("n", [1, 2, 9, 30])
 def test_equal_rewards_give_a_bound_on_the_right_side_of_their_value(case, n):
     # A quarter, whose sums are exact.
-    bound = apply(case, np.full(n, 0.25), side="two-sided")
-    assert bound.mean == 0.25
-    assert bound.lower <= 0.25 <= bound.upper
-    assert not bound.misses(0.25)
+    value = float(fit(case, np.array(0.25)))
+    bound = apply(case, np.full(n, value), side="two-sided")
+    assert bound.mean == value
+    assert bound.lower <= value <= bound.upper
+    assert not bound.misses(value)
 
 
 @every_case
@@ -292,7 +410,7 @@ def test_equal_rewards_have_no_quantile_of_their_own(case):
 
 @every_bound
 def test_one_reward_gives_the_documented_width(name):
-    width = apply((name, needed(name)), [0.4]).width
+    width = apply((name, needed(name)), fit((name, {}), [0.4])).width
     log = math.log(20)
     expected = {
         "hoeffding": 1.2 * math.sqrt(2 * log),
@@ -303,9 +421,11 @@ def test_one_reward_gives_the_documented_width(name):
         "student_t": math.inf,
         "sign_flip": math.inf,
         "symmetric_betting": math.inf,
+        "clopper_pearson": 9 * (1 - 0.05),
+        "mid_p": 9 * (1 - 2 * 0.05),
     }
     if name in expected:
-        assert width == pytest.approx(expected[name], rel=1e-12)
+        assert width == pytest.approx(expected[name], rel=2e-12)
     else:
         assert 0 < width < math.inf
 
@@ -371,14 +491,23 @@ def test_alpha_must_be_a_probability(name, alpha):
     with pytest.raises(
         InvalidInput, match=rf"'alpha' parameter of {name} must be a number in the open interval \(0, 1\)"
     ):
-        apply((name, needed(name)), rewards(5), alpha)
+        apply((name, needed(name)), rewards_for((name, {}), 5), alpha)
+
+
+@every_bound
+@pytest.mark.parametrize("alpha", [0.5, 0.95, 0.99])
+def test_a_confidence_is_not_taken_for_an_error_probability(name, alpha):
+    meant = "" if alpha == 0.5 else rf" \(is {1 - alpha:.3g} meant\?\)"
+    rule = "below 0.5, since it is the probability of a miss and not the confidence, which is 1 - alpha"
+    with pytest.raises(InvalidInput, match=rf"'alpha' parameter of {name} must be {rule}. Got {alpha}{meant} instead"):
+        apply((name, needed(name)), rewards_for((name, {}), 5), alpha)
 
 
 @every_bound
 @pytest.mark.parametrize("side", ["both", "Upper", "", None, 1, ["upper"]])
 def test_side_must_be_known(name, side):
     with pytest.raises(InvalidInput, match=f"'side' parameter of {name} must be one of 'upper', 'lower', 'two-sided'"):
-        apply((name, needed(name)), rewards(5), side=side)
+        apply((name, needed(name)), rewards_for((name, {}), 5), side=side)
 
 
 @every_bound
@@ -393,7 +522,7 @@ def test_needed_options_are_asked_for(name):
 WITH_SUPPORT = ("hoeffding", "empirical_bernstein", "empirical_kl", "betting")
 
 
-@pytest.mark.parametrize("name", [*WITH_SUPPORT, "bootstrap", "sign_flip"])
+@pytest.mark.parametrize("name", [*WITH_SUPPORT, "bootstrap", "sign_flip", "clopper_pearson", "mid_p"])
 @pytest.mark.parametrize("support", [(1, -1), (1, 1), (0, math.nan), (-math.inf, 0), 3, "ab", (1, 2, 3)])
 def test_support_must_be_an_ascending_pair(name, support):
     with pytest.raises(InvalidInput, match=rf"'support' parameter of {name} must be a pair \(low, high\) of finite"):
@@ -422,11 +551,11 @@ def test_rewards_outside_the_support_are_told_as_they_were_given(name):
 @every_bound
 def test_unknown_options_are_not_swallowed(name):
     with pytest.raises(TypeError, match="unexpected keyword"):
-        apply((name, needed(name)), rewards(5), nonsense=1)
+        apply((name, needed(name)), rewards_for((name, {}), 5), nonsense=1)
 
 
 @every_bound
 def test_a_bound_is_a_frozen_record(name):
-    bound = apply((name, needed(name)), rewards(5))
+    bound = apply((name, needed(name)), rewards_for((name, {}), 5))
     with pytest.raises(dataclasses.FrozenInstanceError):
         bound.upper = 0.0

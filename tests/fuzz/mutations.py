@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from bandstrap.cli import main
-from bandstrap.errors import LONGEST, AccuracyWarning, InvalidInput, SlowWarning
+from bandstrap.errors import LONGEST, AccuracyWarning, AssumptionWarning, InvalidInput, SlowWarning
 from bandstrap.text import visible
 
 TIMES = float(os.environ.get("BANDSTRAP_FUZZ", "1"))
@@ -153,7 +153,7 @@ def outcome(call, *values, **options):
     """What a call returns; ``None`` where it refuses in a sentence. Anything else it raises, warnings too, is a failure."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for kind in (AccuracyWarning, SlowWarning):  # which are ours, and say so
+        for kind in (AccuracyWarning, AssumptionWarning, SlowWarning):  # which are ours, and say so
             warnings.simplefilter("ignore", kind)
         try:
             return call(*values, **options)

@@ -282,3 +282,28 @@ def truncated_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.nda
 def critical_count(replications: int, probability: float, error_rate: float) -> int:
     """Smallest ``c`` with ``P(Bin(replications, probability) > c) <= error_rate``."""
     return int(stats.binom.isf(error_rate, replications, min(probability, 1.0)))
+
+
+# --- rewards of two values --------------------------------------------------------------------------------------------
+
+
+def binomial_tails(k: int, n: int, p: float | Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """``P(X < k)``, ``P(X = k)`` and ``P(X > k)`` of a binomial ``X``, in fractions."""
+    p = Fraction(p)
+    mass = [math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(n + 1)]
+    return sum(mass[:k], Fraction()), mass[k], sum(mass[k + 1 :], Fraction())
+
+
+def leaves_upper(k: int, n: int, p: float, alpha: float, share: Fraction) -> bool:
+    """Whether ``P(X < k) + share P(X = k) >= alpha``: an upper bound from ``k`` successes must not lie below such a ``p``.
+
+    A share of 1 is Clopper and Pearson's, one of 1/2 the mid-p bound.
+    """
+    below, at, _ = binomial_tails(k, n, p)
+    return below + share * at >= Fraction(alpha)
+
+
+def leaves_lower(k: int, n: int, p: float, alpha: float, share: Fraction) -> bool:
+    """The same of a lower bound: ``P(X > k) + share P(X = k) >= alpha``."""
+    _, at, above = binomial_tails(k, n, p)
+    return above + share * at >= Fraction(alpha)

@@ -3,10 +3,12 @@
 from bandstrap.bounds.betting import betting
 from bandstrap.bounds.bootstrap import bootstrap
 from bandstrap.bounds.bound import BOUNDS, Bound
+from bandstrap.bounds.clopper_pearson import clopper_pearson
 from bandstrap.bounds.coverage import CoverageRow, coverage
 from bandstrap.bounds.empirical_bernstein import empirical_bernstein
 from bandstrap.bounds.empirical_kl import empirical_kl
 from bandstrap.bounds.hoeffding import hoeffding
+from bandstrap.bounds.mid_p import mid_p
 from bandstrap.bounds.sign_flip import sign_flip
 from bandstrap.bounds.student_t import student_t
 from bandstrap.bounds.sub_weibull import sub_weibull
@@ -18,10 +20,12 @@ __all__ = [
     "CoverageRow",
     "betting",
     "bootstrap",
+    "clopper_pearson",
     "coverage",
     "empirical_bernstein",
     "empirical_kl",
     "hoeffding",
+    "mid_p",
     "sign_flip",
     "student_t",
     "sub_weibull",

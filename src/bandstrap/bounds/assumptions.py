@@ -1,21 +1,122 @@
-"""Do the data contradict what a bound assumes of them?"""
+"""What bounds assume of rewards, each assumption in one place: which laws meet it, and which samples contradict it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, ndtr
+from scipy.special import bdtr, chdtrc, ndtr
 
-from bandstrap.bounds.bound import BOUNDS
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import BOUNDS, AssumptionName, is_walk
+from bandstrap.bounds.laws import (
+    ROUNDING,
+    has_heavy_tail,
+    has_quantiles,
+    is_symmetric,
+    is_two_valued,
+    law_name,
+    orlicz_mean,
+    sub_gaussian_scale,
+)
+from bandstrap.bounds.oracle import ORACLES
 from bandstrap.errors import check_sample, near_one
 
 # A doubt is raised when data at least as odd would come up this rarely under the assumption.
 SIGNIFICANCE = 0.01
 # Below this many rewards the tests have no power worth a sentence.
 FEWEST = 8
+
+Options = Mapping[str, Any]
+
+
+class Verdict(NamedTuple):
+    """Whether an assumption holds: yes, no, or ``None`` for what is not known; and why not."""
+
+    holds: bool | None
+    why: str = ""
+
+
+HOLDS = Verdict(holds=True)
+
+
+class Doubt(NamedTuple):
+    """How a sample contradicts an assumption; ``refutes`` if it rules it out, whatever the level."""
+
+    sentence: str
+    refutes: bool = False
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """An assumption that bounds make: a judgement on a law, and what in a sample speaks against it.
+
+    Both are told the options that the bound is called with, where ``sigma``, ``support`` and the like are.
+    """
+
+    name: AssumptionName
+    of_law: Callable[[Any, Options], Verdict]
+    of_sample: Callable[[Floats, Options], list[Doubt]]
+
+
+def judge(name: str, options: Options, law: Any) -> Verdict:
+    """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
+
+    >>> from scipy import stats
+    >>> judge("sign_flip", {}, stats.gamma(2))
+    Verdict(holds=False, why='the law is not symmetric')
+    """
+    verdicts = [ASSUMPTIONS[each].of_law(law, options) for each in BOUNDS[name].assumes]
+    if name in WITH_PHI:
+        verdicts.append(judge_phi(options, law))
+    return min(verdicts, key=lambda verdict: GRAVITY.index(verdict.holds), default=HOLDS)
+
+
+# The first of these that is found decides.
+GRAVITY = (False, None, True)
+# Bounds that take a preliminary width.
+WITH_PHI = ("bootstrap", "sign_flip")
+
+
+def judge_phi(options: Options, law: Any) -> Verdict:
+    """The same for the preliminary width of a bound, if it has one."""
+    phi = options.get("phi")
+    if phi is None:
+        if "sigma" not in options and "support" not in options:
+            return HOLDS
+        phi = "hoeffding"
+    if not isinstance(phi, str):
+        return Verdict(None, "nothing is known of phi")
+    return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
+
+
+def find_doubts(name: str, sample: ArrayLike, options: Options, *, in_order: bool = False) -> list[Doubt]:
+    """How ``sample`` contradicts what the bound ``name`` assumes; usually not at all.
+
+    ``in_order`` says that the rewards are in the order in which the bound will walk through them, if it does.
+    """
+    rewards = check_sample(sample, name).ravel()
+    found: list[Doubt] = []
+    for each in BOUNDS[name].assumes:
+        found += ASSUMPTIONS[each].of_sample(rewards, options)
+    if name in WITH_PHI:
+        phi = options.get("phi") or "hoeffding"
+        found += find_doubts(phi, rewards, options) if isinstance(phi, str) and phi in BOUNDS else []
+    if in_order and is_walk(name, options):
+        found += trends(rewards)
+    return list(dict.fromkeys(found))
+
+
+def doubts(name: str, sample: ArrayLike, options: Options, *, in_order: bool = False) -> list[str]:
+    """The sentences of :func:`find_doubts`."""
+    return [doubt.sentence for doubt in find_doubts(name, sample, options, in_order=in_order)]
+
+
+# --- symmetric, normal ------------------------------------------------------------------------------------------------
 
 
 def symmetry_p_value(sample: ArrayLike) -> float:
@@ -44,31 +145,202 @@ def symmetry_p_value(sample: ArrayLike) -> float:
     return float(2 * ndtr(-abs(statistic) / math.sqrt(math.pi / 2 - 1)))
 
 
-def doubts(name: str, sample: ArrayLike, options: dict[str, Any]) -> list[str]:
-    """Sentences that say how ``sample`` contradicts what the bound ``name`` assumes; usually none."""
-    rewards = check_sample(sample, name).ravel()
-    scaled, exponent = near_one(rewards)  # so that squares neither overflow nor vanish
-    n = rewards.size
-    found = []
-    support = options.get("support")
-    if support is not None:
-        low, high = support
-        outside = int(((rewards < low) | (rewards > high)).sum())
-        if outside:
-            found.append(f"{outside} of {n} rewards lie outside [{low:g}, {high:g}], so the bound cannot be computed")
-    assumes = BOUNDS[name].assumes
-    if assumes in ("symmetric", "normal") and n >= FEWEST:
-        p_value = symmetry_p_value(rewards)
-        if p_value < SIGNIFICANCE:
-            direction = "right" if scaled.mean() > np.median(scaled) else "left"
-            found.append(f"the rewards look skewed to the {direction} (symmetry test, p = {p_value:.2g})")
+def binary_symmetry_p_value(rewards: Floats) -> float:
+    """P-value of two equally likely values, for rewards of two values: twice the smaller tail of a fair coin."""
+    n, highest = rewards.size, int((rewards == rewards.max()).sum())
+    return min(1.0, 2 * float(bdtr(min(highest, n - highest), n, 0.5)))
+
+
+def skew(rewards: Floats, options: Options) -> list[Doubt]:
+    """A test of symmetry; of rewards of two values that of a fair coin, which is exact."""
+    if rewards.size < FEWEST or rewards.min() == rewards.max():
+        return []
+    values = np.unique(rewards)
+    p_value = binary_symmetry_p_value(rewards) if values.size == 2 else symmetry_p_value(rewards)
+    if p_value >= SIGNIFICANCE:
+        return []
+    if values.size == 2:
+        advice = "; clopper_pearson is exact for them" if values.tolist() == [0.0, 1.0] else ""
+        sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
+        return [Doubt(f"{sentence} (fair coin, p = {p_value:.2g}){advice}")]
+    scaled, _ = near_one(rewards)
+    direction = "right" if scaled.mean() > np.median(scaled) else "left"
+    return [Doubt(f"the rewards look skewed to the {direction} (symmetry test, p = {p_value:.2g})")]
+
+
+def symmetric_law(law: Any, options: Options) -> Verdict:
+    """Symmetry about the mean, or about the median where there is none."""
+    if not has_quantiles(law):
+        return Verdict(None, "nothing is known of the law's quantiles")
+    return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the law is not symmetric")
+
+
+def normal_law(law: Any, options: Options) -> Verdict:
+    """The normal family."""
+    return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the law is not normal")
+
+
+# --- bounded, sub-Gaussian, sub-Weibull -------------------------------------------------------------------------------
+
+
+def bounded_law(law: Any, options: Options) -> Verdict:
+    """A law inside the support that was told."""
+    support = options["support"]
+    low, high = (float(end) for end in law.support())
+    slack = ROUNDING * (support[1] - support[0])
+    if support[0] - slack <= low and high <= support[1] + slack:
+        return HOLDS
+    return Verdict(holds=False, why=f"the law reaches beyond [{support[0]:g}, {support[1]:g}]")
+
+
+def outside_support(rewards: Floats, options: Options) -> list[Doubt]:
+    """Rewards outside the support, which no bound that was told one can do with."""
+    if options.get("support") is None:
+        return []
+    low, high = options["support"]
+    outside = int(((rewards < low) | (rewards > high)).sum())
+    if not outside:
+        return []
+    sentence = f"{outside} of {rewards.size} rewards lie outside [{low:g}, {high:g}], so the bound cannot be computed"
+    return [Doubt(sentence, refutes=True)]
+
+
+def sub_gaussian_law(law: Any, options: Options) -> Verdict:
+    """A law known to have the scale that was told, or the support."""
+    if options.get("support") is not None:
+        return bounded_law(law, options)
+    scale = sub_gaussian_scale(law)
+    if scale is None and has_heavy_tail(law):
+        return Verdict(holds=False, why="the law is not sub-Gaussian")
+    if scale is None:
+        return Verdict(None, "the law is not known to be sub-Gaussian")
+    if scale <= options["sigma"] * (1 + ROUNDING):
+        return HOLDS
+    why = f"sub-Gaussian of scale {options['sigma']:g}"
+    # The standard deviation is at most the scale.
+    if float(law.std()) > options["sigma"] * (1 + ROUNDING):
+        return Verdict(holds=False, why=f"the law is not {why}")
+    return Verdict(None, f"the law is not known to be {why}")
+
+
+def above_scale(rewards: Floats, options: Options) -> list[Doubt]:
+    """A standard deviation that is larger than ``sigma``, by the test for normal rewards."""
     sigma = options.get("sigma")
-    if sigma is not None and assumes != "sub-Weibull" and n >= FEWEST:
-        digits, power = math.frexp(sigma)
-        with np.errstate(over="ignore"):
-            ratio = np.ldexp(scaled.std() / digits, exponent - power)
-            p_value = float(chdtrc(n - 1, n * ratio**2))
-        if p_value < SIGNIFICANCE:
-            deviation = float(np.ldexp(scaled.std(ddof=1), exponent))
-            found.append(f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}")
-    return found
+    if sigma is None or rewards.size < FEWEST:
+        return []
+    n = rewards.size
+    scaled, exponent = near_one(rewards)  # so that squares neither overflow nor vanish
+    digits, power = math.frexp(sigma)
+    with np.errstate(over="ignore"):
+        ratio = np.ldexp(scaled.std() / digits, exponent - power)
+        p_value = float(chdtrc(n - 1, n * ratio**2))
+    if p_value >= SIGNIFICANCE:
+        return []
+    deviation = float(np.ldexp(scaled.std(ddof=1), exponent))
+    return [Doubt(f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}")]
+
+
+def sub_weibull_law(law: Any, options: Options) -> Verdict:
+    """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
+    if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
+        norm = f"the psi_{options['beta']:g} norm of the law"
+        return Verdict(None, f"{norm} is not known to be at most {options['sigma']:g}")
+    return symmetric_law(law, options) if options.get("symmetric") else HOLDS
+
+
+# --- binary -----------------------------------------------------------------------------------------------------------
+
+ZERO_OR_ONE = (0.0, 1.0)
+
+
+def binary_law(law: Any, options: Options) -> Verdict:
+    """A law of the two values that were told, by default 0 and 1."""
+    values = options.get("support", ZERO_OR_ONE)
+    if is_two_valued(law, values):
+        return HOLDS
+    return Verdict(holds=False, why=f"the law has other values than {values[0]:g} and {values[1]:g}")
+
+
+def other_values(rewards: Floats, options: Options) -> list[Doubt]:
+    """Rewards that are neither of the two values."""
+    low, high = options.get("support", ZERO_OR_ONE)
+    others = rewards[(rewards != low) & (rewards != high)]
+    if not others.size:
+        return []
+    sentence = (
+        f"{others.size} of {rewards.size} rewards are neither {low:g} nor {high:g}, the first of them {others[0]:g}"
+    )
+    return [Doubt(f"{sentence}, so the bound cannot be computed", refutes=True)]
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+def trend_p_value(sample: ArrayLike) -> float:
+    """P-value of a test that rewards neither rise nor fall along the sample, by their rank correlation with their place.
+
+    In a random order the rank correlation, equal rewards sharing their mean rank, has mean 0 and variance ``1/(n - 1)``;
+    its law is taken for normal.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds.assumptions import trend_p_value
+    >>> trend_p_value([1, 1, 2, 3, 3, 5, 8, 13]), trend_p_value([3, 1, 8, 2, 5, 1, 13, 3])
+    (0.0089, 0.5447)
+
+    References
+    ----------
+    .. [1] Spearman. The proof and measurement of association between two things. American Journal of Psychology 15, 1904.
+    """
+    rho, n = rank_correlation(check_sample(sample, "trend_p_value").ravel())
+    return float(2 * ndtr(-abs(rho) * math.sqrt(n - 1)))
+
+
+def rank_correlation(rewards: Floats) -> tuple[float, int]:
+    """Spearman's correlation of rewards with their place, 0 if they are all equal; and how many they are."""
+    _, which, counts = np.unique(rewards, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[which]
+    ranks = ranks - ranks.mean()
+    places = np.arange(rewards.size) - (rewards.size - 1) / 2
+    size = math.sqrt(float(ranks @ ranks) * float(places @ places))
+    return (float(ranks @ places) / size if size > 0 else 0.0), rewards.size
+
+
+def trends(rewards: Floats) -> list[Doubt]:
+    """A trend along the sample, which a bound that walks through it cannot bear."""
+    if rewards.size < FEWEST:
+        return []
+    p_value = trend_p_value(rewards)
+    if p_value >= SIGNIFICANCE:
+        return []
+    rho, _ = rank_correlation(rewards)
+    way = "rise" if rho > 0 else "fall"
+    return [
+        Doubt(
+            f"the rewards {way} along the sample (rank correlation {rho:.2f}, p = {p_value:.2g}), "
+            "and the bound, which walks through them in their order, does not hold for such an order"
+        )
+    ]
+
+
+def none(rewards: Floats, options: Options) -> list[Doubt]:
+    """Of the tails of a law a sample tells too little to contradict anything."""
+    return []
+
+
+def above_told_scale(rewards: Floats, options: Options) -> list[Doubt]:
+    """Rewards outside the support, or more spread than the scale, whichever was told."""
+    return outside_support(rewards, options) + above_scale(rewards, options)
+
+
+ASSUMPTIONS: dict[AssumptionName, Assumption] = {
+    each.name: each
+    for each in (
+        Assumption("bounded", bounded_law, outside_support),
+        Assumption("symmetric", symmetric_law, skew),
+        Assumption("sub-Gaussian", sub_gaussian_law, above_told_scale),
+        Assumption("sub-Weibull", sub_weibull_law, none),
+        Assumption("normal", normal_law, skew),
+        Assumption("binary", binary_law, other_values),
+    )
+}

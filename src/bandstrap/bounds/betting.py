@@ -16,14 +16,18 @@ from bandstrap.bounds.bound import (
     check_inside,
     check_support,
     mirror,
+    order_name,
     register,
     scale_to_support,
+    take_order,
 )
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import check_number, sample_mean
 
 # The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
 CAPITAL_ROUNDING = 1e-12
+# What the order in which rewards came adds to a guarantee; a shuffled sample is of one size.
+AT_ALL_SIZES = ", at all sample sizes together"
 
 
 @jitable
@@ -77,7 +81,7 @@ def betting_batch(rows: Floats, alpha: float, share: float, out: Floats) -> None
         out[i] = betting_end(rows[i], alpha, share)
 
 
-@register(assumes="bounded", needs=("support",))
+@register(assumes=("bounded",), needs=("support",), walks=True)
 def betting(
     sample: ArrayLike,
     alpha: float,
@@ -85,6 +89,7 @@ def betting(
     side: Side = "upper",
     support: tuple[float, float] | None = None,
     share: float = 0.5,
+    seed: int | None = None,
 ) -> Bound:
     r"""Time-uniform bound for bounded rewards: the means against which a gambler has not grown rich.
 
@@ -95,18 +100,23 @@ def betting(
     sample
         Rewards of shape ``(..., n)``, in the order they came.
     alpha
-        Error probability in (0, 1), for all sample sizes together.
+        Error probability in (0, 1/2), for all sample sizes together.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
         The interval ``(low, high)`` the rewards lie in.
     share
         Largest share of the capital put at risk in one bet; the default is the authors'.
+    seed
+        Shuffle the rewards with this seed first. By default they are taken in the order given, which must be that in
+        which they came: a sample that is sorted, by the rewards or by anything related to them, breaks the bound.
 
     Returns
     -------
     Bound
-        Holds for every prefix of the sample at once, so it may be looked at after every reward.
+        Holds for every prefix of the sample at once, so it may be looked at after every reward; not once shuffled, where
+        it holds for the whole sample. ``order`` tells which. Rewards that change along the way may leave no mean at all:
+        both ends are then ``nan``, with a note and a warning.
 
     See Also
     --------
@@ -148,10 +158,11 @@ def betting(
 
     return build(
         "betting",
-        sample,
+        take_order(sample, seed, "betting"),
         alpha,
         side,
         threshold,
         guarantee=alpha,
-        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}], at all sample sizes together",
+        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]" + AT_ALL_SIZES * (seed is None),
+        order=order_name(seed),
     )

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
+from bandstrap.bounds.bound import (
+    AS_GIVEN,
+    Bound,
+    Side,
+    Threshold,
+    build,
+    check_level,
+    check_support,
+    is_walk,
+    register,
+)
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.engine.memory import check_memory
@@ -25,7 +35,7 @@ Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
 
 
-@register(assumes="symmetric", needs=("sigma|support|phi",))
+@register(assumes=("symmetric",), needs=("sigma|support|phi",))
 def bootstrap(
     sample: ArrayLike,
     alpha: float,
@@ -127,7 +137,7 @@ def bootstrap(
     .. [2] Arlot, Blanchard, Roquain. Some nonasymptotic results on resampling in high dimension. Annals of Statistics
        38, 2010.
     """
-    alpha = check_number(alpha, "alpha", "bootstrap", above=0, below=1)
+    alpha = check_level(alpha, "bootstrap")
     check_choice(weights, "weights", "bootstrap", WEIGHTS)
     check_choice(correction, "correction", "bootstrap", CORRECTIONS)
     check_choice(interval, "interval", "bootstrap", INTERVALS)
@@ -201,7 +211,8 @@ def bootstrap(
         side,
         threshold,
         guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
-        holds_for=assumption(weights, correction, proved),
+        holds_for=assumption(weights, correction, proved, by_draws),
+        order=AS_GIVEN if correction != "none" and is_walk("bootstrap", {"phi": phi}) else None,
     )
 
 
@@ -221,12 +232,14 @@ def guarantee(alpha: float, side: str, n_resamples: int | None) -> float:
     return sides * (order_rank(n_resamples, alpha / sides) + 1) / (n_resamples + 1) + alpha
 
 
-def assumption(weights: str, correction: str, proved: bool) -> str:
+def assumption(weights: str, correction: str, proved: bool, by_draws: bool) -> str:
     """The sentence of ``Bound.holds_for``."""
     if proved:
-        return "independent rewards symmetric about their mean, and a phi that holds: misses at most 2 alpha"
+        return "independent rewards symmetric about their mean, and a phi that holds" + (
+            "" if by_draws else ": misses at most 2 alpha"
+        )
     if weights == "rademacher" and correction != "none":
-        return "large samples; no proof at small ones, though the corrected forms rarely miss for symmetric rewards"
+        return "large samples; nothing is proved at small ones, where rewards of few values may be missed far too often"
     return "large samples only"
 
 

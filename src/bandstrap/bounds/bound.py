@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
@@ -11,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.errors import brief, check_choice, check_number, check_sample, read_numbers, requirement, sample_mean
+from bandstrap.errors import (
+    AssumptionWarning,
+    brief,
+    check_choice,
+    check_count,
+    check_number,
+    check_sample,
+    read_numbers,
+    requirement,
+    sample_mean,
+)
 
 Side = Literal["upper", "lower", "two-sided"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -20,6 +31,16 @@ Number = float | Floats
 Support = tuple[float, float]
 # Numbers below 2 to this power have squares that are far from overflow.
 LARGE_EXPONENT = 500
+# What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which laws meet it
+# and which samples contradict it.
+AssumptionName = Literal["bounded", "symmetric", "sub-Gaussian", "sub-Weibull", "normal", "binary"]
+# A miss that is as likely as not is no error probability.
+LARGEST_LEVEL = 0.5
+# By this much of the largest reward, a mean is beyond a bound by rounding alone.
+ROUNDING = 1e-9
+MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
+# The order in which a bound walks through a sample that was not shuffled.
+AS_GIVEN = "as given"
 
 
 @dataclass(frozen=True)
@@ -39,7 +60,8 @@ class Bound:
     mean
         The sample mean.
     lower, upper
-        The ends; infinite on the side that was not asked for, or where the data cannot exclude any mean.
+        The ends; infinite on the side that was not asked for, or where the data cannot exclude any mean, and not a number
+        (``nan``) where they exclude every mean, see ``excludes_all``.
     parts
         What the distance from the mean to the bound is made of: ``"main"`` and, where the bound has them,
         ``"correction"`` and ``"phi"``. For two-sided bounds the keys start with ``"lower "`` or ``"upper "``.
@@ -50,6 +72,12 @@ class Bound:
         finite sample sizes.
     holds_for
         The assumption, in one sentence.
+    order
+        For a bound that walks through the sample, the order it took: ``"as given"``, or ``"shuffled with seed ..."``.
+        ``None`` for the others, which give the same in any order.
+    notes
+        What this sample cannot show, or how it contradicts the assumption, one sentence each; usually none. For a single
+        sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`.
     """
 
     name: str
@@ -62,6 +90,13 @@ class Bound:
     method: str
     guarantee: float | None
     holds_for: str
+    order: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def excludes_all(self) -> bool | NDArray[np.bool_]:
+        """Whether the two ends crossed, so that no mean is left: evidence against the assumption, and no interval."""
+        return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
     def value(self) -> Any:  # which of the two a type checker cannot tell; ``lower`` and ``upper`` it can
@@ -80,7 +115,7 @@ class Bound:
 
     def misses(self, mean: float) -> bool | NDArray[np.bool_]:
         """Whether a true ``mean`` lies beyond the bound."""
-        return (mean > self.upper) | (mean < self.lower)
+        return (mean > self.upper) | (mean < self.lower) | self.excludes_all
 
 
 class Threshold(NamedTuple):
@@ -113,10 +148,15 @@ def build(
     *,
     guarantee: float | None,
     holds_for: str,
+    order: str | None = None,
 ) -> Bound:
-    """Turn an upper threshold into a :class:`Bound`; a lower bound is the upper bound of the negated rewards."""
+    """Turn an upper threshold into a :class:`Bound`; a lower bound is the upper bound of the negated rewards.
+
+    Ends that cross are not handed out: they become ``nan``, and a note says what happened. ``order`` is that of the
+    rewards, where the threshold depends on it.
+    """
     rewards = check_sample(sample, name)
-    alpha = check_number(alpha, "alpha", name, above=0, below=1)
+    alpha = check_level(alpha, name)
     check_choice(side, "side", name, SIDES)
     mean = sample_mean(rewards)
     lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
@@ -138,18 +178,117 @@ def build(
                 upper = found_end
             else:
                 lower = -found_end
-    return Bound(
+    notes = [
+        *note_on_equal_rewards(name, rewards, parts, lower, upper),
+        *note_on_crossed_ends(lower, upper, guarantee, holds_for),
+        *(note_on_mean_beyond(rewards, lower, upper) if order else ()),
+    ]
+    crossed = lower > upper
+    bound = Bound(
         name=name,
         side=side,
         alpha=alpha,
         mean=as_number(mean, mean.shape),
-        lower=as_number(lower, mean.shape),
-        upper=as_number(upper, mean.shape),
+        lower=as_number(np.where(crossed, np.nan, lower), mean.shape),
+        upper=as_number(np.where(crossed, np.nan, upper), mean.shape),
         parts=parts,
         method=" and ".join(dict.fromkeys(methods)),
         guarantee=guarantee,
         holds_for=holds_for,
+        order=order,
+        notes=tuple(notes),
     )
+    if rewards.ndim == 1:  # of a batch, which is a study, the notes tell
+        for note in notes:
+            warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=3)
+    return bound
+
+
+def note_on_equal_rewards(
+    name: str, rewards: Floats, parts: Mapping[str, Number], lower: Floats, upper: Floats
+) -> list[str]:
+    """What equal rewards cannot show to a bound that reads its width off them."""
+    if not {"symmetric", "normal"} & set(BOUNDS[name].assumes):
+        return []
+    n = rewards.shape[-1]
+    first = rewards[..., 0]
+    is_blind = (rewards == first[..., None]).all(axis=-1)
+    for key, part in parts.items():
+        if key.endswith("main"):
+            is_blind = is_blind & (np.asarray(part) == 0)
+    if n == 1:  # nobody takes one reward for a measure of spread, unless it is sold as one
+        is_blind = is_blind & ((lower == first) | (upper == first))
+    if not is_blind.any():
+        return []
+    value = float(first[is_blind].flat[0])
+    which = f"all {n} rewards are {value:g}" if n > 1 else f"there is one reward, {value:g}"
+    if rewards.ndim > 1:
+        which = f"in {int(is_blind.sum())} of {is_blind.size} samples all {n} rewards are equal"
+    advice = "a bound that is told a support or a scale can"
+    if rewards.ndim == 1 and value in (0.0, 1.0):
+        advice = "clopper_pearson can if they are zeros and ones, or a bound that is told a support or a scale"
+    return [f"{which}, which cannot show how much rewards vary, and this bound takes it for nothing; {advice}"]
+
+
+def note_on_crossed_ends(lower: Floats, upper: Floats, guarantee: float | None, holds_for: str) -> list[str]:
+    """That no mean is left, and how rarely that should happen."""
+    crossed = np.asarray(lower > upper)
+    if not crossed.any():
+        return []
+    low, high = (float(np.asarray(end)[crossed].flat[0]) for end in (lower, upper))
+    which = f"in {int(crossed.sum())} of {crossed.size} samples " if crossed.ndim else ""
+    rarely = "" if guarantee is None else f", which has a probability of at most {guarantee:g} for {holds_for}"
+    ends = f"the lower end, {low:.6g}, lies above the upper one, {high:.6g}"
+    return [f"{which}no mean is left, because {ends}{rarely}: {MAY_BE_SORTED}"]
+
+
+def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[str]:
+    """That a bound which walks through the sample has left its mean behind."""
+    mean, rounding = sample_mean(rewards), ROUNDING * np.abs(rewards).max(axis=-1)
+    beyond = np.asarray((lower <= upper) & ((mean > upper + rounding) | (mean < lower - rounding)))
+    if not beyond.any():
+        return []
+    which = f"in {int(beyond.sum())} of {beyond.size} samples " if beyond.ndim else ""
+    return [f"{which}the sample mean lies beyond the bound, which other rewards have set: {MAY_BE_SORTED}"]
+
+
+def check_level(alpha: Any, owner: str) -> float:
+    """Return ``alpha`` as a float in (0, 1/2); what is larger is most likely a confidence.
+
+    >>> check_level(0.95, "sign_flip")
+    Traceback (most recent call last):
+    ...
+    bandstrap.errors.InvalidInput: The 'alpha' parameter of sign_flip must be below 0.5, since it is the probability of a
+    miss and not the confidence, which is 1 - alpha. Got 0.95 (is 0.05 meant?) instead.
+    """
+    level = check_number(alpha, "alpha", owner, above=0, below=1)
+    if level >= LARGEST_LEVEL:
+        rule = "below 0.5, since it is the probability of a miss and not the confidence, which is 1 - alpha"
+        meant = f" (is {1 - level:.6g} meant?)" if level > LARGEST_LEVEL else ""
+        raise requirement("alpha", owner, rule, f"{level:g}{meant}")
+    return level
+
+
+def shuffled(rewards: Floats, seed: int) -> Floats:
+    """Rewards of shape ``(..., n)`` in an order drawn with this seed: the same one for every sample of a batch."""
+    return rewards[..., np.random.default_rng(seed).permutation(rewards.shape[-1])]
+
+
+def order_name(seed: int | None) -> str:
+    """What ``Bound.order`` says.
+
+    >>> order_name(None), order_name(7)
+    ('as given', 'shuffled with seed 7')
+    """
+    return AS_GIVEN if seed is None else f"shuffled with seed {seed}"
+
+
+def take_order(sample: ArrayLike, seed: int | None, owner: str) -> Floats:
+    """The sample in the order a walk through it takes: as given, or shuffled if there is a seed."""
+    rewards = check_sample(sample, owner)
+    if seed is None:
+        return rewards
+    return shuffled(rewards, check_count(seed, "seed", owner, at_least=0, at_most=None))
 
 
 def as_number(value: ArrayLike, shape: tuple[int, ...]) -> Number:
@@ -199,12 +338,27 @@ def mirror(support: Support, mirrored: bool) -> Support:
 
 @dataclass(frozen=True)
 class RegisteredBound:
-    """One registered bound: what it assumes of the rewards and which options it cannot do without."""
+    """One registered bound.
+
+    Attributes
+    ----------
+    name, function
+        The bound and its name in ``bandstrap.bounds``.
+    assumes
+        What its guarantee takes for granted beside independent rewards: names in
+        ``bandstrap.bounds.assumptions.ASSUMPTIONS``, all of which must hold. None for a bound that proves nothing.
+    needs
+        Options it cannot do without; ``"sigma|support"`` means one of the two.
+    walks
+        Whether it goes through the sample reward by reward, so that their order matters. It then takes a ``seed`` to
+        shuffle them first, and tells the order as ``Bound.order``.
+    """
 
     name: str
     function: Callable[..., Bound]
-    assumes: str
-    needs: tuple[str, ...]
+    assumes: tuple[AssumptionName, ...]
+    needs: tuple[str, ...] = ()
+    walks: bool = False
 
     @property
     def summary(self) -> str:
@@ -216,15 +370,22 @@ BOUNDS: dict[str, RegisteredBound] = {}
 Function = TypeVar("Function", bound=Callable[..., Bound])
 
 
-def register(*, assumes: str, needs: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+def register(
+    *, assumes: tuple[AssumptionName, ...], needs: tuple[str, ...] = (), walks: bool = False
+) -> Callable[[Function], Function]:
     """Register a bound; listing, coverage lab, command line and benchmarks read the registry.
 
-    ``assumes`` is one of ``"bounded"``, ``"symmetric"``, ``"sub-Gaussian"``, ``"sub-Weibull"`` and ``"normal"``.
-    ``needs`` names options that must be given; ``"sigma|support"`` means one of the two.
+    What the arguments mean is said at :class:`RegisteredBound`.
     """
 
     def add(function: Function) -> Function:
-        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs)
+        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs, walks)
         return function
 
     return add
+
+
+def is_walk(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the order of rewards matters to a bound called with these options: itself, or the bound its phi names."""
+    phi = options.get("phi")
+    return BOUNDS[name].walks or (isinstance(phi, str) and phi in BOUNDS and BOUNDS[phi].walks)

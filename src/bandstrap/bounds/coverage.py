@@ -6,21 +6,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import betaincinv
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, SIDES, Side
+from bandstrap.bounds.assumptions import judge
+from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level
 from bandstrap.bounds.corrections import PROVED
-from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_name, law_support, target, unmet_assumption
+from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_name, law_support, target
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.engine.progress import Show, progress_bar
-from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, brief, check_choice, check_count, requirement
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
@@ -44,10 +45,11 @@ class CoverageRow:
     """How one bound did at one sample size.
 
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
-    proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``skipped`` says
-    why a bound was not run, and is empty for those that were. ``note`` says why a guarantee does not hold here, or that
-    the median is covered because there is no mean. ``width_error`` is the standard error of ``mean_width``,
-    ``None`` where there is none because a width is infinite or alone.
+    proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``assumption``
+    says whether it is: ``"holds"``, ``"fails"``, or ``"unknown"`` where that cannot be read off the law; empty for bounds
+    that prove nothing. ``skipped`` says why a bound was not run, and is empty for those that were. ``note`` says why an
+    assumption does not hold, or that the median is covered because there is no mean. ``width_error`` is the standard
+    error of ``mean_width``, ``None`` where there is none because a width is infinite or alone.
     """
 
     bound: str
@@ -64,6 +66,7 @@ class CoverageRow:
     mean_width: float = math.nan
     note: str = ""
     width_error: float | None = None
+    assumption: Literal["holds", "fails", "unknown", ""] = ""
 
 
 def coverage(
@@ -83,7 +86,8 @@ def coverage(
     ----------
     distribution
         A frozen ``scipy.stats`` distribution, or its name with parameters: ``"normal"``, ``"t:df=3"``,
-        ``"truncnorm:a=-1,b=1"``. The target is its mean or, where that does not exist, its median.
+        ``"truncnorm:a=-1,b=1"``. The target is its mean or, where that does not exist, its median, which the note of
+        every row then says.
     sample_size
         One sample size or several.
     alpha
@@ -118,7 +122,7 @@ def coverage(
     bootstrap:correction=none 75 0.54
     """
     sizes = [check_count(n, "sample_size", "coverage") for n in np.atleast_1d(np.asarray(sample_size, dtype=object))]
-    check_number(alpha, "alpha", "coverage", above=0, below=1)
+    check_level(alpha, "coverage")
     check_choice(side, "side", "coverage", SIDES)
     check_count(replications, "replications", "coverage")
     for n in sizes:
@@ -199,6 +203,9 @@ def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
     standard deviation.
     """
     options = dict(call.options)
+    if "binary" in BOUNDS[call.name].assumes:
+        verdict = judge(call.name, options, law)
+        return options if verdict.holds else f"needs rewards of two values, and {verdict.why}"
     correction = options.get("correction", "practical")
     is_unproved = call.name == "bootstrap" and correction not in PROVED
     if is_unproved and correction == "none":
@@ -258,7 +265,8 @@ def measure(
     step = max(1, MOST_REWARDS // n)
     doing = f"{call}, n = {n}"
     for start in range(0, replications, step):
-        rewards = draw_samples(law, (min(step, replications - start), n), rng)
+        shape = min(step, replications - start), n
+        rewards = answered(draw_samples, law, shape, rng, tick=partial(show, 0, doing))
         for first in range(0, len(rewards), max(1, SLICE // n)):
             some = rewards[first : first + max(1, SLICE // n)]
             function = partial(entry.function, some, alpha, side=side, **told)
@@ -267,15 +275,18 @@ def measure(
             except TypeError as error:
                 raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
             misses += int(np.sum(bound.misses(mean)))
-            widths.append(np.asarray(bound.width))
+            widths.append(np.nan_to_num(bound.width, nan=0.0, posinf=np.inf))  # where no mean is left, nothing is wide
             guarantee = bound.guarantee
             show(len(some), doing)
     notes = [] if has_mean(law) else ["the law has no mean: its median is covered"]
+    assumption: Literal["holds", "fails", "unknown", ""] = ""
     if guarantee is not None:
-        unmet = unmet_assumption(call.name, options, law)
-        if unmet:
+        with np.errstate(all="ignore"):  # of SciPy's quantiles far out
+            verdict = judge(call.name, options, law)
+        assumption = "holds" if verdict.holds else "unknown" if verdict.holds is None else "fails"
+        if not verdict.holds:
             guarantee = None
-            notes.append(f"not proved here: {unmet}")
+            notes.append(f"{'not proved here' if verdict.holds is None else 'assumption fails'}: {verdict.why}")
     low, high = binomial_interval(misses, replications)
     width = np.concatenate(widths)
     is_finite = bool(np.isfinite(width).all())
@@ -293,6 +304,7 @@ def measure(
         mean_width=float(width.mean()),
         note="; ".join(notes),
         width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else None,
+        assumption=assumption,
     )
 
 

@@ -38,7 +38,7 @@ def empirical_bernstein_terms(
     return np.sqrt(2 * variance * log / (n - 1)), 7 * spread * log / (3 * (n - 1))
 
 
-@register(assumes="bounded", needs=("support",))
+@register(assumes=("bounded",), needs=("support",))
 def empirical_bernstein(
     sample: ArrayLike,
     alpha: float,
@@ -59,7 +59,7 @@ def empirical_bernstein(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
@@ -116,5 +116,5 @@ def empirical_bernstein(
         side,
         threshold,
         guarantee=alpha if is_proved else None,
-        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]",
+        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]" + ("" if is_proved else ", large samples"),
     )

@@ -176,7 +176,7 @@ def divergence_budget(n: int, alpha: float, calibration: Calibration) -> float:
     return math.log(factor / alpha) / n
 
 
-@register(assumes="bounded", needs=("support",))
+@register(assumes=("bounded",), needs=("support",))
 def empirical_kl(
     sample: ArrayLike,
     alpha: float,
@@ -196,7 +196,7 @@ def empirical_kl(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support

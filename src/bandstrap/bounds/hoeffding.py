@@ -25,7 +25,7 @@ def hoeffding_width(n: int, sigma: float, root: float) -> float:
     return sigma * root / math.sqrt(n)
 
 
-@register(assumes="sub-Gaussian", needs=("sigma|support",))
+@register(assumes=("sub-Gaussian",), needs=("sigma|support",))
 def hoeffding(
     sample: ArrayLike,
     alpha: float,
@@ -43,7 +43,7 @@ def hoeffding(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     sigma

@@ -1,4 +1,4 @@
-"""What is known of a distribution, and whether it is what a bound assumes: the coverage lab's side of ``holds_for``."""
+"""What is known of a ``scipy.stats`` distribution: mean, support, symmetry, tails, values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bandstrap.bounds.bound import BOUNDS
-
 # Laws whose standard deviation is their sub-Gaussian scale: the normal law and, where they are symmetric, these bounded
 # ones (Arbel, Marchal, Nguyen, ESAIM: Probability and Statistics 24, 2020; for truncated normal laws Barreto, Marchal,
 # Arbel, Statistics and Probability Letters 2025).
 STRICTLY_SUB_GAUSSIAN = ("norm", "uniform", "beta", "truncnorm", "bernoulli")
 # Tail probabilities at which quantiles are compared; odd numbers, where no distribution function of use has a step.
 TAILS = np.geomspace(1.234567e-6, 0.4876543, 40)
+# Pairs of tail probabilities between which a tail is seen to be heavy; of some laws SciPy has no farther quantiles.
+FAR_TAILS = ((1e-10, 1e-60), (1e-50, 1e-300))
 # Relative rounding allowed when a law is compared with an assumption.
 ROUNDING = 1e-6
 
@@ -65,10 +65,46 @@ def is_symmetric(law: Any) -> bool:
     >>> is_symmetric(stats.t(1)), is_symmetric(stats.binom(5, 0.5)), is_symmetric(stats.gamma(50))
     (True, True, False)
     """
-    if not hasattr(law, "ppf") or not hasattr(law, "isf"):
+    if not has_quantiles(law):
         return False
     below, above = np.asarray(law.ppf(TAILS)), np.asarray(law.isf(TAILS))
     return bool(np.all(np.abs(below + above - 2 * target(law)) <= ROUNDING * (above[0] - below[0])))
+
+
+def has_quantiles(law: Any) -> bool:
+    """Whether the law tells its quantiles, from both ends."""
+    return hasattr(law, "ppf") and hasattr(law, "isf")
+
+
+def is_two_valued(law: Any, values: tuple[float, float]) -> bool:
+    """Whether the law gives these two values and no others.
+
+    >>> from scipy import stats
+    >>> is_two_valued(stats.bernoulli(0.3), (0, 1)), is_two_valued(stats.binom(2, 0.3), (0, 2))
+    (True, False)
+    """
+    return hasattr(law, "pmf") and bool(abs(float(np.sum(law.pmf(np.array(values)))) - 1) <= ROUNDING)
+
+
+def has_heavy_tail(law: Any) -> bool:
+    """Whether a tail is seen to be heavier than that of any normal law; false if that cannot be told.
+
+    ``-log P(y - mu > x) / x^2`` stays above some number for a sub-Gaussian law; here it is seen to fall to less than half
+    as ``x`` goes from one far quantile to a farther one. For a normal law it falls by 10 %, for Laplace's to a sixth.
+
+    >>> from scipy import stats
+    >>> has_heavy_tail(stats.norm(5, 3)), has_heavy_tail(stats.laplace()), has_heavy_tail(stats.t(3))
+    (False, True, True)
+    """
+    if not has_quantiles(law):
+        return False
+    centre = target(law)
+    for quantile in (law.isf, law.ppf):
+        for tails in FAR_TAILS:
+            near, far = (abs(float(quantile(tail)) - centre) for tail in tails)
+            if 0 < far < math.inf and math.log(tails[1]) / math.log(tails[0]) * (near / far) ** 2 < 0.5:
+                return True
+    return False
 
 
 def deviation_is_scale(law: Any) -> bool:
@@ -114,50 +150,3 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
         ]
     total = math.fsum(found)
     return total if math.isfinite(total) else math.inf
-
-
-def unmet_assumption(name: str, options: dict[str, Any], law: Any) -> str:
-    """Why the guarantee of the bound ``name`` does not cover this law; empty if it does."""
-    assumes = BOUNDS[name].assumes
-    if assumes == "normal":
-        return "" if law_name(law) == "norm" else "the law is not normal"
-    if assumes == "bounded":
-        return _beyond_support(options["support"], law)
-    if assumes == "sub-Gaussian":
-        if "support" in options:
-            return _beyond_support(options["support"], law)
-        scale = sub_gaussian_scale(law)
-        if scale is None:
-            return "the law is not known to be sub-Gaussian"
-        if scale > options["sigma"] * (1 + ROUNDING):
-            return f"the law is not known to be sub-Gaussian of scale {options['sigma']:g}"
-        return ""
-    if assumes == "sub-Weibull":
-        if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
-            return f"the psi_{options['beta']:g} norm of the law is not known to be at most {options['sigma']:g}"
-        return "the law is not symmetric" if options.get("symmetric") and not is_symmetric(law) else ""
-    if not is_symmetric(law):
-        return "the law is not symmetric"
-    return _unmet_by_phi(options, law)
-
-
-def _unmet_by_phi(options: dict[str, Any], law: Any) -> str:
-    """The same for the preliminary width of a bound, if it has one."""
-    phi = options.get("phi")
-    if phi is None:
-        if "sigma" not in options and "support" not in options:
-            return ""
-        phi = "hoeffding"
-    if phi in ("oracle", "oracle-adaptive"):  # which the lab takes from the law itself
-        return ""
-    if isinstance(phi, str):
-        return unmet_assumption(phi, options, law)
-    return "nothing is known of phi"
-
-
-def _beyond_support(support: tuple[float, float], law: Any) -> str:
-    low, high = (float(end) for end in law.support())
-    slack = ROUNDING * (support[1] - support[0])
-    if support[0] - slack <= low and high <= support[1] + slack:
-        return ""
-    return f"the law reaches beyond [{support[0]:g}, {support[1]:g}]"

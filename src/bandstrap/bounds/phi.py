@@ -41,10 +41,11 @@ def preliminary_width(
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
-            bound = BOUNDS[phi].function(rewards, alpha, **given)
+            # As a batch, whose notes are not warned of: the bound that phi is for has its own.
+            bound = BOUNDS[phi].function(rewards[None], alpha, **given)
         except TypeError:
             raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None
-        return np.asarray(bound.width)
+        return np.asarray(bound.width)[0]
     value = phi(rewards, alpha) if callable(phi) else phi
     rule = f"a width of shape {rewards.shape[:-1]}"
     numbers = read_numbers(value, "phi", owner, rule, kinds="iuf")

@@ -6,14 +6,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register
+from bandstrap.bounds.bound import (
+    AS_GIVEN,
+    Bound,
+    Side,
+    Threshold,
+    build,
+    check_level,
+    check_support,
+    is_walk,
+    register,
+)
 from bandstrap.bounds.phi import Phi, preliminary_width
-from bandstrap.errors import check_flag, check_number, sample_mean
+from bandstrap.errors import check_flag, sample_mean
 from bandstrap.multipliers import subset_mean
 from bandstrap.seeds import make_generator
 
 
-@register(assumes="symmetric")
+@register(assumes=("symmetric",))
 def sign_flip(
     sample: ArrayLike,
     alpha: float,
@@ -36,7 +46,7 @@ def sign_flip(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     phi, sigma, support
@@ -85,7 +95,7 @@ def sign_flip(
     .. [2] Moravej Khorasani, Weyer. Maximum average randomly sampled: a scale free and non-parametric algorithm for
        stochastic bandits. NeurIPS 2023.
     """
-    alpha = check_number(alpha, "alpha", "sign_flip", above=0, below=1)
+    alpha = check_level(alpha, "sign_flip")
     options = {"sigma": sigma, "support": None if support is None else check_support(support, "sign_flip")}
     with_phi = phi is not None or any(value is not None for value in options.values())
     generator = make_generator(rng, "sign_flip") if check_flag(randomized, "randomized", "sign_flip") else None
@@ -116,4 +126,5 @@ def sign_flip(
         threshold,
         guarantee=2 * alpha if with_phi else alpha,
         holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
+        order=AS_GIVEN if is_walk("sign_flip", {"phi": phi}) else None,
     )

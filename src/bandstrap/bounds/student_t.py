@@ -11,7 +11,7 @@ from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
 from bandstrap.errors import near_one
 
 
-@register(assumes="normal")
+@register(assumes=("normal",))
 def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound:
     r"""Student's t bound for normal rewards of unknown variance.
 
@@ -24,7 +24,7 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
 

@@ -120,7 +120,7 @@ def theorem_constant(beta: float, levels: tuple[float, ...]) -> float:
     )
 
 
-@register(assumes="sub-Weibull", needs=("sigma", "beta"))
+@register(assumes=("sub-Weibull",), needs=("sigma", "beta"))
 def sub_weibull(
     sample: ArrayLike,
     alpha: float,
@@ -143,7 +143,7 @@ def sub_weibull(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1).
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     sigma
@@ -205,5 +205,6 @@ def sub_weibull(
         side,
         threshold,
         guarantee=alpha if given is None else None,
-        holds_for=f"independent {kind} rewards of psi norm {scale:g} and exponent {exponent:g}",
+        holds_for=f"independent {kind} rewards of psi norm {scale:g} and exponent {exponent:g}"
+        + ("" if given is None else f", if the constant {given:g} is large enough"),
     )

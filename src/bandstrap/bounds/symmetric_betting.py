@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.betting import CAPITAL_ROUNDING
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.bounds.betting import AT_ALL_SIZES, CAPITAL_ROUNDING
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, order_name, register, take_order
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import near_one, sample_mean
 
@@ -81,8 +81,8 @@ def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
         out[i] = symmetric_end(rows[i], alpha)
 
 
-@register(assumes="symmetric")
-def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound:
+@register(assumes=("symmetric",), walks=True)
+def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", seed: int | None = None) -> Bound:
     r"""Time-uniform bound for symmetric rewards, with no scale and no range.
 
     .. math:: \sup\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\}
@@ -92,15 +92,18 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper") 
     sample
         Rewards of shape ``(..., n)``, in the order they came.
     alpha
-        Error probability in (0, 1), for all sample sizes together.
+        Error probability in (0, 1/2), for all sample sizes together.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    seed
+        Shuffle the rewards with this seed first; by default they are taken in the order given, as in
+        :func:`bandstrap.bounds.betting`.
 
     Returns
     -------
     Bound
-        Holds for every prefix of the sample at once. Infinite for the first few rewards: the first two set the scale,
-        and each later one at most doubles the capital.
+        Holds for every prefix of the sample at once, unless shuffled. Infinite for the first few rewards: the first two set
+        the scale, and each later one at most doubles the capital.
 
     See Also
     --------
@@ -137,10 +140,11 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper") 
 
     return build(
         "symmetric_betting",
-        sample,
+        take_order(sample, seed, "symmetric_betting"),
         alpha,
         side,
         threshold,
         guarantee=alpha,
-        holds_for="independent rewards symmetric about their mean, at all sample sizes together",
+        holds_for="independent rewards symmetric about their mean" + AT_ALL_SIZES * (seed is None),
+        order=order_name(seed),
     )

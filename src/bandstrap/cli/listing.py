@@ -37,7 +37,12 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
         from bandstrap.bounds import BOUNDS
 
         rows = [
-            (name, entry.assumes, ", ".join(entry.needs).replace("|", " or ") or "nothing", entry.summary)
+            (
+                name,
+                " and ".join(entry.assumes) or "any",
+                ", ".join(entry.needs).replace("|", " or ") or "nothing",
+                entry.summary,
+            )
             for name, entry in BOUNDS.items()
         ]
         print_table(("bound", "rewards", "needs", "what it is"), rows)

@@ -1,0 +1,138 @@
+"""What bounds assume: the tests that look for contradictions, and what is read off a law."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.bounds import BOUNDS
+from bandstrap.bounds.assumptions import (
+    ASSUMPTIONS,
+    SIGNIFICANCE,
+    binary_symmetry_p_value,
+    doubts,
+    find_doubts,
+    judge,
+    rank_correlation,
+    trend_p_value,
+)
+from bandstrap.bounds.bound import is_walk
+from bandstrap.bounds.laws import has_heavy_tail, is_two_valued
+
+
+def test_every_assumption_is_made_by_some_bound_and_has_its_name():
+    assert set(ASSUMPTIONS) == {each for entry in BOUNDS.values() for each in entry.assumes}
+    assert all(name == each.name for name, each in ASSUMPTIONS.items())
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_rank_correlation_is_scipys(ties):
+    rng = np.random.default_rng(3)
+    for n in (8, 30, 200):
+        sample = rng.integers(0, 4, n).astype(float) if ties else rng.normal(size=n)
+        rho = rank_correlation(sample)[0]
+        assert rho == pytest.approx(stats.spearmanr(np.arange(n), sample).statistic, abs=1e-12)
+        assert trend_p_value(sample) == pytest.approx(2 * stats.norm.sf(abs(rho) * math.sqrt(n - 1)), rel=1e-12)
+    assert trend_p_value([2.0] * 9) == 1.0
+
+
+def test_the_test_for_trend_keeps_its_level_over_all_orders_of_the_fewest_rewards():
+    # All 40320 orders of eight rewards, and of eight of which four are equal: no chance.
+    orders = np.array(list(itertools.permutations(range(8))))
+    for sample in (np.arange(8.0), np.array([0, 0, 0, 0, 1, 2, 3, 4.0])):
+        ranks = stats.rankdata(sample)[orders] - 4.5
+        rho = ranks @ (np.arange(8) - 3.5) / math.sqrt(42 * (ranks[0] @ ranks[0]))
+        rejected = 2 * stats.norm.sf(np.abs(rho) * math.sqrt(7)) < SIGNIFICANCE
+        assert rejected.mean() <= SIGNIFICANCE
+        assert rejected.any() == (len(set(sample)) == 8)  # a sorted sample is found out, unless half of it is equal
+        assert [trend_p_value(sample[order]) < SIGNIFICANCE for order in orders[::4000]] == rejected[::4000].tolist()
+
+
+def test_a_sorted_sample_is_found_out_and_only_by_bounds_that_walk_through_it():
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.random(50))
+    for name in BOUNDS:
+        options = {"support": (0, 1)} if "support" in BOUNDS[name].needs else {}
+        if "binary" in BOUNDS[name].assumes:
+            continue
+        found = doubts(name, sample, options, in_order=True)
+        assert (
+            any("rewards rise along the sample (rank correlation 1.00" in text for text in found) == BOUNDS[name].walks
+        )
+        assert not any("along the sample" in text for text in doubts(name, sample, options))
+    assert "rewards fall along" in doubts("betting", sample[::-1], {"support": (0, 1)}, in_order=True)[0]
+    assert "along the sample" in doubts("bootstrap", sample, {"support": (0, 1), "phi": "betting"}, in_order=True)[0]
+    assert is_walk("sign_flip", {"phi": "betting"})
+    assert not is_walk("sign_flip", {"phi": 0.3})
+
+
+def test_a_related_column_that_sorts_the_sample_is_found_out_with_power():
+    # Rewards whose correlation with what the file is sorted by is 0.3: of 200 files of 300 rows, at least 190 are found out
+    # (power 0.99 or more was measured; were it 0.9, this would fail 98 times in 100).
+    rng = np.random.default_rng(1)
+    cause = np.sort(rng.normal(size=(200, 300)), axis=-1)
+    rewards = 0.3 * cause + math.sqrt(1 - 0.09) * rng.normal(size=cause.shape)
+    assert sum(trend_p_value(row) < SIGNIFICANCE for row in rewards) >= 190
+
+
+# --- symmetry of two values -------------------------------------------------------------------------------------------
+
+
+def test_two_values_are_compared_with_a_fair_coin():
+    for n in (8, 21, 200):
+        for k in (1, n // 4, n // 2, n - 1):
+            sample = np.r_[np.zeros(n - k), np.ones(k)]
+            assert binary_symmetry_p_value(sample) == pytest.approx(stats.binomtest(k, n).pvalue, rel=1e-9)
+    (text,) = doubts("sign_flip", [0] * 190 + [1] * 10, {})
+    assert text.startswith("the rewards are of two values, 0 and 1, and not equally many of each (fair coin, p = ")
+    assert text.endswith("; clopper_pearson is exact for them")
+    assert doubts("sign_flip", [0, 1] * 20, {}) == []
+    assert "clopper_pearson" not in doubts("sign_flip", [0] * 190 + [2] * 10, {})[0]
+
+
+def test_what_rules_a_bound_out_is_told_from_what_speaks_against_it():
+    (doubt,) = find_doubts("clopper_pearson", [0, 1, 0.5, 0.25], {})
+    assert doubt.refutes
+    assert (
+        doubt.sentence == "2 of 4 rewards are neither 0 nor 1, the first of them 0.5, so the bound cannot be computed"
+    )
+    assert find_doubts("clopper_pearson", [0, 5], {"support": (0, 5)}) == []
+    (doubt,) = find_doubts("sign_flip", np.random.default_rng(0).exponential(size=99), {})
+    assert not doubt.refutes
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "heavy"),
+    [
+        *((law, False) for law in (stats.norm(3, 2), stats.uniform(), stats.beta(2, 3), stats.bernoulli(0.1))),
+        *((law, False) for law in (stats.gennorm(4), stats.halfnorm(), stats.skewnorm(4), stats.maxwell())),
+        *((law, True) for law in (stats.t(3), stats.t(30), stats.laplace(1e6), stats.gamma(2), stats.lognorm(1))),
+        *((law, True) for law in (stats.cauchy(), stats.pareto(2.2), stats.expon(), stats.weibull_min(1.2))),
+    ],
+    ids=lambda value: getattr(getattr(value, "dist", None), "name", str(value)),
+)
+def test_heavy_tails(law, heavy):
+    assert has_heavy_tail(law) == heavy
+
+
+def test_two_values_of_a_law():
+    assert is_two_valued(stats.binom(1, 0.3), (0, 1))
+    assert is_two_valued(stats.bernoulli(0.3, loc=2), (2, 3))
+    assert not is_two_valued(stats.bernoulli(0.3, loc=2), (0, 1))
+    assert not is_two_valued(stats.uniform(), (0, 1))
+
+
+def test_a_failure_weighs_more_than_what_is_not_known():
+    verdict = judge("bootstrap", {"phi": 0.3}, stats.gamma(2))
+    assert (verdict.holds, verdict.why) == (False, "the law is not symmetric")
+    verdict = judge("bootstrap", {"phi": 0.3}, stats.norm())
+    assert (verdict.holds, verdict.why) == (None, "nothing is known of phi")
+    assert judge("bootstrap", {"sigma": 1.0}, stats.norm()).holds
