@@ -80,7 +80,7 @@ def test_infinite_bound_is_null_in_json_and_inf_elsewhere(run):
     assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
 
 
-RESERVED = ("n", "mean", "bound", "lower", "upper", "width", "assumption", "warning")
+RESERVED = ("n", "mean", "bound", "lower", "upper", "width", "guarantee", "order", "assumption", "warning")
 
 
 @pytest.mark.parametrize("by", RESERVED)
@@ -197,6 +197,30 @@ def test_coverage_refuses_with_one_sentence_and_exit_code_2(run, arguments, mess
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("law", "bound", "words"),
+    [
+        ("gamma:a=2", "sign_flip", "assumption fails"),
+        ("bernoulli:p=0.05", "sign_flip", "assumption fails"),
+        ("cauchy", "student_t", "assumption fails"),
+        ("t:df=3", "hoeffding:sigma=2", "assumption fails"),
+        ("gennorm:beta=4", "hoeffding:sigma=2", "not known"),
+        ("normal", "sign_flip", "<= 0.05"),
+        ("bernoulli:p=0.05", "clopper_pearson", "<= 0.05"),
+    ],
+)
+def test_coverage_says_proved_only_where_it_is(run, law, bound, words):
+    arguments = ("coverage", "--distribution", law, "--sample-size", 8, "--replications", 200, "--bound", bound)
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout
+    assert ("<=" in done.stdout) == (words == "<= 0.05")
+    (row,) = json.loads(run(*arguments, "--format", "json").stdout)
+    assert f" {row['miss_rate']:.4g} " in done.stdout  # beside what is said of it
+    # What is covered instead of a mean is said above the table.
+    assert ("; the law has no mean: its median is covered" in done.stdout.splitlines()[0]) == (law == "cauchy")
 
 
 def test_list_and_version(run):

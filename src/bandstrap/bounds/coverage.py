@@ -33,6 +33,7 @@ DISTRIBUTION_NAMES = {
     "student_t": "t",
     "truncated_normal": "truncnorm:a=-1,b=1",
 }
+NO_MEAN = "the law has no mean: its median is covered"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
@@ -278,7 +279,7 @@ def measure(
             widths.append(np.nan_to_num(bound.width, nan=0.0, posinf=np.inf))  # where no mean is left, nothing is wide
             guarantee = bound.guarantee
             show(len(some), doing)
-    notes = [] if has_mean(law) else ["the law has no mean: its median is covered"]
+    notes = [] if has_mean(law) else [NO_MEAN]
     assumption: Literal["holds", "fails", "unknown", ""] = ""
     if guarantee is not None:
         with np.errstate(all="ignore"):  # of SciPy's quantiles far out

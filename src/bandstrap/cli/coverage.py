@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
 from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.storage import check_file
+
+if TYPE_CHECKING:
+    from bandstrap.bounds import CoverageRow
 
 
 def coverage(
@@ -34,8 +37,9 @@ def coverage(
 ) -> None:
     """Print, per bound, the miss rate with a 95 % interval and the median width on samples of a known distribution.
 
-    A bound that needs sigma or a support and was given none is given the true one. "proved" is omitted where
-    the distribution is not what the proof assumes; the note says why.
+    A bound that needs sigma or a support and was given none is given the true one. "proved" is the miss probability
+    that is proved for this distribution; "assumption fails" stands where it is not what the proof assumes, and "not known"
+    where that cannot be told. The note says why.
     """
     if distribution is None or not sample_size:
         raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")
@@ -48,6 +52,7 @@ def coverage(
 
     from bandstrap.bounds import coverage as measure
     from bandstrap.bounds.bound import SIDES
+    from bandstrap.bounds.coverage import NO_MEAN
 
     end = check_choice(side, "side", "bandstrap coverage", SIDES)
     rows = measure(
@@ -61,6 +66,8 @@ def coverage(
         progress=True,
     )
     title = f"{distribution}, {side}, alpha = {alpha:g}, {replications} samples"
+    if any(NO_MEAN in row.note for row in rows):
+        title += f"; {NO_MEAN}"
     if format == "table":
         print_table(
             ("bound", "n", "miss rate", "95 % interval", "median width", "proved", "note"),
@@ -71,7 +78,7 @@ def coverage(
                     row.miss_rate,
                     "-" if row.skipped else f"{row.miss_low:.4f} to {row.miss_high:.4f}",
                     row.median_width,
-                    None if row.guarantee is None else f"<= {row.guarantee:.4g}",
+                    proved(row),
                     f"skipped: {row.skipped}" if row.skipped else row.note,
                 )
                 for row in rows
@@ -86,3 +93,10 @@ def coverage(
 
         save_figure(plot_coverage(rows, title), plot)
         complain(f"wrote {plot}")
+
+
+def proved(row: CoverageRow) -> str | None:
+    """What is proved for this distribution, in a word or two; nothing for bounds that prove nothing."""
+    if row.guarantee is not None:
+        return f"<= {row.guarantee:.4g}"
+    return {"fails": "assumption fails", "unknown": "not known"}.get(row.assumption)

@@ -98,26 +98,28 @@ def write_records(records: Sequence[dict[str, Any]], format: str) -> None:  # no
     sys.stdout.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Print a table; numbers are right-aligned and rounded to four digits. Never cut when piped."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", digits: Sequence[int] | None = None
+) -> None:
+    """Print a table; numbers are right-aligned and rounded, to four digits unless its row has others. Not cut in pipes."""
     table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
         numeric = any(isinstance(row[index], int | float) for row in rows)
         table.add_column(visible(str(column)), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(format_cell(cell) for cell in row))
+    for row, places in zip(rows, digits or [4] * len(rows), strict=True):
+        table.add_row(*(format_cell(cell, places) for cell in row))
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, width=240)
     console.print(table)
 
 
-def format_cell(cell: Any) -> str:
-    """Four significant digits for floats, ``-`` for what does not exist."""
+def format_cell(cell: Any, digits: int = 4) -> str:
+    """So many significant digits for floats, ``-`` for what does not exist."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "-"
     if isinstance(cell, float):
-        return f"{cell:.4g}"
+        return f"{cell:.{digits}g}"
     return shortened(visible(str(cell)), LONGEST_CELL)
 
 

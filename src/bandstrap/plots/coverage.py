@@ -27,7 +27,12 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
         rates = [row.miss_rate for row in here]
         errors = [[row.miss_rate - row.miss_low for row in here], [row.miss_high - row.miss_rate for row in here]]
         look = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
+        failing = [
+            (row.miss_rate, height) for row, height in zip(here, heights, strict=True) if row.assumption == "fails"
+        ]
         left.errorbar(rates, heights, xerr=errors, capsize=2, label=f"n = {size}", markersize=5, **look)
+        for rate, height in failing:  # hollow
+            left.plot([rate], [height], markersize=5, markerfacecolor="white", zorder=3, **look)
         right.plot([min(row.median_width, edge) for row in here], heights, markersize=5, label=f"n = {size}", **look)
         for row, height in zip(here, heights, strict=True):
             if math.isinf(row.median_width):
@@ -45,7 +50,8 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
     left.set_xlim(left=0)
     left.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
     left.set_yticks(range(len(names)), [literal(name, LONGEST_NAME) for name in names])
-    left.set_xlabel("miss rate (bars: 95 % interval)")
+    hollow = "; hollow: assumption fails" if any(row.assumption == "fails" for row in rows) else ""
+    left.set_xlabel(f"miss rate (bars: 95 % interval{hollow})")
     right.set_yticks(range(len(names)), [])
     right.set_xscale("log")
     right.set_xlabel("median width (units of the reward, log scale)")

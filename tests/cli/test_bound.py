@@ -1,0 +1,214 @@
+"""``bandstrap bound`` on data as they come: sorted, constant, of two values, from other programs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bandstrap.bounds import betting, bootstrap, clopper_pearson
+
+WALK = ("--method", "betting", "--support", 0, 1, "--side", "two-sided")
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """Visits to a doctor by plan, in a file that is sorted by health: skewed, and higher for the ill, who come last."""
+    rng = np.random.default_rng(0)
+    groups, lines = {}, ["plan,health,visits"]
+    for plan, mean in (("free", 4.5), ("paid", 2.7)):
+        health = np.sort(rng.normal(size=1000))
+        counts = np.minimum(rng.poisson(mean * np.exp(0.9 * health - 0.4) * rng.gamma(0.7, 1 / 0.7, 1000)), 100)
+        groups[plan] = counts.astype(float)
+        lines += [f"{plan},{ill:.3f},{count}" for ill, count in zip(health, counts, strict=True)]
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(lines))
+    return path, groups
+
+
+def rows_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_shuffled_with_a_stated_seed_for_a_bound_that_walks_through_them(run, visits):
+    path, groups = visits
+    arguments = ("bound", path, "--column", "visits", "--by", "plan", "--method", "betting", "--support", 0, 100)
+    for seed in (0, 7):
+        done = run(*arguments, "--side", "two-sided", "--seed", seed, "--format", "json")
+        for row in rows_of(done):
+            expected = betting(groups[row["plan"]], 0.05, side="two-sided", support=(0, 100), seed=seed)
+            assert (row["lower"], row["upper"]) == expected.value
+            assert row["lower"] < row["mean"] < row["upper"]
+            assert row["order"] == f"shuffled with seed {seed}"
+            assert row["guarantee"] == 0.05
+            assert row["assumption"] == "independent rewards in [0, 100]"
+        assert done.stderr == ""
+    assert (
+        "betting, two-sided, alpha = 0.05, rows shuffled with seed 7"
+        in run(*arguments, "--side", "two-sided", "--seed", 7).stdout
+    )
+    assert run(*arguments, "--seed", -1).returncode == 2
+
+
+def test_a_seed_of_the_method_itself_and_one_for_its_phi(run, visits):
+    path, groups = visits
+    arguments = ("bound", path, "--column", "visits", "--by", "plan", "--support", 0, 100, "--format", "json")
+    (row, _) = rows_of(run(*arguments, "--method", "betting:seed=3"))
+    assert row["bound"] == betting(groups["free"], 0.05, support=(0, 100), seed=3).value
+    assert row["order"] == "shuffled with seed 3"
+    (row, _) = rows_of(run(*arguments, "--method", "bootstrap:phi=betting", "--seed", 4))
+    shuffled = groups["free"][np.random.default_rng(4).permutation(1000)]
+    assert row["bound"] == bootstrap(shuffled, 0.05, phi="betting", support=(0, 100)).value
+    assert row["order"] == "shuffled with seed 4"
+    (row, _) = rows_of(run(*arguments, "--method", "empirical_kl"))
+    assert row["order"] is None
+
+
+def test_a_crossing_is_never_printed_as_an_interval(run):
+    falling = "y\n" + "1\n" * 200 + "0\n" * 200
+    done = run("bound", "-", "--column", "y", *WALK, "--in-order", "--format", "json", stdin=falling)
+    (row,) = rows_of(done)
+    assert (row["lower"], row["upper"], row["width"], row["guarantee"]) == (None, None, None, None)
+    assert row["order"] == "as given"
+    assert done.stderr.count("\n") == 1
+    assert "the rewards fall along the sample (rank correlation -0.87, p = " in done.stderr
+    assert "no mean is left, because the lower end, 0.9" in done.stderr
+    assert "which has a probability of at most 0.05 for independent rewards in [0, 1]" in done.stderr
+    table = run("bound", "-", "--column", "y", *WALK, "--in-order", stdin=falling).stdout
+    assert "assumption fails" in table
+    assert "rows as given" in table
+    (row,) = rows_of(run("bound", "-", "--column", "y", *WALK, "--format", "json", stdin=falling))
+    assert row["lower"] < 0.5 < row["upper"]
+
+
+def test_a_trend_is_warned_of_before_anything_crosses(run, visits):
+    path, _ = visits
+    done = run(
+        "bound", path, "--column", "visits", "--by", "plan", "--method", "betting", "--support", 0, 100, "--in-order"
+    )
+    assert done.returncode == 0
+    assert done.stdout.count("assumption fails") == 2
+    assert "warning: free: the rewards rise along the sample (rank correlation 0." in done.stderr
+
+
+# --- degenerate samples -----------------------------------------------------------------------------------------------
+
+
+def test_no_conversion_at_all_is_not_taken_for_certainty(run):
+    nothing = "converted\n" + "0\n" * 200
+    for method in ("sign_flip", "student_t", "bootstrap:correction=none"):
+        done = run("bound", "-", "--column", "converted", "--method", method, stdin=nothing)
+        assert done.returncode == 0
+        assert "not known" in done.stdout or method.startswith("bootstrap")
+        assert "<= 0.05" not in done.stdout
+        assert "warning: all 200 rewards are 0, which cannot show how much rewards vary" in done.stderr
+        assert "clopper_pearson can if they are zeros and ones" in done.stderr
+    done = run("bound", "-", "--column", "converted", "--method", "clopper_pearson", "--format", "json", stdin=nothing)
+    (row,) = rows_of(done)
+    assert row["bound"] == clopper_pearson([0] * 200, 0.05).value == pytest.approx(0.014867, abs=1e-6)
+    assert (row["guarantee"], row["warning"], done.stderr) == (0.05, "", "")
+
+
+def test_unequal_zeros_and_ones_are_sent_to_the_exact_bound(run):
+    done = run("bound", "-", "--column", "y", stdin="y\n" + "0\n" * 180 + "1\n" * 20)
+    assert "assumption fails" in done.stdout
+    assert "of two values, 0 and 1, and not equally many of each" in done.stderr
+    assert "clopper_pearson is exact for them" in done.stderr
+    done = run("bound", "-", "--column", "y", "--method", "clopper_pearson", stdin="y\n0\n0.5\n1\n")
+    assert "1 of 3 rewards are neither 0 nor 1, the first of them 0.5, so the bound cannot be computed" in done.stderr
+    assert "assumption fails" in done.stdout
+
+
+def test_true_and_false_from_another_program(run):
+    text = 'g;"bought"\na;TRUE\na;FALSE\nb;true\nb;NA\nb;false\nb;false\n'
+    arguments = ("bound", "-", "--column", "bought", "--by", "g", "--method", "clopper_pearson", "--format", "json")
+    rows = rows_of(run(*arguments, "--drop-missing", stdin=text))
+    assert [(row["g"], row["n"], row["mean"]) for row in rows] == [("a", 2, 0.5), ("b", 3, 1 / 3)]
+    done = run(*arguments, stdin=text)
+    assert done.returncode == 2
+    assert "'NA', which is not a finite number (use --drop-missing to leave such rows out)" in done.stderr
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (
+            [],
+            "g;y\na;1,5\n",
+            "'1,5', which is not a finite number (use --decimal ',' if the comma is its decimal mark)",
+        ),
+        (
+            [],
+            "g:y\na:1\n",
+            "has no column 'y'; it has g:y (--separator names what separates columns, and --decimal the",
+        ),
+        ([], "y\n1,5\n", "has more fields than the header line (--separator names what separates columns"),
+        (["--separator", "ab"], "y\n1\n", "'separator' parameter of a table must be a single character"),
+        (["--decimal", "x"], "y\n1\n", "'decimal' parameter of a table must be '.' or ','"),
+        (["--encoding", "nope"], "y\n1\n", "'encoding' parameter of a table must be the name of an encoding"),
+        (["--encoding", "ascii"], "y,\u00e4\n1,2\n", "(--encoding names another, such as latin-1 or utf-16)"),
+        (
+            ["--alpha", "0.95"],
+            "y\n1\n",
+            "'alpha' parameter of bandstrap bound must be below 0.5, since it is the probability",
+        ),
+        (["--plot", "x.doc"], "y\n1\n", "must end in one of"),
+    ],
+)
+def test_refusals_name_the_option_that_helps(run, arguments, stdin, message):
+    done = run("bound", "-", "--column", "y", *arguments, stdin=stdin)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr
+
+
+def test_ways_to_read_reach_the_table(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("gr\u00f6\u00dfe|y\na|1,5\na|-9\na|2,5\n".encode("latin-1"))
+    arguments = (
+        "--separator",
+        "|",
+        "--decimal",
+        ",",
+        "--na",
+        "-9",
+        "--na",
+        "x",
+        "--encoding",
+        "latin-1",
+        "--drop-missing",
+    )
+    (row,) = rows_of(run("bound", path, "--column", "y", "--by", "gr\u00f6\u00dfe", *arguments, "--format", "json"))
+    assert (row["n"], row["mean"]) == (2, 2.0)
+
+
+def test_digits_tell_mean_and_bound_apart(run):
+    rewards = 1000 + np.random.default_rng(0).normal(0, 0.01, 60)
+    done = run("bound", "-", "--column", "y", "--method", "student_t", stdin="y\n" + "\n".join(map(str, rewards)))
+    _, mean, bound, width = done.stdout.splitlines()[-1].split()[1:5]
+    assert float(bound) - float(mean) == pytest.approx(float(width), rel=0.05)
+    assert len(width) <= 9
+
+
+def test_groups_are_drawn_with_their_bounds(run, visits, tmp_path):
+    path, _ = visits
+    picture = tmp_path / "new" / "groups.svg"
+    done = run("bound", path, "--column", "visits", "--by", "plan", "--plot", picture)
+    assert done.returncode == 0, done.stderr
+    assert f"wrote {picture}" in done.stderr
+    text = picture.read_text()
+    assert "free  (n = 1000)" in text
+    assert "assumption fails" in text
+    many = "g,y\n" + "".join(f"{i},1\n" for i in range(201))
+    done = run("bound", "-", "--column", "y", "--by", "g", "--plot", tmp_path / "a.png", stdin=many)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--plot draws at most 200 groups. Got 201 instead." in done.stderr
+    done = run("bound", "-", "--column", "y", "--plot", tmp_path / "a.png", stdin="y\n1e307\n2e307\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--plot draws numbers up to 1e+300. Got 1.5e+307 instead." in done.stderr
+    assert not (tmp_path / "a.png").exists()
