@@ -1,16 +1,22 @@
 """Files: experiments and leagues in TOML, data in CSV."""
 
+import json
+import warnings
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.environments import Empirical
+from bandstrap.errors import AssumptionWarning
 from bandstrap.experiments.spec import read_experiment
 from bandstrap.league.spec import read_league
 from bandstrap.tables import read_groups
 from fuzz.mutations import command, damaged, damaged_bytes, outcome, pick, rounds, stream
+from naive.tables import read_table
 
 EXPERIMENTS = sorted(Path(str(files("bandstrap.paper"))).glob("*.toml"))
 EXPERIMENTS = [path for path in EXPERIMENTS if "[[panels]]" in path.read_text(encoding="utf-8")]
@@ -72,15 +78,62 @@ def test_a_damaged_table_gives_numbers_or_a_sentence(tmp_path):
         assert made is None or len(made.label) > 0
 
 
+# As other programs write them: with semicolons and commas, words for nothing, truths, a tab, one column alone.
+OTHER_TABLES = [
+    *TABLES,
+    b"arm;reward\na;1,5\na;2,25\nb;NA\nb;3\n",
+    b'"arm"\t"reward"\n"a"\tTRUE\n"a"\tFALSE\n"b"\ttrue\n"b"\tfalse\n',
+    b"reward\n0\n0\n0\n1\n1\n1\n1\n0\n",
+    b"arm,reward\n" + b"a,0\n" * 12 + b"b,1\n" * 3 + b"a,1\n" * 12 + b"b,0\n" * 9,
+]
+OPTIONS = {"hoeffding": {"sigma": 1}, "sub_weibull": {"sigma": 1, "beta": 2}, "bootstrap": {"sigma": 1}}
+WIDE = (-1e6, 1e6)
+
+
 def test_a_damaged_table_is_bounded_or_refused_by_the_command_line():
+    # A table that comes out holds the numbers that the csv module finds in the file, and what the bound makes of them.
     rng = stream("bound")
-    options = {"hoeffding": ":sigma=1", "sub_weibull": ":sigma=1,beta=2", "bootstrap": ":sigma=1"}
-    support = ("--support", "-1e6", "1e6")
-    for _ in rounds(80):
+    n_tables = 0
+    for _ in rounds(150):
         name = pick(rng, list(BOUNDS))
-        more = support if any("support" in need for need in BOUNDS[name].needs) and name not in options else ()
-        by = pick(rng, [(), ("--by", "arm")])
-        ways = ("--format", pick(rng, ["table", "json", "csv"]), "--side", pick(rng, ["upper", "lower", "two-sided"]))
-        method = name + options.get(name, "")
-        content = damaged_bytes(rng, pick(rng, TABLES))
-        command("bound", "-", "--column", "reward", "--method", method, *more, *by, *ways, stdin=content)
+        options = OPTIONS.get(name, {"support": WIDE} if "support" in BOUNDS[name].needs else {})
+        method = ":".join([name, ",".join(f"{key}={value}" for key, value in options.items())]).rstrip(":")
+        by, side = pick(rng, [None, "arm"]), pick(rng, ["upper", "lower", "two-sided"])
+        drop, in_order, decimal = bool(rng.integers(2)), bool(rng.integers(2)), pick(rng, [".", ".", ","])
+        form = pick(rng, ["table", "json", "json", "csv"])
+        whole = pick(rng, OTHER_TABLES)
+        # A light damage in half of the files, so that there are tables among the refusals.
+        light = damaged(rng, whole.decode(), 1).encode("utf-8", "surrogatepass")
+        content = damaged_bytes(rng, whole) if rng.random() < 0.5 else light if rng.random() < 0.6 else whole
+        arguments = ["--method", method.replace(" ", ""), "--side", side, "--decimal", decimal, "--format", form]
+        arguments += ["--by", by] * (by is not None) + ["--drop-missing"] * drop + ["--in-order"] * in_order
+        done = command("bound", "-", "--column", "reward", *arguments, stdin=content)
+        if done.code != 0 or form != "json":
+            continue
+        groups = read_table(content, "reward", by, drop_missing=drop, decimal=decimal)
+        rows = json.loads(done.out)
+        assert [(row["group" if by is None else by], row["n"]) for row in rows] == [
+            (g, len(y)) for g, y in groups.items()
+        ]
+        for row, rewards in zip(rows, groups.values(), strict=True):
+            check_row(row, rewards, name, side, options | ({"seed": 0} if BOUNDS[name].walks and not in_order else {}))
+            n_tables += 1
+    assert n_tables >= 20  # so that numbers were compared, not refusals only
+
+
+def check_row(row, rewards, name, side, options):
+    """No interval is crossed, and the ends are those of the bound itself; ``null`` stands for what is not finite."""
+    ends = [row["bound"]] if side != "two-sided" else [row["lower"], row["upper"]]
+    if None not in ends:
+        assert ends == sorted(ends)
+    mean = float(sum(map(Fraction, rewards)) / len(rewards))
+    assert row["mean"] == pytest.approx(mean, abs=1e-12 * max(map(abs, rewards)) + 1e-300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        bound = outcome(BOUNDS[name].function, rewards, 0.05, side=side, **options)
+    if bound is None:  # the rewards rule it out
+        assert set(ends) == {None}
+        assert "cannot be computed" in row["warning"]
+        return
+    assert ends == [float(end) if np.isfinite(end) else None for end in np.atleast_1d(bound.value)]
+    assert (row["order"] is not None) == BOUNDS[name].walks
