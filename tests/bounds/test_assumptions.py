@@ -14,6 +14,7 @@ from bandstrap.bounds.assumptions import (
     binary_symmetry_p_value,
     doubts,
     find_doubts,
+    flipped_symmetry_p_value,
     judge,
     rank_correlation,
     trend_p_value,
@@ -95,6 +96,20 @@ def test_two_values_are_compared_with_a_fair_coin():
     assert "clopper_pearson" not in doubts("sign_flip", [0] * 190 + [2] * 10, {})[0]
 
 
+def test_rewards_that_are_symmetric_but_not_normal_contradict_students_t_alone():
+    rng = np.random.default_rng(2)
+    for sample in (rng.standard_cauchy(60), rng.choice([-1.0, 1.0], 60), rng.uniform(size=300)):
+        assert any(
+            "do not look normal (Shapiro and Wilk's test, p = " in text for text in doubts("student_t", sample, {})
+        )
+        assert doubts("sign_flip", sample, {}) == []
+    assert doubts("student_t", [3.0] * 9, {}) == []
+    assert doubts("student_t", 1e300 * rng.normal(size=12_000), {}) == []
+    # Normal samples of 20, of which two tests reject 0.01 each: more than 25 of 500 are rejected for one seed in 10^5, and
+    # were the rate 0.1, as many or fewer for one in 10^4.
+    assert sum(doubts("student_t", sample, {}) != [] for sample in rng.normal(size=(500, 20))) <= 25
+
+
 def test_what_rules_a_bound_out_is_told_from_what_speaks_against_it():
     (doubt,) = find_doubts("clopper_pearson", [0, 1, 0.5, 0.25], {})
     assert doubt.refutes
@@ -104,6 +119,17 @@ def test_what_rules_a_bound_out_is_told_from_what_speaks_against_it():
     assert find_doubts("clopper_pearson", [0, 5], {"support": (0, 5)}) == []
     (doubt,) = find_doubts("sign_flip", np.random.default_rng(0).exponential(size=99), {})
     assert not doubt.refutes
+
+
+def test_heavy_tails_are_not_taken_for_skewness_and_skewness_is_still_seen():
+    # At 0.01, 200 symmetric samples give more than 11 rejections for one seed in 10^5; a test that rejects 0.15 of them, as
+    # the normal approximation does of t(2), gives as few for one in 10^4. Of exponential samples 0.79 were rejected.
+    rng = np.random.default_rng(4)
+    for law in (stats.cauchy(), stats.t(2), stats.norm()):
+        samples = law.rvs(size=(200, 60), random_state=rng)
+        assert sum(doubts("sign_flip", sample, {}) != [] for sample in samples) <= 11
+    assert sum(doubts("sign_flip", sample, {}) != [] for sample in rng.exponential(size=(60, 60))) >= 30
+    assert flipped_symmetry_p_value([2.0] * 9) == 1.0
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.bounds import clopper_pearson, mid_p
+from bandstrap.bounds import bootstrap, clopper_pearson, mid_p, sign_flip
 from bandstrap.bounds.clopper_pearson import exact_ends
 from bandstrap.bounds.mid_p import mid_ends
 from bandstrap.errors import InvalidInput
@@ -127,3 +127,15 @@ def test_other_rewards_are_refused(bound, ends, share, sample, got, side):
     rule = f"'sample' parameter of {bound.__name__} must be of the two values 0 and 1 alone. Got {got}"
     with pytest.raises(InvalidInput, match=rule):
         bound(sample, 0.05, side=side)
+
+
+@both
+@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
+def test_as_a_preliminary_width(bound, ends, share, side):
+    sample = [0, 1, 1, 0, 1, 0, 0, 1, 1]
+    corrected = bootstrap(sample, 0.05, side=side, phi=bound.__name__)
+    alone = bound(sample, 0.05, side=side)
+    widths = [value for key, value in corrected.parts.items() if key.endswith("phi")]
+    expected = [value for key, value in alone.parts.items() if key.endswith("main")]
+    assert widths == pytest.approx(expected, rel=1e-10)
+    assert sign_flip(sample, 0.05, side=side, phi=bound.__name__).guarantee == 0.1

@@ -30,6 +30,10 @@ from bandstrap.errors import check_sample, near_one
 SIGNIFICANCE = 0.01
 # Below this many rewards the tests have no power worth a sentence.
 FEWEST = 8
+# Up to this many rewards the p-value of Shapiro and Wilk's test is accurate; of more, every second or third is looked at.
+MOST_FOR_SHAPIRO = 5000
+# Of this many, random signs tell enough.
+MOST_FOR_FLIPS = 2000
 
 Options = Mapping[str, Any]
 
@@ -145,6 +149,36 @@ def symmetry_p_value(sample: ArrayLike) -> float:
     return float(2 * ndtr(-abs(statistic) / math.sqrt(math.pi / 2 - 1)))
 
 
+def flipped_symmetry_p_value(sample: ArrayLike, n_flips: int = 999, seed: int = 0) -> float:
+    """The same by random signs: how often is ``|mean - median| / mean|y - median|`` as large once signs are drawn anew?
+
+    Signs of the distances from the median make samples that are symmetric and as heavy-tailed as this one, so that this
+    p-value also holds where there is no variance: of Cauchy samples of 60 rewards it rejects 1 % at 0.01, and the normal
+    approximation 50 %.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds.assumptions import flipped_symmetry_p_value
+    >>> flipped_symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250])
+    0.046
+    """
+    rewards, _ = near_one(check_sample(sample, "flipped_symmetry_p_value").ravel())
+    some = rewards[:: -(-rewards.size // MOST_FOR_FLIPS)]
+    centred = some - np.median(some)
+    if not centred.any():
+        return 1.0
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_flips, some.size))
+    as_large = skewness(signs * np.abs(centred)) >= skewness(centred)
+    return float((1 + as_large.sum()) / (n_flips + 1))
+
+
+def skewness(rows: Floats) -> Floats:
+    """``|mean - median| / mean|y - median|`` along the last axis."""
+    medians = np.median(rows, axis=-1, keepdims=True)
+    spread = np.abs(rows - medians).mean(axis=-1)
+    return np.abs((rows - medians).mean(axis=-1)) / spread
+
+
 def binary_symmetry_p_value(rewards: Floats) -> float:
     """P-value of two equally likely values, for rewards of two values: twice the smaller tail of a fair coin."""
     n, highest = rewards.size, int((rewards == rewards.max()).sum())
@@ -157,6 +191,8 @@ def skew(rewards: Floats, options: Options) -> list[Doubt]:
         return []
     values = np.unique(rewards)
     p_value = binary_symmetry_p_value(rewards) if values.size == 2 else symmetry_p_value(rewards)
+    if p_value < SIGNIFICANCE and values.size > 2:  # heavy tails alone may be the reason
+        p_value = max(p_value, flipped_symmetry_p_value(rewards))
     if p_value >= SIGNIFICANCE:
         return []
     if values.size == 2:
@@ -166,6 +202,21 @@ def skew(rewards: Floats, options: Options) -> list[Doubt]:
     scaled, _ = near_one(rewards)
     direction = "right" if scaled.mean() > np.median(scaled) else "left"
     return [Doubt(f"the rewards look skewed to the {direction} (symmetry test, p = {p_value:.2g})")]
+
+
+def not_normal(rewards: Floats, options: Options) -> list[Doubt]:
+    """A test of symmetry, and one of the normal law itself, by Shapiro and Wilk."""
+    found = skew(rewards, options)
+    if found or rewards.size < FEWEST or rewards.min() == rewards.max():
+        return found
+    from scipy.stats import shapiro
+
+    scaled, _ = near_one(rewards)
+    some = scaled[:: -(-scaled.size // MOST_FOR_SHAPIRO)]
+    p_value = float(shapiro(some).pvalue)
+    if p_value >= SIGNIFICANCE:
+        return []
+    return [Doubt(f"the rewards do not look normal (Shapiro and Wilk's test, p = {p_value:.2g})")]
 
 
 def symmetric_law(law: Any, options: Options) -> Verdict:
@@ -340,7 +391,7 @@ ASSUMPTIONS: dict[AssumptionName, Assumption] = {
         Assumption("symmetric", symmetric_law, skew),
         Assumption("sub-Gaussian", sub_gaussian_law, above_told_scale),
         Assumption("sub-Weibull", sub_weibull_law, none),
-        Assumption("normal", normal_law, skew),
+        Assumption("normal", normal_law, not_normal),
         Assumption("binary", binary_law, other_values),
     )
 }

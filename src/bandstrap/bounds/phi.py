@@ -38,6 +38,8 @@ def preliminary_width(
         if phi not in BOUNDS or phi in ("bootstrap", "sign_flip"):
             usable = ", ".join(repr(name) for name in BOUNDS if name not in ("bootstrap", "sign_flip"))
             raise requirement("phi", owner, f"one of {usable}, a width or a callable", repr(phi))
+        if "binary" in BOUNDS[phi].assumes:  # whose default is of rewards as they were given
+            given.setdefault("support", (0.0, 1.0))
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
