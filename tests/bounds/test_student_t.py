@@ -45,6 +45,7 @@ def test_one_reward_gives_no_finite_bound():
     assert bound.lower.tolist() == [-math.inf, -math.inf]
 
 
+@pytest.mark.filterwarnings("ignore:student_t. all:bandstrap.errors.AssumptionWarning")
 def test_equal_rewards_give_their_value():
     bound = student_t([2.0] * 8, 0.05, side="two-sided")
     assert bound.value == (2.0, 2.0)

@@ -181,7 +181,7 @@ def build(
     notes = [
         *note_on_equal_rewards(name, rewards, parts, lower, upper),
         *note_on_crossed_ends(lower, upper, guarantee, holds_for),
-        *(note_on_mean_beyond(rewards, lower, upper) if order else ()),
+        *(note_on_mean_beyond(rewards, lower, upper) if order and "bounded" in BOUNDS[name].assumes else ()),
     ]
     crossed = lower > upper
     bound = Bound(
@@ -243,7 +243,7 @@ def note_on_crossed_ends(lower: Floats, upper: Floats, guarantee: float | None, 
 
 
 def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[str]:
-    """That a bound which walks through the sample has left its mean behind."""
+    """That a bound which walks through the sample has left its mean behind; for rewards in a known support."""
     mean, rounding = sample_mean(rewards), ROUNDING * np.abs(rewards).max(axis=-1)
     beyond = np.asarray((lower <= upper) & ((mean > upper + rounding) | (mean < lower - rounding)))
     if not beyond.any():

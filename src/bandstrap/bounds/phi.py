@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, mirror
-from bandstrap.errors import read_numbers, requirement
+from bandstrap.errors import AssumptionWarning, read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 
@@ -43,11 +44,12 @@ def preliminary_width(
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
-            # As a batch, whose notes are not warned of: the bound that phi is for has its own.
-            bound = BOUNDS[phi].function(rewards[None], alpha, **given)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssumptionWarning)  # the bound that phi is for has its own
+                bound = BOUNDS[phi].function(rewards, alpha, **given)
         except TypeError:
             raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None
-        return np.asarray(bound.width)[0]
+        return np.asarray(bound.width)
     value = phi(rewards, alpha) if callable(phi) else phi
     rule = f"a width of shape {rewards.shape[:-1]}"
     numbers = read_numbers(value, "phi", owner, rule, kinds="iuf")
