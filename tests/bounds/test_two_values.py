@@ -23,7 +23,8 @@ ALPHAS = (0.4, 0.2, 0.05, 0.025, 0.01, 1e-3, 1e-6)
 @both
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(
-    counts=st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), alpha=st.floats(1e-9, 0.49)
+    counts=st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    alpha=st.floats(1e-9, 0.49) | st.sampled_from([1e-30, 1e-99]),
 )
 def test_no_mean_that_the_definition_leaves_is_beyond_the_bound_and_little_more_is_within(
     bound, ends, share, counts, alpha
@@ -34,12 +35,12 @@ def test_no_mean_that_the_definition_leaves_is_beyond_the_bound_and_little_more_
     # Rounded outwards: a little beyond the ends, nothing is left. The tail falls with p, so this is enough.
     if k < n:
         assert not leaves_upper(k, n, upper, alpha, share) or upper == k / n
-        assert leaves_upper(k, n, upper * (1 - 1e-11), alpha, share) or upper == pytest.approx(k / n, rel=1e-9)
+        assert leaves_upper(k, n, upper * (1 - 1e-9), alpha, share) or upper == pytest.approx(k / n, rel=1e-9)
     else:
         assert upper == 1.0
     if k > 0:
         assert not leaves_lower(k, n, lower, alpha, share) or lower == pytest.approx(k / n, rel=1e-15)
-        assert leaves_lower(k, n, lower * (1 + 1e-11), alpha, share) or lower == pytest.approx(k / n, rel=1e-9)
+        assert leaves_lower(k, n, lower * (1 + 1e-9), alpha, share) or lower == pytest.approx(k / n, rel=1e-9)
     else:
         assert lower == 0.0
 
@@ -92,6 +93,12 @@ def test_no_conversion_among_many_is_the_closed_form():
         zeros = np.zeros(n, dtype=bool)
         assert clopper_pearson(zeros, 0.05).upper == pytest.approx(-np.expm1(np.log(0.05) / n), rel=1e-11)
         assert mid_p(zeros, 0.05).upper == pytest.approx(-np.expm1(np.log(0.1) / n), rel=1e-11)
+
+
+@both
+@pytest.mark.parametrize("alpha", [5e-324, 1e-280, 1e-101])
+def test_levels_that_cannot_be_inverted_leave_every_probability(bound, ends, share, alpha):
+    assert bound([0, 1, 1], alpha, side="two-sided").value == (0.0, 1.0)
 
 
 @both

@@ -79,6 +79,8 @@ def test_a_bound_takes_odd_values_or_refuses_them(name):
         need.split("|")[0]: {"support": (0.0, 1.0), "sigma": 1.0, "beta": 2.0}[need.split("|")[0]]
         for need in BOUNDS[name].needs
     }
+    if "binary" in BOUNDS[name].assumes:
+        usual["sample"] = [0.0, 1.0, 1.0, 0.0]
     for i in rounds(60):
         options = usual | {pick(rng, parameters): pick(rng, ODD_VALUES) for _ in range(1 + i % 2)}
         bound = outcome(function, **options)

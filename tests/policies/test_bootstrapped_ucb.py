@@ -324,6 +324,7 @@ def test_streamed_quantile_is_that_of_the_weights_it_drew(weights):
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @pytest.mark.parametrize("n", [1, 2, 5, 9, 12])
 @pytest.mark.parametrize("t", [4, 30, 900])
+@pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.AssumptionWarning")  # of rewards without spread
 def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
     sample = np.random.default_rng(n).normal(0.3, 1, n)
     policy = BootstrappedUCB(quantile="exact", correction=correction, sigma=1.3, delta=0.2)
@@ -351,6 +352,7 @@ def test_correction_is_the_formula_for_any_sample_size(correction, n):
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.AssumptionWarning")  # of rewards without spread
 def test_policy_and_bound_have_the_same_bits(correction):
     for sigma in (0.3, 0.7, 1.0):
         params = BootstrappedUCB(correction=correction, sigma=sigma).make_params(None)

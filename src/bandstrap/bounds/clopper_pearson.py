@@ -15,6 +15,8 @@ from bandstrap.errors import requirement, sample_mean
 
 # SciPy's inverse of the beta distribution is good to some 1e-14; by this much more, an end is never on the wrong side.
 MARGIN = 1e-12
+# Below this level, where that inverse fails for some counts, nothing but the ends of [0, 1] is sure.
+SMALLEST_LEVEL = 1e-100
 
 # Both ends of a probability, from numbers of successes and of trials, and the level of one side.
 Ends = Callable[[Any, int, float], tuple[Floats, Floats]]
@@ -24,8 +26,9 @@ def exact_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
     """``P(X >= k) = alpha`` at the lower end and ``P(X <= k) = alpha`` at the upper one, rounded outwards."""
     k = np.asarray(successes, dtype=np.float64)
     # Where k is 0 or n, one end is known without a beta distribution, which has no parameter 0.
-    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - k + 1, alpha))
-    high = np.where(k == n, 1.0, betainccinv(k + 1, np.maximum(n - k, 1), alpha))
+    extreme = alpha < SMALLEST_LEVEL
+    low = np.where((k == 0) | extreme, 0.0, betaincinv(np.maximum(k, 1), n - k + 1, alpha))
+    high = np.where((k == n) | extreme, 1.0, betainccinv(k + 1, np.maximum(n - k, 1), alpha))
     return low * (1 - MARGIN), np.minimum(high * (1 + MARGIN), 1.0)
 
 

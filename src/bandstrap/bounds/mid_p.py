@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincc
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, check_level, register
-from bandstrap.bounds.clopper_pearson import exact_ends, two_valued
+from bandstrap.bounds.clopper_pearson import SMALLEST_LEVEL, exact_ends, two_valued
 
 # The tails are computed to some 1e-14; a level lowered by this much leaves an end on the right side.
 MARGIN = 1e-12
@@ -36,6 +36,8 @@ def mid_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
     k = np.asarray(successes, dtype=np.float64)
     level = alpha * (1 - MARGIN)
     low, high = exact_ends(k, n, alpha)  # which are at least as far out
+    if alpha < SMALLEST_LEVEL:
+        return low, high
     inside = bisect(lambda p: tail_above(p, k, n) > level, low, k / n)[0]
     outside = bisect(lambda p: tail_below(p, k, n) <= level, k / n, high)[1]
     return np.where(k == 0, 0.0, inside), np.where(k == n, 1.0, outside)
