@@ -150,14 +150,14 @@ def of_two_values(share):
 # What the notes of BootstrappedUCB say: law, and how many per cent the quantile of 13 to 32 rewards and that of more is at
 # most off.
 CLAIMED = {
-    "normal": (lambda rng, n: rng.normal(size=n), 0.8, 0.1),
-    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.8, 0.1),
-    "uniform": (lambda rng, n: rng.random(n), 0.8, 0.1),
-    "laplace": (lambda rng, n: rng.laplace(size=n), 0.8, 0.1),
-    "exponential": (lambda rng, n: rng.exponential(size=n), 0.8, 0.1),
-    "lognormal": (lambda rng, n: rng.lognormal(size=n), 0.8, 0.1),
-    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 0.8, 0.1),
-    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 0.8, 0.1),
+    "normal": (lambda rng, n: rng.normal(size=n), 0.8, 0.3),
+    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.8, 0.3),
+    "uniform": (lambda rng, n: rng.random(n), 0.8, 0.3),
+    "laplace": (lambda rng, n: rng.laplace(size=n), 0.8, 0.3),
+    "exponential": (lambda rng, n: rng.exponential(size=n), 0.8, 0.3),
+    "lognormal": (lambda rng, n: rng.lognormal(size=n), 0.8, 0.3),
+    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 0.8, 0.3),
+    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 0.8, 0.3),
     "three values": (lambda rng, n: rng.integers(0, 3, n).astype(float), 4.7, 6.3),
 }
 
