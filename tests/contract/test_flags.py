@@ -35,6 +35,7 @@ NEITHER = (
 )
 # What a class or function needs beside the flag.
 NEEDS = {
+    "bootstrap": {"sigma": 1.0, "weights": "gaussian"},
     "sub_weibull": {"sigma": 1.0, "beta": 2.0},
     "mean_deviation_bound": {"n": 5, "alpha": 0.1, "sigma": 1.0, "beta": 2.0},
     "sample_orlicz_norm": {"sample": [1.0, 2.0], "beta": 1.0},

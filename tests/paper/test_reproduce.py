@@ -213,7 +213,7 @@ def test_a_figure_run_again_keeps_the_others(tmp_path, count):
         assert pages(out) == whole
         assert [chapter.name for chapter in found.chapters] == ["figure4", "figure6"]
         assert found.kept == ", ".join(title for title in ("Figure 4", "Figure 6") if title[-1] not in figures)
-        assert [claim.name for claim, _ in found.answers] == (["theorem-4", "figure-6"] if "6" in figures else [])
+        assert [claim.name for claim, _ in found.answers] == (["end-points-6"] if "6" in figures else [])
     assert count["blocks"] == blocks
 
 

@@ -18,7 +18,7 @@ from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import binomial, bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.order_statistic import order_rank, order_statistic_level
+from bandstrap.multipliers.order_statistic import order_rank, order_statistic_sum
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
 from bandstrap.policies.bootstrap_index import (
@@ -407,8 +407,8 @@ def test_the_default_constant_is_tight_at_a_fixed_level_and_what_is_given_is_tak
 
 
 def resampled_score(params, state, arm, shared, rng) -> float:
-    level = order_statistic_level(shared.rank, params.n_resamples, rng)
-    return resampled_score_at(params, state, arm, level, shared)
+    state.drawn[arm] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+    return resampled_score_at(params, state, arm, shared)
 
 
 SCORES = {

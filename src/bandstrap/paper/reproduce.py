@@ -106,7 +106,7 @@ class Reproduction:
         verdicts = [finding.verdict for _, finding in self.findings]
         unchecked = f", {len(self.unchecked)} more not checked" if self.unchecked else ""
         return (
-            f"{len(verdicts)} claims: {verdicts.count(REPRODUCED)} reproduced, "
+            f"{len(verdicts)} claim{'s' * (len(verdicts) != 1)}: {verdicts.count(REPRODUCED)} reproduced, "
             f"{verdicts.count(DEPENDS)} that depend on an unstated setting, "
             f"{verdicts.count(NOT_REPRODUCED)} not reproduced{unchecked} "
             f"(seed {self.seed}, {self.replications} replications)"

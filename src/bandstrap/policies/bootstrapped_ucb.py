@@ -110,8 +110,8 @@ class BootstrappedUCB(Policy):
     ======================================================  ========  =========  ============
     rewards                                                 13 to 32  33 to 300  301 to 2,000
     ======================================================  ========  =========  ============
-    normal, uniform, beta, Laplace, exponential             0.5 %     0.1 %      0.1 %
-    lognormal, t(3), normal with one in 20 ten times wider  0.5 %     0.1 %      0.1 %
+    normal, uniform, beta, Laplace, exponential             0.5 %     0.2 %      0.1 %
+    lognormal, t(3), normal with one in 20 ten times wider  0.5 %     0.3 %      0.2 %
     Pareto(1.1), whose largest reward outweighs the rest    1.8 %     0.2 %      0.8 %
     two values                                              0         0          0
     three values                                            5.3 %     2.8 %      0.5 %
