@@ -8,7 +8,7 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import bounds, compiling, decisions, linear, live, quantiles, simulation  # noqa: E402 - after the variables
+from benchmarks import bounds, compiling, decisions, linear, live, quantiles, simulation, skewed  # noqa: E402 - after the variables
 from benchmarks.document import write_json  # noqa: E402 - after the variables
 
 BENCHMARKS = {
@@ -19,6 +19,7 @@ BENCHMARKS = {
     "quantiles": quantiles.tables,
     "linear": linear.tables,
     "bounds": bounds.tables,
+    "skewed": skewed.tables,
 }
 
 

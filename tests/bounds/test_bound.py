@@ -20,6 +20,9 @@ NAMES = [
     "symmetric_betting",
     "clopper_pearson",
     "mid_p",
+    "bootstrap_t",
+    "bca",
+    "hall",
 ]
 
 
@@ -27,7 +30,7 @@ def record(side: str, lower: float, upper: float) -> Bound:
     return Bound("some", side, 0.05, 1.0, lower, upper, {}, "closed-form", 0.05, "rewards")
 
 
-def test_all_eleven_bounds_are_registered():
+def test_all_fourteen_bounds_are_registered():
     assert set(BOUNDS) >= set(NAMES)
 
 

@@ -1,12 +1,15 @@
 """Upper, lower and two-sided confidence bounds on a mean, one per file, and a lab that measures how often they miss."""
 
+from bandstrap.bounds.bca import bca
 from bandstrap.bounds.betting import betting
 from bandstrap.bounds.bootstrap import bootstrap
+from bandstrap.bounds.bootstrap_t import bootstrap_t
 from bandstrap.bounds.bound import BOUNDS, Bound
 from bandstrap.bounds.clopper_pearson import clopper_pearson
 from bandstrap.bounds.coverage import CoverageRow, coverage
 from bandstrap.bounds.empirical_bernstein import empirical_bernstein
 from bandstrap.bounds.empirical_kl import empirical_kl
+from bandstrap.bounds.hall import hall
 from bandstrap.bounds.hoeffding import hoeffding
 from bandstrap.bounds.mid_p import mid_p
 from bandstrap.bounds.sign_flip import sign_flip
@@ -18,12 +21,15 @@ __all__ = [
     "BOUNDS",
     "Bound",
     "CoverageRow",
+    "bca",
     "betting",
     "bootstrap",
+    "bootstrap_t",
     "clopper_pearson",
     "coverage",
     "empirical_bernstein",
     "empirical_kl",
+    "hall",
     "hoeffding",
     "mid_p",
     "sign_flip",

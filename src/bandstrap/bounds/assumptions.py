@@ -77,7 +77,8 @@ def judge(name: str, options: Options, law: Any) -> Verdict:
     verdicts = [ASSUMPTIONS[each].of_law(law, options) for each in BOUNDS[name].assumes]
     if name in WITH_PHI:
         verdicts.append(judge_phi(options, law))
-    return min(verdicts, key=lambda verdict: GRAVITY.index(verdict.holds), default=HOLDS)
+    nothing = Verdict(None, f"{name} proves nothing")
+    return min(verdicts, key=lambda verdict: GRAVITY.index(verdict.holds), default=nothing)
 
 
 # The first of these that is found decides.

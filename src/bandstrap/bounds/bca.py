@@ -1,0 +1,115 @@
+"""The BCa bound: a percentile of resampled means, corrected for bias and skewness."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.bounds.resampling import LARGE_SAMPLES, N_RESAMPLES, check_resamples, drawn_seed, resampled_moments
+from bandstrap.multipliers.quantile import scaled_residuals
+
+# Means of resamples that differ by less than this of the largest residual are equal but for rounding.
+TIE = 1e-14
+
+
+@register(assumes=())
+def bca(
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "upper",
+    n_resamples: int = N_RESAMPLES,
+    rng: np.random.Generator | int | None = 0,
+) -> Bound:
+    r"""Bias-corrected and accelerated bootstrap bound, for skewed rewards.
+
+    .. math:: \hat G^{-1}\Bigl(\Phi\Bigl(z_0 + \frac{z_0 + z}{1 - a (z_0 + z)}\Bigr)\Bigr)
+
+    with ``G`` the law of the means of ``B`` samples drawn from the sample with replacement, ``z`` the upper ``alpha``
+    quantile of the normal law, ``Phi(z_0) = G(ybar)`` (a tie counts half) and ``a`` a sixth of the skewness of the mean.
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(..., n)``.
+    alpha
+        Error probability in (0, 1/2) that is aimed at.
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    n_resamples
+        The number ``B`` of resamples.
+    rng
+        Generator or seed of the resamples. By default they are the same in every call, and so are its numbers.
+
+    Returns
+    -------
+    Bound
+        Never beyond the sample mean, and an end that is finite never beyond the sample. Infinite where a resample consists
+        of the largest reward alone with a probability above the corrected level: for one reward, for equal ones, for two
+        at the usual levels, and where nearly all rewards are the largest.
+
+    See Also
+    --------
+    bandstrap.bounds.bootstrap_t : wider, and misses less often at small samples.
+    bandstrap.bounds.sign_flip : prefer it for symmetric rewards, where it is exact.
+
+    Notes
+    -----
+    Nothing is proved at finite samples, and below some 20 skewed rewards the bound misses clearly too often. With the same
+    resamples it is what ``scipy.stats.bootstrap`` computes with ``method="BCa"``.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import bca
+    >>> bca([1, 1, 1, 2, 2, 3, 9, 30, 80, 250], 0.05).value
+    109.7
+
+    References
+    ----------
+    .. [1] Efron. Better bootstrap confidence intervals. JASA 82, 1987.
+    """
+    check_resamples(n_resamples, "bca")
+    seed = drawn_seed(rng, "bca")
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        n = rewards.shape[-1]
+        rows = np.sort(rewards.reshape(-1, n), axis=-1)
+        residuals, exponents = scaled_residuals(rows)
+        widths = np.empty(len(rows))
+        for block, (means,) in resampled_moments(residuals, n_resamples, seed, order=1):
+            level = corrected_level(residuals[block], means, alpha)
+            widths[block] = np.maximum(quantile_of_each(means, 1 - level), 0.0)
+            of_largest = ((rows[block] == rows[block, -1:]).mean(axis=-1)) ** n
+            widths[block] = np.where(of_largest > level, np.inf, widths[block])
+        width = np.ldexp(widths, exponents).reshape(rewards.shape[:-1])
+        return Threshold(width, {"main": width}, f"{n_resamples} resamples")
+
+    return build("bca", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+
+
+def corrected_level(residuals: Floats, means: Floats, alpha: float) -> Floats:
+    """The upper tail of the resampled means at which the bound is read off."""
+    below = (means < -TIE).mean(axis=-1)
+    at_most = (means <= TIE).mean(axis=-1)
+    bias = ndtri((below + at_most) / 2)
+    squares = (residuals**2).sum(axis=-1)
+    with np.errstate(invalid="ignore"):  # 0/0 of equal rewards, which have no bound whatever the level
+        acceleration = np.where(squares == 0, 0.0, (residuals**3).sum(axis=-1) / (6 * squares**1.5))
+    step = bias - ndtri(alpha)
+    slope = 1 - acceleration * step
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where the correction has run through infinity, no level is left.
+        return np.where(slope > 0, ndtr(-(bias + step / slope)), 0.0)
+
+
+def quantile_of_each(draws: Floats, probability: Floats) -> Floats:
+    """The quantile of each row at its own probability, interpolated between order statistics as NumPy does by default."""
+    ordered = np.sort(draws, axis=-1)
+    place = probability * (ordered.shape[-1] - 1)
+    low = np.clip(np.floor(place).astype(np.int64), 0, ordered.shape[-1] - 1)
+    high = np.minimum(low + 1, ordered.shape[-1] - 1)
+    each = np.arange(len(ordered))
+    return ordered[each, low] + (place - low) * (ordered[each, high] - ordered[each, low])

@@ -1,0 +1,87 @@
+"""Efron's resamples: samples drawn from a sample with replacement, and their moments.
+
+Every sample of a batch is sorted and resampled with the same counts, so that a bound depends neither on the order of
+rewards nor on what else is in the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.errors import check_count
+from bandstrap.seeds import make_generator
+
+# What bounds are computed from unless they are told otherwise: at alpha = 0.05, 100 resamples lie beyond the quantile.
+N_RESAMPLES = 1999
+# Counts, and moments of resamples, that are held in memory at once.
+MOST_NUMBERS = 1 << 20
+LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing is proved at small ones"
+
+
+def check_resamples(n_resamples: int, owner: str) -> int:
+    """Return ``n_resamples`` as an int whose moments fit into memory."""
+    check_count(n_resamples, "n_resamples", owner)
+    check_memory(8 * WORD * n_resamples, "n_resamples", owner, n_resamples)
+    return int(n_resamples)
+
+
+def drawn_seed(rng: np.random.Generator | int | None, owner: str) -> int:
+    """A seed drawn from ``rng``: what all resamples of one call, for either side, start from."""
+    return int(make_generator(rng, owner).integers(2**63))
+
+
+def resample_counts(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+    """How often each of ``n`` rewards is in each resample, some resamples at a time."""
+    step = max(1, MOST_NUMBERS // n)
+    for start in range(0, n_resamples, step):
+        some = slice(start, min(start + step, n_resamples))
+        size = some.stop - some.start
+        drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+        yield some, np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def resampled_moments(rows: Floats, n_resamples: int, seed: int, order: int) -> Iterator[tuple[slice, Floats]]:
+    """The moments ``mean(y^1), ..., mean(y^order)`` of the resamples of each row: shape ``(order, some rows, B)``.
+
+    Rows are taken as they are, some at a time. Their numbers do not depend on how many there are: each is summed up alone.
+    """
+    n = rows.shape[-1]
+    step = max(1, MOST_NUMBERS // n_resamples)
+    for start in range(0, len(rows), step):
+        block = slice(start, min(start + step, len(rows)))
+        powers = [rows[block] ** (power + 1) for power in range(order)]
+        moments = np.empty((order, block.stop - block.start, n_resamples))
+        for some, counts in resample_counts(n, n_resamples, np.random.default_rng(seed)):
+            for power, terms in enumerate(powers):
+                for i, row in enumerate(terms):
+                    # Not by a matrix product, whose roundings depend on the shapes and on the number of threads.
+                    moments[power, i, some] = np.einsum("bn,n->b", counts, row) / n
+        yield block, moments
+
+
+def spread_of_resamples(moments: Floats, n: int) -> Floats:
+    """Variances (1/n) of resamples from their first two moments; 0 where rounding alone could have made them."""
+    variance = moments[1] - moments[0] ** 2
+    return np.where(variance <= 8 * n * 2.0**-53 * moments[1], 0.0, variance)
+
+
+def studentised(deviation: Floats, spread: Floats) -> Floats:
+    """``deviation / spread``, infinite of its sign where there is no spread, and 0 where there is neither."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(deviation == 0, 0.0, deviation / spread)
+
+
+def lower_quantile(draws: Floats, level: float) -> Floats:
+    """The ``floor(level (B + 1))``-th smallest draw along the last axis; minus infinity where that is none.
+
+    One more draw from the same law lies below it with a probability of at most ``level``.
+    """
+    rank = math.floor(level * (draws.shape[-1] + 1) + 1e-9)
+    if rank == 0:
+        return np.full(draws.shape[:-1], -np.inf)
+    return np.partition(draws, rank - 1, axis=-1)[..., rank - 1]
