@@ -1,6 +1,7 @@
 """Bootstrap-t, BCa and Hall's bound: against their formulas, against SciPy, and how often they miss."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.bounds import bca, bootstrap_t, hall, student_t
+from bandstrap.bounds import BOUNDS, bca, bootstrap_t, coverage, hall, student_t
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.hall import remove_skewness, restore_skewness
 from bandstrap.bounds.resampling import drawn_seed, resample_counts
@@ -73,15 +74,16 @@ def test_bca_is_scipys_on_the_same_resamples(law, alternative):
         assert found.value == pytest.approx(expected.high if side == "upper" else expected.low, rel=1e-9)
 
 
-def test_resamples_hold_each_reward_once_on_average_and_as_many_as_there_are():
+def test_resamples_hold_as_many_rewards_as_there_are_and_all_of_them_together_each_equally_often():
     parts = list(resample_counts(700, 3000, np.random.default_rng(0)))
     assert [part.start for part, _ in parts] == [0, 1497, 2994]
+    for part, counts in parts:
+        assert (counts.sum(axis=-1) == 700).all()
+        assert (counts.sum(axis=0) == part.stop - part.start).all()
+    # Nearly Poisson of mean 1, so that the variance of independent ones has an error of sqrt(3 / number). Five of them are
+    # exceeded by right counts with probability 6e-7; a variance that is 1 per cent off is seen for certain.
     counts = np.concatenate([each for _, each in parts])
-    assert (counts.sum(axis=-1) == 700).all()
-    # Binomial(700, 1/700): variance 699/700. Each check fails for right counts with probability 6e-7 (5 standard errors)
-    # and sees a mean or a variance off by 1 per cent with certainty.
-    assert counts.mean(axis=0).std() == pytest.approx(math.sqrt(699 / 700 / 3000), rel=5 / math.sqrt(2 * 700))
-    assert counts.var() == pytest.approx(699 / 700, abs=5 * math.sqrt(3 / counts.size))
+    assert counts.var() == pytest.approx(1 - 1 / 700, abs=5 * math.sqrt(3 / counts.size))
 
 
 # --- what they cannot know --------------------------------------------------------------------------------------------
@@ -130,6 +132,25 @@ def test_the_number_of_resamples_is_told_and_checked(name):
         RESAMPLED[name]([1.0, 2.0], 0.05, n_resamples=0)
     with pytest.raises(InvalidInput, match=f"'n_resamples' parameter of {name} must be small enough for the"):
         RESAMPLED[name]([1.0, 2.0], 0.05, n_resamples=10**13)
+
+
+@every_resampled
+def test_the_coverage_lab_draws_anew_for_each_slice_and_alike_for_a_seed(name, monkeypatch):
+    seen = []
+    entry = BOUNDS[name]
+
+    def spy(*arguments, rng, **options):
+        seen.append(rng.bit_generator.state["state"]["state"])
+        return entry.function(*arguments, rng=rng, **options)
+
+    monkeypatch.setitem(BOUNDS, name, replace(entry, function=spy))
+    call = f"{name}:n_resamples=19"
+    first = coverage("gamma:a=1", 1000, 0.2, bounds=[call], replications=40)
+    assert len(set(seen)) == len(seen) == 3
+    assert coverage("gamma:a=1", 1000, 0.2, bounds=[call], replications=40) == first
+    assert seen[:3] == seen[3:]
+    assert first[0].guarantee is None
+    assert first[0].assumption == ""
 
 
 @every_resampled

@@ -10,10 +10,10 @@ NORMAL = NormalDist()
 
 
 def resamples(sample: Sequence[float], n_resamples: int, seed: int) -> list[list[float]]:
-    """Samples drawn from the sorted sample with replacement."""
+    """Samples drawn from the sorted sample with replacement, each reward equally often in all of them together."""
+    urn = np.random.default_rng(seed).permutation(np.tile(np.arange(len(sample)), n_resamples)).tolist()
     ordered = sorted(sample)
-    rng = np.random.default_rng(seed)
-    return [[ordered[i] for i in rng.integers(0, len(ordered), len(ordered))] for _ in range(n_resamples)]
+    return [[ordered[urn.pop(0)] for _ in ordered] for _ in range(n_resamples)]
 
 
 def skewness(sample: Sequence[float]) -> float:

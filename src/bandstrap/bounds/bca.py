@@ -65,7 +65,7 @@ def bca(
     --------
     >>> from bandstrap.bounds import bca
     >>> bca([1, 1, 1, 2, 2, 3, 9, 30, 80, 250], 0.05).value
-    109.7
+    115.4
 
     References
     ----------

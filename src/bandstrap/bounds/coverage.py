@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ NO_MEAN = "the law has no mean: its median is covered"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
-# time, so that its numbers do not depend on this.
+# time, so that its numbers do not depend on this, unless it draws.
 SLICE = 1 << 14
 
 
@@ -255,6 +256,9 @@ def measure(
     rng = np.random.default_rng([seed, n])
     mean = target(law)
     entry = BOUNDS[call.name]
+    if "rng" in inspect.signature(entry.function).parameters and "rng" not in options:
+        # A bound that draws does so anew for each slice: else one set of resamples would decide on all samples alike.
+        options = options | {"rng": np.random.default_rng([seed, n, 1])}
     misses = 0
     widths: list[Floats] = []
     guarantee = None

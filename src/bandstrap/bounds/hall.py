@@ -89,7 +89,7 @@ def hall(
     >>> from bandstrap.bounds import hall
     >>> waits = [1, 1, 1, 2, 2, 3, 9, 30, 80, 250]
     >>> hall(waits, 0.05).value, hall(waits, 0.05, quantile="normal").value
-    (331.1, 200.3)
+    (334.1, 200.3)
 
     References
     ----------
