@@ -7,6 +7,7 @@ from bandstrap.bounds.bootstrap_t import bootstrap_t
 from bandstrap.bounds.bound import BOUNDS, Bound
 from bandstrap.bounds.clopper_pearson import clopper_pearson
 from bandstrap.bounds.coverage import CoverageRow, coverage
+from bandstrap.bounds.differences import DIFFERENCES, Comparison, compare, difference
 from bandstrap.bounds.empirical_bernstein import empirical_bernstein
 from bandstrap.bounds.empirical_kl import empirical_kl
 from bandstrap.bounds.hall import hall
@@ -19,14 +20,18 @@ from bandstrap.bounds.symmetric_betting import symmetric_betting
 
 __all__ = [
     "BOUNDS",
+    "DIFFERENCES",
     "Bound",
+    "Comparison",
     "CoverageRow",
     "bca",
     "betting",
     "bootstrap",
     "bootstrap_t",
     "clopper_pearson",
+    "compare",
     "coverage",
+    "difference",
     "empirical_bernstein",
     "empirical_kl",
     "hall",

@@ -1,0 +1,237 @@
+"""Several groups with one control: a bound on each difference, or bounds that hold together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import SIDES, Bound, Side, Threshold, check_level
+from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, LARGE_GROUPS, IndependentWeights, terms
+from bandstrap.bounds.differences.difference import (
+    DIFFERENCES,
+    NAMES,
+    build,
+    check_group,
+    difference,
+    shows_nothing,
+    variance,
+)
+from bandstrap.bounds.differences.maximum import MOST_ENUMERATED, drawn_maximum, enumerated_maximum
+from bandstrap.bounds.resampling import check_resamples, drawn_seed
+from bandstrap.calls import parse_call
+from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement
+from bandstrap.multipliers.weights import LAWS
+from bandstrap.text import listed
+
+Simultaneous = Literal["bonferroni", "max"]
+SIMULTANEOUS: tuple[Simultaneous, ...] = get_args(Simultaneous)
+OWNER = "compare"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Bounds on the differences of several groups from one control.
+
+    Attributes
+    ----------
+    control
+        Name of the control.
+    method, side, alpha
+        As they were asked for.
+    simultaneous
+        ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
+    bounds
+        A :class:`bandstrap.bounds.Bound` for every other group, by name: on its mean minus that of the control. Where they
+        are simultaneous by Bonferroni, each is at ``alpha`` divided by their number.
+    guarantee
+        What is proved of the probability that any of them misses; ``None`` where nothing is.
+    """
+
+    control: str
+    method: str
+    side: Side
+    alpha: float
+    simultaneous: Simultaneous | None
+    bounds: Mapping[str, Bound]
+    guarantee: float | None
+
+
+def compare(
+    groups: Mapping[str, ArrayLike],
+    control: str,
+    alpha: float = 0.05,
+    *,
+    method: str = "welch",
+    side: Side = "two-sided",
+    simultaneous: Simultaneous | None = None,
+    **options: Any,
+) -> Comparison:
+    """Bound the mean of every group minus that of a control.
+
+    Parameters
+    ----------
+    groups
+        Rewards by name of group, two groups or more.
+    control
+        Name of the group that all others are compared with.
+    alpha
+        Error probability in (0, 1/2), of each bound or of all of them.
+    method
+        As in :func:`bandstrap.bounds.difference`.
+    side
+        ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
+    simultaneous
+        ``None`` (default)
+            Each bound misses with probability ``alpha``; of many, some will.
+        ``"bonferroni"``
+            Each at ``alpha`` divided by their number: together they miss with probability ``alpha``, for any method.
+        ``"max"``
+            The quantile of the largest of the multiplier sums of all groups, which knows how much they move together, as
+            the control does in all of them. Narrower; for ``method="bootstrap"``, and for large groups.
+    **options
+        Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``rng`` and ``studentized``;
+        the latter (true by default) measures each difference in its own standard error, else all have one width.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    With ``"max"`` and random signs, up to 12 rewards a group are counted; else ``B`` draws are made, and the
+    ``floor(alpha (B + 1))``-th largest is taken.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import compare
+    >>> groups = {"red": [1.8, 2.2, 2.6, 1.1], "green": [3.1, 2.4, 4.4, 3.8], "blue": [2.0, 2.9, 2.2, 2.4]}
+    >>> found = compare(groups, "red", method="bootstrap", simultaneous="max")
+    >>> found.bounds["green"].value
+    (0.36, 2.64)
+    >>> compare(groups, "red", simultaneous="bonferroni").bounds["green"].value
+    (-0.2, 3.2)
+    """
+    call = parse_call(method) if isinstance(method, str) else None
+    name = check_choice(method if call is None else call.name, "method", OWNER, DIFFERENCES)
+    given = ({} if call is None else call.options) | options
+    check_level(alpha, OWNER)
+    check_choice(side, "side", OWNER, SIDES)
+    if simultaneous is not None:
+        check_choice(simultaneous, "simultaneous", OWNER, SIMULTANEOUS)
+    rewards = check_several(groups, control)
+    others = [group for group in rewards if group != control]
+    if simultaneous == "max":
+        bounds = largest_bounds(rewards, control, alpha, name, side, given)
+    else:
+        level = alpha / len(others) if simultaneous == "bonferroni" else alpha
+        bounds = {
+            group: difference(
+                rewards[group], rewards[control], level, method=name, side=side, names=(group, control), **given
+            )
+            for group in others
+        }
+    promises = [bound.guarantee for bound in bounds.values()]
+    known = [promise for promise in promises if promise is not None]
+    return Comparison(
+        control=control,
+        method=name,
+        side=side,
+        alpha=alpha,
+        simultaneous=simultaneous,
+        bounds=bounds,
+        guarantee=min(1.0, sum(known)) if len(known) == len(promises) else None,
+    )
+
+
+def check_several(groups: Any, control: Any) -> dict[str, Floats]:
+    """Return the groups as arrays by name, two of them or more and the control among them."""
+    if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
+        raise requirement("groups", OWNER, "rewards by name, such as {'red': [...], 'blue': [...]}", brief(groups))
+    if not isinstance(control, str) or control not in groups:
+        raise requirement("control", OWNER, f"one of the groups ({listed(groups, 8)})", brief(control))
+    if len(groups) < 2:
+        raise requirement("groups", OWNER, "two or more, the control and another", f"one ({brief(control)})")
+    found = {}
+    for name, group in groups.items():
+        rewards = check_group(group, f"groups[{brief(name)}]", OWNER)
+        if rewards.ndim != 1:
+            raise requirement(f"groups[{brief(name)}]", OWNER, "of one axis", f"shape {rewards.shape}")
+        found[name] = rewards
+    return found
+
+
+def largest_bounds(
+    groups: Mapping[str, Floats], control: str, alpha: float, method: str, side: Side, options: dict[str, Any]
+) -> dict[str, Bound]:
+    """The bounds of ``simultaneous="max"``."""
+    if method != "bootstrap":
+        raise requirement("method", OWNER, "'bootstrap' for simultaneous='max'", repr(method))
+    try:
+        return bootstrap_maximum(groups, control, alpha, side, **options)
+    except TypeError as error:
+        raise InvalidInput(f"The method bootstrap does not take these options with 'max': {error}.") from None
+
+
+def bootstrap_maximum(
+    groups: Mapping[str, Floats],
+    control: str,
+    alpha: float,
+    side: Side,
+    *,
+    weights: IndependentWeights = "rademacher",
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int | None = 0,
+    studentized: bool = True,
+) -> dict[str, Bound]:
+    """Bounds at the quantile of the largest multiplier sum; groups of one reward have none and are not counted."""
+    check_choice(weights, "weights", OWNER, INDEPENDENT_WEIGHTS)
+    check_resamples(n_resamples, OWNER)
+    seed = drawn_seed(rng, OWNER)
+    studentized = check_flag(studentized, "studentized", OWNER)
+    # One power of two for all groups brings the largest reward near 1.
+    exponent = max(int(np.frexp(np.abs(group).max())[1]) for group in groups.values())
+    scaled = {name: np.ldexp(group, -exponent) for name, group in groups.items()}
+    others = [name for name in groups if name != control]
+    shown = [name for name in others if not shows_nothing(groups[name], groups[control])]
+    errors = {
+        name: np.sqrt(sum(float(variance(group)) / group.size for group in (scaled[name], scaled[control])))
+        if studentized
+        else 1.0
+        for name in shown
+    }
+    of_groups, of_errors = [terms(scaled[name]) for name in shown], [float(errors[name]) for name in shown]
+    of_control = terms(scaled[control])
+    is_counted = weights == "rademacher" and max(map(len, (of_control, *of_groups))) <= MOST_ENUMERATED
+
+    def multiple(alpha: float, mirrored: bool) -> float:
+        sign = -1.0 if mirrored else 1.0
+        turned = [sign * group for group in of_groups]
+        if is_counted:
+            return enumerated_maximum(sign * of_control, turned, of_errors, alpha)
+        drawn = np.random.default_rng(seed)
+        return drawn_maximum(LAWS[weights], sign * of_control, turned, of_errors, alpha, n_resamples, drawn)
+
+    sides = 2 if side == "two-sided" else 1
+    multiples = {turned: multiple(alpha / sides, turned) for turned in (False, True)} if shown else {}
+    found = {}
+    for name in others:
+
+        def threshold(alpha: float, mirrored: bool, name: str = name) -> Threshold:
+            width = np.inf if name not in errors else max(multiples[mirrored] * errors[name], 0.0)
+            main = np.asarray(np.ldexp(width, exponent))
+            return Threshold(main, {"main": main}, "enumeration" if is_counted else f"{n_resamples} resamples")
+
+        bound = build(
+            "bootstrap", groups[name], groups[control], alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS
+        )
+        notes = tuple(note.replace(NAMES[0], name).replace(NAMES[1], control) for note in bound.notes)
+        for note in notes:
+            warnings.warn(f"{OWNER}: {note}.", AssumptionWarning, stacklevel=4)
+        found[name] = replace(bound, notes=notes)
+    return found

@@ -1,0 +1,278 @@
+"""The difference of two means: the frame every method is built in, the registry, and the function that calls them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import (
+    SIDES,
+    Bound,
+    Side,
+    Threshold,
+    as_number,
+    note_on_crossed_ends,
+)
+from bandstrap.calls import parse_call
+from bandstrap.errors import (
+    AssumptionWarning,
+    InvalidInput,
+    check_choice,
+    read_numbers,
+    requirement,
+    sample_mean,
+)
+
+OWNER = "difference"
+# What notes call the two groups unless they are told.
+NAMES = ("the first group", "the second group")
+
+
+@dataclass(frozen=True)
+class RegisteredDifference:
+    """One registered method.
+
+    Attributes
+    ----------
+    name, function
+        The method and its name in ``difference(method=...)``.
+    reads_spread
+        Whether it reads its width off the spread of the groups, so that a group without any is worth a note.
+    draws
+        Whether it takes ``rng``.
+    """
+
+    name: str
+    function: Callable[..., Bound]
+    reads_spread: bool
+    draws: bool
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring; empty where Python was told to leave docstrings out (-OO)."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+
+DIFFERENCES: dict[str, RegisteredDifference] = {}
+Function = TypeVar("Function", bound=Callable[..., Bound])
+
+
+def register(*, reads_spread: bool, draws: bool = False) -> Callable[[Function], Function]:
+    """Register a method; what the arguments mean is said at :class:`RegisteredDifference`."""
+
+    def add(function: Function) -> Function:
+        DIFFERENCES[function.__name__] = RegisteredDifference(function.__name__, function, reads_spread, draws)
+        return function
+
+    return add
+
+
+def difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    alpha: float = 0.05,
+    *,
+    method: str = "welch",
+    side: Side = "two-sided",
+    names: tuple[str, str] = NAMES,
+    **options: Any,
+) -> Bound:
+    r"""Bound the mean of one group minus that of another.
+
+    Parameters
+    ----------
+    first, second
+        Rewards of shapes ``(..., m)`` and ``(..., n)``, with the same batch shape.
+    alpha
+        Error probability in (0, 1/2); both ends share it if two-sided.
+    method
+        ``"welch"``
+            Welch's t (default), the usual reference: approximate for normal rewards, else for large groups.
+        ``"permutation"``
+            Inverts the permutation test of a shift. Exact where the groups differ by a shift alone.
+        ``"bootstrap"``
+            The multiplier bootstrap of the difference. For large groups.
+        ``"bootstrap_t"``
+            The studentised bootstrap, for skewed rewards. For large groups.
+        ``"union"``
+            A bound on each mean, such as ``"union:bound=betting,support=(0,1)"``. Proved where that bound is.
+
+        Options may follow the name, as in ``"permutation:n_permutations=9999"``, or be given as arguments; each method's
+        own are those of the function of that name in ``bandstrap.bounds.differences``.
+    side
+        ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
+    names
+        What the two groups are called in notes.
+    **options
+        Options of the method, such as ``rng``.
+
+    Returns
+    -------
+    Bound
+        A bound on the difference: ``mean`` is that of the sample means. Its notes say what the groups cannot show.
+
+    See Also
+    --------
+    bandstrap.bounds.compare : many groups with one control, with simultaneous bounds.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import difference
+    >>> first, second = [3.1, 2.4, 4.4, 3.8, 2.9], [1.8, 2.2, 2.6, 1.1]
+    >>> difference(first, second).value
+    (0.271, 2.519)
+    >>> difference(first, second, method="permutation").value
+    (0.3, 2.6)
+    >>> difference(first, second, method="union", bound="hoeffding", support=(0, 5)).value
+    (-5.6, 8.4)
+    """
+    call = parse_call(method) if isinstance(method, str) else None
+    name = check_choice(method if call is None else call.name, "method", OWNER, DIFFERENCES)
+    entry = DIFFERENCES[name]
+    given = ({} if call is None else call.options) | options
+    try:
+        bound = entry.function(first, second, alpha, side=side, **given)
+    except TypeError as error:
+        raise InvalidInput(f"The method {name} does not take these options: {error}.") from None
+    notes = tuple(note.replace(NAMES[0], names[0]).replace(NAMES[1], names[1]) for note in bound.notes)
+    for note in notes if np.ndim(bound.mean) == 0 else ():  # of a batch, which is a study, the notes tell
+        warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=2)
+    return replace(bound, notes=notes)
+
+
+class MirroredThreshold(Protocol):
+    """The upper threshold of the difference, or of the difference turned round where ``mirrored``."""
+
+    def __call__(self, alpha: float, mirrored: bool, /) -> Threshold:
+        """Width of the upper bound at ``alpha``."""
+        ...
+
+
+def build(
+    name: str,
+    first: Floats,
+    second: Floats,
+    alpha: float,
+    side: Side,
+    threshold: MirroredThreshold,
+    *,
+    guarantee: float | None,
+    holds_for: str,
+    order: str | None = None,
+    notes: Sequence[str] = (),
+) -> Bound:
+    """Turn an upper threshold into a :class:`Bound`; ends that cross become ``nan``, and a note says so."""
+    check_choice(side, "side", name, SIDES)
+    mean = difference_of_means(first, second, name)
+    ends = {"lower": np.full_like(mean, -np.inf), "upper": np.full_like(mean, np.inf)}
+    parts: dict[str, Any] = {}
+    methods = []
+    one_sided = side != "two-sided"
+    for end in ends:
+        if side in (end, "two-sided"):
+            sign = 1 if end == "upper" else -1
+            with np.errstate(over="ignore"):  # what is beyond the largest float is infinite
+                found = threshold(alpha if one_sided else alpha / 2, end == "lower")
+                place = sign * mean + found.width if found.end is None else found.end
+            ends[end] = sign * np.asarray(place)
+            prefix = "" if one_sided else end + " "
+            parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
+            methods.append(found.method)
+    lower, upper = ends["lower"], ends["upper"]
+    crossed = lower > upper
+    return Bound(
+        name=name,
+        side=side,
+        alpha=alpha,
+        mean=as_number(mean, mean.shape),
+        lower=as_number(np.where(crossed, np.nan, lower), mean.shape),
+        upper=as_number(np.where(crossed, np.nan, upper), mean.shape),
+        parts=parts,
+        method=" and ".join(dict.fromkeys(methods)),
+        guarantee=guarantee,
+        holds_for=holds_for,
+        order=order,
+        notes=(
+            *notes,
+            *(notes_on_spread(first, second) if DIFFERENCES[name].reads_spread else ()),
+            *note_on_crossed_ends(lower, upper, guarantee, holds_for),
+        ),
+    )
+
+
+def check_groups(first: ArrayLike, second: ArrayLike, owner: str) -> tuple[Floats, Floats]:
+    """Return both groups as finite floats of shapes ``(..., m)`` and ``(..., n)``."""
+    groups = [check_group(group, key, owner) for key, group in (("first", first), ("second", second))]
+    if groups[0].shape[:-1] != groups[1].shape[:-1]:
+        rule = "of the same batch shape as 'first'"
+        raise requirement("second", owner, rule, f"shape {groups[1].shape} beside {groups[0].shape}")
+    return groups[0], groups[1]
+
+
+def check_group(group: ArrayLike, parameter: str, owner: str) -> Floats:
+    """Return one group as finite floats, at least one of them along the last axis."""
+    rewards = read_numbers(group, parameter, owner, "numbers of shape (..., n)", kinds="biuf")
+    if rewards.ndim == 0 or rewards.shape[-1] == 0:
+        raise requirement(parameter, owner, "at least one reward along its last axis", f"shape {rewards.shape}")
+    finite = np.isfinite(rewards)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise requirement(
+            parameter, owner, "finite", f"{rewards[where]} at position {where[0] if len(where) == 1 else where}"
+        )
+    return rewards
+
+
+def difference_of_means(first: Floats, second: Floats, owner: str) -> Floats:
+    """The mean of the first group minus that of the second, which must be a finite number."""
+    with np.errstate(over="ignore"):
+        mean = np.asarray(sample_mean(first) - sample_mean(second))
+    if not np.isfinite(mean).all():
+        raise requirement("first", owner, "of a mean whose distance from that of 'second' is finite", "an infinite one")
+    return mean
+
+
+def scaled_pair(first: Floats, second: Floats) -> tuple[Floats, Floats, Any]:
+    """Both groups divided by one power of two that brings their largest reward near 1, and the exponents.
+
+    The division is exact; it keeps squares from overflowing or vanishing.
+    """
+    largest = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    return np.ldexp(first, -exponents[..., None]), np.ldexp(second, -exponents[..., None]), exponents
+
+
+def is_constant(group: Floats) -> Any:
+    """Whether all rewards of a group are equal, along the last axis."""
+    return (group == group[..., :1]).all(axis=-1)
+
+
+def shows_nothing(first: Floats, second: Floats) -> Any:
+    """Whether the spread of the difference cannot be read off: a group of one reward, or two of equal ones."""
+    if min(first.shape[-1], second.shape[-1]) == 1:
+        return np.full(first.shape[:-1], fill_value=True)
+    return is_constant(first) & is_constant(second)
+
+
+def notes_on_spread(first: Floats, second: Floats) -> list[str]:
+    """What groups of one reward, or of equal ones, cannot show; of a batch, nothing."""
+    found = []
+    for group, name in zip((first, second), NAMES, strict=True) if first.ndim == 1 else ():
+        n = group.shape[-1]
+        if n == 1:
+            found.append(f"{name} has one reward, which cannot show how much rewards vary")
+        elif is_constant(group):
+            found.append(f"all {n} rewards of {name} are {group[0]:g}, which cannot show how much they vary")
+    return found
+
+
+def variance(group: Floats) -> Floats:
+    """The variance (1/(n-1)) of each group; just 0 where rewards are equal, and of one."""
+    n = group.shape[-1]
+    return np.where(is_constant(group), 0.0, group.var(axis=-1) * n / max(n - 1, 1))

@@ -1,0 +1,91 @@
+"""A bound on each of two means makes one on their difference."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import BOUNDS, Bound, Side, Threshold, check_level
+from bandstrap.bounds.differences.difference import NAMES, build, check_groups, register
+from bandstrap.errors import AssumptionWarning, InvalidInput, check_choice
+
+
+@register(reads_spread=False)
+def union(
+    first: ArrayLike,
+    second: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "two-sided",
+    bound: str = "betting",
+    **options: Any,
+) -> Bound:
+    r"""Bound on the difference of two means by one on each, at half the error probability.
+
+    .. math:: U_x(\alpha/2) - L_y(\alpha/2)
+
+    Parameters
+    ----------
+    first, second, alpha, side
+        As in :func:`bandstrap.bounds.difference`.
+    bound
+        Any bound on one mean, by name: ``"betting"`` (default) for bounded rewards, ``"clopper_pearson"`` for zeros and
+        ones, ``"sign_flip"`` for symmetric ones, and so on.
+    **options
+        Options of that bound, such as ``support``.
+
+    Returns
+    -------
+    Bound
+        Proved where that bound is proved for both groups, whose laws may differ in anything.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import difference
+    >>> bound = difference([1] * 30 + [0] * 70, [1] * 12 + [0] * 88, method="union", bound="clopper_pearson")
+    >>> bound.value, bound.guarantee
+    ((-0.011, 0.356), 0.05)
+    """
+    x, y = check_groups(first, second, "union")
+    alpha = check_level(alpha, "union")
+    check_choice(bound, "bound", "union", BOUNDS)
+    sides = 2 if side == "two-sided" else 1
+    probed = [bound_one(bound, group, alpha / (2 * sides), "upper", options) for group in (x, y)]
+
+    def threshold(alpha: float, mirrored: bool) -> Threshold:
+        above, below = (y, x) if mirrored else (x, y)
+        high = bound_one(bound, above, alpha / 2, "upper", options)
+        low = bound_one(bound, below, alpha / 2, "lower", options)
+        with np.errstate(over="ignore"):
+            # Outwards, for the rounding of the difference.
+            end = np.nextafter(np.asarray(high.upper - low.lower), np.inf)
+            width = end - (np.asarray(high.mean) - np.asarray(low.mean))
+        return Threshold(width, {"main": width}, " and ".join(dict.fromkeys((high.method, low.method))), end)
+
+    return build(
+        "union",
+        x,
+        y,
+        alpha,
+        side,
+        threshold,
+        # Each of the two bounds on either side may miss.
+        guarantee=None if probed[0].guarantee is None else 2 * sides * probed[0].guarantee,
+        holds_for=f"{probed[0].holds_for}, in both groups",
+        order=probed[0].order,
+        notes=[f"{name}: {note}" for name, each in zip(NAMES, probed, strict=True) for note in each.notes],
+    )
+
+
+def bound_one(bound: str, group: Floats, alpha: float, side: Side, options: dict[str, Any]) -> Bound:
+    """The bound of one group; its warnings are told as notes."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            return BOUNDS[bound].function(group, alpha, side=side, **options)
+    except TypeError as error:
+        raise InvalidInput(f"The bound {bound} does not take these options: {error}.") from None

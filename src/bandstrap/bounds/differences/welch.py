@@ -1,0 +1,68 @@
+"""Welch's t: the usual answer for two groups of unequal variances."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
+from bandstrap.bounds.differences.difference import (
+    build,
+    check_groups,
+    register,
+    scaled_pair,
+    shows_nothing,
+    variance,
+)
+
+
+@register(reads_spread=True)
+def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "two-sided") -> Bound:
+    r"""Welch's t bound on the difference of two means, the variances unknown and perhaps unequal.
+
+    .. math:: \bar x - \bar y + t_{\nu, 1-\alpha}\, \sqrt{s_x^2/m + s_y^2/n}
+
+    with ``nu = (s_x^2/m + s_y^2/n)^2 / ((s_x^2/m)^2/(m-1) + (s_y^2/n)^2/(n-1))`` degrees of freedom.
+
+    Parameters
+    ----------
+    first, second, alpha, side
+        As in :func:`bandstrap.bounds.difference`.
+
+    Returns
+    -------
+    Bound
+        That of ``scipy.stats.ttest_ind(first, second, equal_var=False)``. Infinite where a group has one reward, and where
+        both have equal rewards only.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import difference
+    >>> difference([3.1, 2.4, 4.4, 3.8, 2.9], [1.8, 2.2, 2.6, 1.1], 0.05, method="welch", side="upper").value
+    2.295
+
+    References
+    ----------
+    .. [1] Welch. The generalization of "Student's" problem when several different population variances are involved.
+       Biometrika 34, 1947.
+    """
+    x, y = check_groups(first, second, "welch")
+    alpha = check_level(alpha, "welch")
+
+    def threshold(alpha: float, mirrored: bool) -> Threshold:
+        scaled_x, scaled_y, exponents = scaled_pair(x, y)
+        unknown = shows_nothing(x, y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = [variance(group) / group.shape[-1] for group in (scaled_x, scaled_y)]
+            total = parts[0] + parts[1]
+            shares = [part / total for part in parts]
+            freedom = 1 / sum(
+                share**2 / max(group.shape[-1] - 1, 1) for share, group in zip(shares, (x, y), strict=True)
+            )
+            width = np.where(unknown, np.inf, -stdtrit(np.where(unknown, 1.0, freedom), alpha) * np.sqrt(total))
+        width = np.ldexp(width, exponents)
+        return Threshold(width, {"main": width})
+
+    holds_for = "independent normal rewards, nearly; else large groups, and nothing is proved at small ones"
+    return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for)
