@@ -225,6 +225,7 @@ def test_coverage_says_proved_only_where_it_is(run, law, bound, words):
 
 def test_list_and_version(run):
     assert "sign_flip" in run("list", "bounds").stdout
+    assert "permutation" in run("list", "differences").stdout
     assert "saddlepoint" in run("list", "methods").stdout
     assert "mammen" in run("list", "weights").stdout
     assert run("list", "stars").returncode == 2

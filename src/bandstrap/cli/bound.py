@@ -12,10 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from bandstrap.cli.files import (
+    Column,
+    Data,
+    Decimal,
+    DropMissing,
+    Encoding,
+    Format,
+    InOrder,
+    Missing,
+    Separator,
+    check_plot,
+    read,
+)
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
 from bandstrap.engine.interrupts import answered
 from bandstrap.errors import AssumptionWarning, InvalidInput, check_choice, check_count, check_number, sample_mean
-from bandstrap.storage import check_file
 
 if TYPE_CHECKING:
     from bandstrap.bounds import Bound
@@ -24,8 +36,8 @@ OWNER = "bandstrap bound"
 
 
 def bound(
-    data: Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")],
-    column: Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")],
+    data: Data,
+    column: Column,
     by: Annotated[
         str | None,
         typer.Option(
@@ -47,29 +59,16 @@ def bound(
     seed: Annotated[
         int, typer.Option(help="Seed with which rows are shuffled, for bounds that walk through them.")
     ] = 0,
-    in_order: Annotated[
-        bool,
-        typer.Option("--in-order", help="Do not shuffle: the rows came in this order, and are not sorted by anything."),
-    ] = False,
-    separator: Annotated[
-        str | None,
-        typer.Option(help="What separates columns, such as ';' or tab; by default the header line shows it."),
-    ] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal mark, '.' or ','.")] = ".",
-    na: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A word for a missing reward, beside NA, NaN, null and the like; may be given more than once."
-        ),
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; UTF-8 by default.")] = None,
-    drop_missing: Annotated[
-        bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
-    ] = False,
+    in_order: InOrder = False,
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    na: Missing = None,
+    encoding: Encoding = None,
+    drop_missing: DropMissing = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the groups with their bounds into this file (png, svg, pdf).")
     ] = None,
-    format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002 - the flag's name
+    format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """Bound the mean of a column, group by group.
 
@@ -80,7 +79,6 @@ def bound(
     from bandstrap.bounds import BOUNDS
     from bandstrap.bounds.bound import SIDES, check_level, check_support
     from bandstrap.calls import parse_call
-    from bandstrap.tables import Hints, read_groups
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, BOUNDS)
@@ -95,27 +93,16 @@ def bound(
         options["support"] = support
     if "support" in options:
         options["support"] = check_support(options["support"], OWNER)
-    if plot is not None:
-        from bandstrap.plots.style import check_picture
-
-        check_picture(plot)
-        check_file(plot, "plot", OWNER)
-    hints = Hints(
-        missing="use --drop-missing to leave such rows out",
-        separator="--separator names what separates columns, and --decimal the decimal mark",
-        decimal="use --decimal ',' if the comma is its decimal mark",
-        encoding="--encoding names another, such as latin-1 or utf-16",
-    )
-    groups = read_groups(
+    check_plot(plot, OWNER)
+    groups = read(
         data,
         column,
         by,
         drop_missing=drop_missing,
         separator=separator,
         decimal=decimal,
-        missing=na or (),
+        missing=na,
         encoding=encoding,
-        hints=hints,
     )
     shuffle = None if in_order else seed
     found = answered(

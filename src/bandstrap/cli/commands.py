@@ -7,7 +7,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, coverage, league, listing, paper, simulate
+from bandstrap.cli import bound, compare, coverage, league, listing, paper, simulate
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("bound")(bound.bound)
+app.command("compare")(compare.compare)
 app.command("coverage")(coverage.coverage)
 app.command("simulate")(simulate.simulate)
 app.command("paper")(paper.paper)

@@ -11,11 +11,11 @@ from bandstrap.calls import format_value
 from bandstrap.cli.terminal import print_table
 from bandstrap.errors import check_choice
 
-KINDS = ("policies", "environments", "bounds", "methods", "weights")
+KINDS = ("policies", "environments", "bounds", "differences", "methods", "weights")
 
 
 def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(KINDS)}.")]) -> None:
-    """List policies, environments or bounds, or the methods and weights of the bootstrap quantile."""
+    """List policies, environments, bounds on a mean or on a difference, or what the bootstrap quantile can do."""
     check_choice(kind, "kind", "bandstrap list", KINDS)
     if kind == "policies":
         from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -46,6 +46,10 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
             for name, entry in BOUNDS.items()
         ]
         print_table(("bound", "rewards", "needs", "what it is"), rows)
+    elif kind == "differences":
+        from bandstrap.bounds import DIFFERENCES
+
+        print_table(("difference", "what it is"), [(name, entry.summary) for name, entry in DIFFERENCES.items()])
     else:
         from bandstrap.multipliers import METHODS, WEIGHTS
 

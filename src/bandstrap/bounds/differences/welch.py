@@ -64,5 +64,5 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
         width = np.ldexp(width, exponents)
         return Threshold(width, {"main": width})
 
-    holds_for = "independent normal rewards, nearly; else large groups, and nothing is proved at small ones"
+    holds_for = "large groups of independent rewards; for normal ones also small groups, nearly"
     return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for)

@@ -1,0 +1,72 @@
+"""The options with which commands read a table of rewards, and the reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandstrap.storage import check_file
+
+Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
+Column = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
+Separator = Annotated[
+    str | None, typer.Option(help="What separates columns, such as ';' or tab; by default the header line shows it.")
+]
+Decimal = Annotated[str, typer.Option(help="Decimal mark, '.' or ','.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="A word for a missing reward, beside NA, NaN, null and the like; may be given more than once."),
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV file; UTF-8 by default.")]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
+]
+Format = Annotated[str, typer.Option(help="table, json or csv.")]
+InOrder = Annotated[
+    bool,
+    typer.Option("--in-order", help="Do not shuffle: the rows came in this order, and are not sorted by anything."),
+]
+
+
+def read(
+    data: Path,
+    column: str,
+    by: str | None,
+    *,
+    drop_missing: bool,
+    separator: str | None,
+    decimal: str,
+    missing: list[str] | None,
+    encoding: str | None,
+) -> dict[str, list[float]]:
+    """:func:`bandstrap.tables.read_groups`, whose refusals name the options that help."""
+    from bandstrap.tables import Hints, read_groups
+
+    hints = Hints(
+        missing="use --drop-missing to leave such rows out",
+        separator="--separator names what separates columns, and --decimal the decimal mark",
+        decimal="use --decimal ',' if the comma is its decimal mark",
+        encoding="--encoding names another, such as latin-1 or utf-16",
+    )
+    return read_groups(
+        data,
+        column,
+        by,
+        drop_missing=drop_missing,
+        separator=separator,
+        decimal=decimal,
+        missing=missing or (),
+        encoding=encoding,
+        hints=hints,
+    )
+
+
+def check_plot(plot: Path | None, owner: str) -> None:
+    """Refuse a picture that could not be written, before anything is computed."""
+    if plot is not None:
+        from bandstrap.plots.style import check_picture
+
+        check_picture(plot)
+        check_file(plot, "plot", owner)

@@ -1,0 +1,217 @@
+"""``bandstrap compare``: groups of a table with one control."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstrap.bounds import compare, difference
+
+ARGUMENTS = ("--column", "revenue", "--by", "variant")
+
+
+@pytest.fixture
+def revenue(tmp_path):
+    """Revenue of three variants; most visitors buy nothing."""
+    rng = np.random.default_rng(0)
+    groups = {
+        name: np.round((rng.random(n) < share) * rng.lognormal(3, 1, n), 2)
+        for name, n, share in (("red", 60, 0.3), ("dark green", 50, 0.4), ("blue", 40, 0.3))
+    }
+    path = tmp_path / "revenue.csv"
+    return write(path, groups), groups
+
+
+def write(path, groups):
+    path.write_text("variant,revenue\n" + "".join(f"{name},{y}\n" for name, ys in groups.items() for y in ys))
+    return path
+
+
+def rows_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_rows(run, path, *more, control="red"):
+    done = run("compare", path, *ARGUMENTS, "--control", control, "--format", "json", *more)
+    return {row["variant"]: row for row in rows_of(done)}, done.stderr
+
+
+@pytest.mark.parametrize(("side", "alternative"), [("two-sided", "two-sided"), ("upper", "less"), ("lower", "greater")])
+def test_welchs_intervals_are_scipys(run, revenue, side, alternative):
+    path, groups = revenue
+    rows, said = run_rows(run, path, "--side", side, "--alpha", 0.1)
+    assert said == ""
+    assert list(rows) == ["dark green", "blue"]
+    for name, row in rows.items():
+        test = stats.ttest_ind(groups[name], groups["red"], equal_var=False, alternative=alternative)
+        expected = test.confidence_interval(0.9)
+        if side == "two-sided":
+            assert (row["lower"], row["upper"]) == pytest.approx((expected.low, expected.high))
+        else:
+            assert row["bound"] == pytest.approx(expected.high if side == "upper" else expected.low)
+        assert row["n"] == len(groups[name])
+        assert row["mean"] == pytest.approx(groups[name].mean())
+        assert row["difference"] == pytest.approx(groups[name].mean() - groups["red"].mean())
+        assert row["control"] == "red"
+        assert row["control_mean"] == pytest.approx(groups["red"].mean())
+        assert row["guarantee"] is None
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["permutation", "bootstrap", "bootstrap_t", "union:bound=betting,support=(0,2000)", "union:bound=sign_flip"],
+)
+@pytest.mark.parametrize("simultaneous", [None, "bonferroni"])
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
+def test_numbers_are_those_of_the_library(run, revenue, method, simultaneous):
+    path, groups = revenue
+    more = ("--method", method, "--seed", 7, *(("--simultaneous", simultaneous) if simultaneous else ()))
+    rows, _ = run_rows(run, path, *more)
+    seeds = {"permutation": {"rng": 7}, "bootstrap_t": {"rng": 7}, "union:bound=betting,support=(0,2000)": {"seed": 7}}
+    found = compare(groups, "red", method=method, simultaneous=simultaneous, **seeds.get(method, {}))
+    for name, bound in found.bounds.items():
+        assert (rows[name]["lower"], rows[name]["upper"]) == bound.value
+        assert rows[name]["order"] == ("shuffled with seed 7" if "betting" in method else None)
+
+
+def test_the_largest_sum_is_drawn_with_the_seed_and_the_title_says_together(run, revenue):
+    path, groups = revenue
+    more = ("--method", "bootstrap:n_resamples=999", "--simultaneous", "max", "--seed", 3)
+    rows, _ = run_rows(run, path, *more)
+    found = compare(groups, "red", method="bootstrap:n_resamples=999", simultaneous="max", rng=3)
+    assert {name: (row["lower"], row["upper"]) for name, row in rows.items()} == {
+        name: bound.value for name, bound in found.bounds.items()
+    }
+    shown = run("compare", path, *ARGUMENTS, "--control", "red", *more).stdout
+    assert "bootstrap, two-sided, alpha = 0.05 for all together (max); red: n = 60, mean = " in shown
+
+
+def test_a_proof_is_claimed_unless_the_groups_contradict_it(run, tmp_path):
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=40)
+    groups = {"red": base, "moved": rng.normal(1.0, size=40), "wide": rng.normal(0, 9, size=40)}
+    rows, said = run_rows(run, write(tmp_path / "a.csv", groups), "--method", "permutation")
+    assert rows["moved"]["guarantee"] == 0.05
+    assert rows["wide"]["guarantee"] is None
+    assert said.startswith("warning: wide: wide and red differ in spread (Brown and Forsythe's test, p = ")
+    shown = run("compare", tmp_path / "a.csv", *ARGUMENTS, "--control", "red", "--method", "permutation").stdout
+    assert "assumption fails" in shown
+    assert "<= 0.05" in shown
+    assert "wide" not in run_rows(run, tmp_path / "a.csv")[1]  # Welch's t takes unequal spreads
+
+
+def test_rates_of_zeros_and_ones_by_exact_bounds_on_each(run, tmp_path):
+    groups = {"red": [1] * 12 + [0] * 88, "blue": [1] * 30 + [0] * 70, "never": [0] * 50}
+    path = write(tmp_path / "a.csv", groups)
+    rows, said = run_rows(run, path, "--method", "union:bound=clopper_pearson")
+    assert said == ""
+    expected = difference(groups["blue"], groups["red"], method="union:bound=clopper_pearson")
+    assert (rows["blue"]["lower"], rows["blue"]["upper"]) == expected.value
+    assert rows["never"]["lower"] < -0.12 < rows["never"]["upper"]
+    assert rows["never"]["guarantee"] == pytest.approx(0.05)
+    _, said = run_rows(run, path, "--method", "permutation")
+    assert "warning: blue: blue and red differ in spread" in said  # 0 and 1 at another rate are no shift
+    done = run("compare", path, *ARGUMENTS, "--control", "red", "--method", "union:bound=clopper_pearson,support=(0,2)")
+    assert done.returncode == 2
+    assert "error: " in done.stderr
+
+
+def test_groups_that_cannot_show_their_spread_are_told(run, tmp_path):
+    groups = {"red": [1.0, 2.0, 4.0], "one": [3.0], "same": [2.0] * 4, "twin": [1.0, 2.0, 4.0]}
+    path = write(tmp_path / "a.csv", groups)
+    rows, said = run_rows(run, path)
+    assert rows["one"]["lower"] is None  # infinite
+    assert rows["one"]["upper"] is None
+    assert "warning: one: one has one reward, which cannot show how much rewards vary." in said
+    assert "warning: same: all 4 rewards of same are 2, which cannot show how much they vary." in said
+    assert rows["twin"]["difference"] == 0.0
+    assert rows["twin"]["lower"] < 0 < rows["twin"]["upper"]
+    rows, said = run_rows(run, path, control="same")
+    assert rows["red"]["lower"] < rows["red"]["upper"]
+    assert said.count("all 4 rewards of same are 2") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        (
+            "red,1\nred,2",
+            (),
+            "'groups' parameter of compare must be two or more, the control and another. Got one ('red')",
+        ),
+        (
+            "blue,1\ngreen,2",
+            (),
+            "'control' parameter of compare must be one of the groups (blue, green). Got 'red' instead",
+        ),
+        ("red,1\nblue,NaN", (), "--drop-missing"),
+        ("red,1\nblue,x", (), "'x'"),
+        ("red,1\nblue,2", ("--alpha", 0.95), "is 0.05 meant"),
+        ("red,1\nblue,2", ("--side", "both"), "'side' parameter of bandstrap compare"),
+        ("red,1\nblue,2", ("--method", "anova"), "'method' parameter of bandstrap compare must be one of 'bootstrap'"),
+        ("red,1\nblue,2", ("--method", "welch:x=1"), "The method welch does not take these options"),
+        ("red,1\nblue,2", ("--method", "union:bound=x"), "'bound' parameter of bandstrap compare"),
+        ("red,1\nblue,2", ("--method", "union"), "'support' parameter of betting must be"),
+        ("red,1\nblue,2", ("--simultaneous", "all"), "'simultaneous' parameter of bandstrap compare"),
+        ("red,1\nblue,2", ("--simultaneous", "max"), "must be 'bootstrap' for simultaneous='max'"),
+        ("red,1\nblue,2", ("--seed", -1), "'seed' parameter of bandstrap compare"),
+        ("red,1\nblue,2", ("--format", "xml"), "'format' parameter of bandstrap compare"),
+        ("red,1\nblue,2", ("--plot", "a.xyz"), "a.xyz"),
+    ],
+)
+def test_mistakes_end_with_a_sentence_and_exit_code_2(run, tmp_path, text, more, message):
+    path = tmp_path / "a.csv"
+    path.write_text(f"variant,revenue\n{text}\n")
+    done = run("compare", path, *ARGUMENTS, "--control", "red", *more)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_files_are_read_as_bound_reads_them(run, tmp_path):
+    text = "variant;revenue\nred;1,5\nred;2,5\nblue;n/k\nblue;4,0\nblue;4,5\n"
+    (tmp_path / "a.csv").write_bytes(text.encode("utf-16"))
+    more = ("--encoding", "utf-16", "--decimal", ",", "--na", "n/k", "--drop-missing")
+    rows, _ = run_rows(run, tmp_path / "a.csv", *more)
+    assert rows["blue"]["difference"] == 2.25
+    done = run(
+        "compare",
+        "-",
+        *ARGUMENTS,
+        "--control",
+        "red",
+        "--format",
+        "csv",
+        stdin="variant,revenue\nred,1\nred,2\nblue,4\nblue,6\n",
+    )
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert float(row["difference"]) == 3.5
+    # A column of groups that would be overwritten by the result's is called group; a row without one has its own.
+    done = run(
+        "compare",
+        "-",
+        "--column",
+        "y",
+        "--by",
+        "mean",
+        "--control",
+        "red",
+        "--format",
+        "json",
+        stdin="mean,y\nred,1\nred,2\n,4\n,6\n",
+    )
+    assert rows_of(done)[0]["group"] == ""
+
+
+def test_the_differences_are_drawn(run, revenue, tmp_path):
+    path, _ = revenue
+    picture = tmp_path / "groups.svg"
+    done = run("compare", path, *ARGUMENTS, "--control", "red", "--plot", picture)
+    assert done.returncode == 0
+    assert f"wrote {picture}" in done.stderr
+    assert picture.read_text().startswith("<?xml")
