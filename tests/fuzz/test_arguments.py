@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import bootstrap_quantile, simulate
-from bandstrap.bounds import BOUNDS, coverage
+from bandstrap.bounds import BOUNDS, DIFFERENCES, compare, coverage, difference
 from bandstrap.environments import ENVIRONMENTS, Gaussian
 from bandstrap.environments.environment import LARGEST_NUMBER
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
@@ -88,6 +88,34 @@ def test_a_bound_takes_odd_values_or_refuses_them(name):
             assert not np.isnan(bound.mean).any()
             assert not np.isnan(bound.lower).any()
             assert not np.isnan(bound.upper).any()
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
+def test_a_bound_on_a_difference_takes_odd_values_or_refuses_them(name):
+    rng = stream("differences", name)
+    function = DIFFERENCES[name].function
+    parameters = [key for key in inspect.signature(function).parameters if key not in ("rng", "options")]
+    usual = {"first": SAMPLE, "second": SAMPLE[:2], "alpha": 0.1} | ({"support": (0.0, 1.0)} if name == "union" else {})
+    for i in rounds(60):
+        options = usual | {pick(rng, parameters): pick(rng, ODD_VALUES) for _ in range(1 + i % 2)}
+        bound = outcome(difference, options.pop("first"), options.pop("second"), method=name, **options)
+        if bound is not None:
+            assert not np.isnan(bound.mean).any()
+            assert np.all((bound.lower <= bound.upper) | bound.excludes_all)
+
+
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
+def test_a_comparison_takes_odd_values_or_refuses_them():
+    rng = stream("compare")
+    parameters = [key for key in inspect.signature(compare).parameters if key not in ("options",)]
+    usual = {"groups": {"a": SAMPLE, "b": SAMPLE[:2], "c": SAMPLE[1:]}, "control": "a"}
+    for i in rounds(60):
+        options = usual | {pick(rng, parameters): pick(rng, ODD_VALUES) for _ in range(1 + i % 2)}
+        found = outcome(compare, **options)
+        if found is not None:
+            assert found.control == "a"
+            assert list(found.bounds) == ["b", "c"]
 
 
 def test_a_quantile_takes_odd_values_or_refuses_them():
