@@ -86,6 +86,16 @@ def test_resamples_hold_as_many_rewards_as_there_are_and_all_of_them_together_ea
     assert counts.var() == pytest.approx(1 - 1 / 700, abs=5 * math.sqrt(3 / counts.size))
 
 
+@every_resampled
+@pytest.mark.parametrize("shift", [1e3, -1e6])
+def test_resamples_that_have_the_sample_mean_do_so_wherever_the_rewards_are(name, shift):
+    # Thirds are rounded, and the more so far from 0: a tie must stay a tie.
+    sample = np.array([-1, -2 / 3, -1 / 3, 0, 0, 1 / 3, 2 / 3, 1])
+    for n_resamples in (50, 51, 52, 53):
+        plain, moved = (RESAMPLED[name](y, 0.2, n_resamples=n_resamples).width for y in (sample, shift + sample))
+        assert moved == pytest.approx(plain, rel=1e-6)
+
+
 # --- what they cannot know --------------------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ def low_draw(values: list[float], alpha: float) -> float:
 def t_value(resample: Sequence[float], centre: float) -> float:
     difference = mean(resample) - centre
     if min(resample) == max(resample):
-        return math.copysign(math.inf, difference) if abs(difference) > 1e-14 else 0.0
+        return math.copysign(math.inf, difference) if abs(difference) > 1e-12 else 0.0
     return difference / pstdev(resample)
 
 
@@ -74,8 +74,8 @@ def bca(sample: Sequence[float], alpha: float, drawn: list[list[float]]) -> floa
         return math.inf
     centre, scale = mean(sample), max(sample) - min(sample)
     means = [mean(resample) for resample in drawn]
-    below = sum(y < centre - 1e-14 * scale for y in means)
-    ties = sum(abs(y - centre) <= 1e-14 * scale for y in means)
+    below = sum(y < centre - 1e-12 * scale for y in means)
+    ties = sum(abs(y - centre) <= 1e-12 * scale for y in means)
     share = (below + ties / 2) / len(means)
     bias = NORMAL.inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
     # The jackknife: the mean without reward i is a linear function of it.

@@ -8,11 +8,15 @@ from scipy.special import ndtr, ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
-from bandstrap.bounds.resampling import LARGE_SAMPLES, N_RESAMPLES, check_resamples, drawn_seed, resampled_moments
+from bandstrap.bounds.resampling import (
+    LARGE_SAMPLES,
+    N_RESAMPLES,
+    check_resamples,
+    drawn_seed,
+    resampled_moments,
+    rounding_of_means,
+)
 from bandstrap.multipliers.quantile import scaled_residuals
-
-# Means of resamples that differ by less than this of the largest residual are equal but for rounding.
-TIE = 1e-14
 
 
 @register(assumes=())
@@ -78,9 +82,10 @@ def bca(
         n = rewards.shape[-1]
         rows = np.sort(rewards.reshape(-1, n), axis=-1)
         residuals, exponents = scaled_residuals(rows)
+        rounding = rounding_of_means(rows, exponents)
         widths = np.empty(len(rows))
         for block, (means,) in resampled_moments(residuals, n_resamples, seed, order=1):
-            level = corrected_level(residuals[block], means, alpha)
+            level = corrected_level(residuals[block], means, rounding[block], alpha)
             widths[block] = np.maximum(quantile_of_each(means, 1 - level), 0.0)
             of_largest = ((rows[block] == rows[block, -1:]).mean(axis=-1)) ** n
             widths[block] = np.where(of_largest > level, np.inf, widths[block])
@@ -90,10 +95,10 @@ def bca(
     return build("bca", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
 
 
-def corrected_level(residuals: Floats, means: Floats, alpha: float) -> Floats:
-    """The upper tail of the resampled means at which the bound is read off."""
-    below = (means < -TIE).mean(axis=-1)
-    at_most = (means <= TIE).mean(axis=-1)
+def corrected_level(residuals: Floats, means: Floats, rounding: Floats, alpha: float) -> Floats:
+    """The upper tail of the resampled means at which the bound is read off; within rounding, means are equal."""
+    below = (means < -rounding[:, None]).mean(axis=-1)
+    at_most = (means <= rounding[:, None]).mean(axis=-1)
     bias = ndtri((below + at_most) / 2)
     squares = (residuals**2).sum(axis=-1)
     with np.errstate(invalid="ignore"):  # 0/0 of equal rewards, which have no bound whatever the level

@@ -14,6 +14,7 @@ from bandstrap.bounds.resampling import (
     drawn_seed,
     lower_quantile,
     resampled_moments,
+    rounding_of_means,
     spread_of_resamples,
     studentised,
 )
@@ -86,11 +87,13 @@ def bootstrap_t(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
-        residuals, exponents = scaled_residuals(np.sort(rewards.reshape(-1, n), axis=-1))
+        rows = np.sort(rewards.reshape(-1, n), axis=-1)
+        residuals, exponents = scaled_residuals(rows)
+        rounding = rounding_of_means(rows, exponents)
         quantiles = np.empty(len(residuals))
         for block, moments in resampled_moments(residuals, n_resamples, seed, order=2):
             spread = np.sqrt(spread_of_resamples(moments, n))
-            quantiles[block] = lower_quantile(studentised(moments[0], spread), alpha)
+            quantiles[block] = lower_quantile(studentised(moments[0], spread, rounding[block]), alpha)
         spread = residuals.std(axis=-1)
         with np.errstate(invalid="ignore"):  # equal rewards show nothing, whatever their resamples
             width = np.where(spread == 0, np.inf, np.maximum(-quantiles * spread, 0.0))

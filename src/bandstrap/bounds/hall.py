@@ -17,6 +17,7 @@ from bandstrap.bounds.resampling import (
     drawn_seed,
     lower_quantile,
     resampled_moments,
+    rounding_of_means,
     spread_of_resamples,
     studentised,
 )
@@ -101,7 +102,9 @@ def hall(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
-        residuals, exponents = scaled_residuals(np.sort(rewards.reshape(-1, n), axis=-1))
+        rows = np.sort(rewards.reshape(-1, n), axis=-1)
+        residuals, exponents = scaled_residuals(rows)
+        rounding = rounding_of_means(rows, exponents)
         spread = residuals.std(axis=-1)
         values = np.full(len(residuals), ndtri(alpha) / np.sqrt(n))
         if quantile == "bootstrap":
@@ -109,7 +112,7 @@ def hall(
                 variance = spread_of_resamples(moments, n)
                 first, second, third = moments
                 deviation = np.sqrt(variance)
-                t = studentised(first, deviation)
+                t = studentised(first, deviation, rounding[block])
                 with np.errstate(all="ignore"):
                     skewness = (third - first * (3 * second - 2 * first * first)) / (variance * deviation)
                     transformed = remove_skewness(t, skewness, n)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -75,10 +76,18 @@ def spread_of_resamples(moments: Floats, n: int) -> Floats:
     return np.where(variance <= 8 * n * 2.0**-53 * moments[1], 0.0, variance)
 
 
-def studentised(deviation: Floats, spread: Floats) -> Floats:
+def rounding_of_means(rows: Floats, exponents: Any) -> Floats:
+    """By how much the mean of a resample of residuals may differ from 0 by rounding alone, for each row.
+
+    ``exponents`` are those by which the residuals of ``rows`` were scaled, see ``scaled_residuals``.
+    """
+    return 1e-14 + 2.0**-49 * np.ldexp(np.abs(rows).max(axis=-1), -exponents)
+
+
+def studentised(deviation: Floats, spread: Floats, rounding: Floats) -> Floats:
     """``deviation / spread``, infinite of its sign where there is no spread, and 0 where there is neither."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(deviation == 0, 0.0, deviation / spread)
+        return np.where((spread == 0) & (np.abs(deviation) <= rounding[..., None]), 0.0, deviation / spread)
 
 
 def lower_quantile(draws: Floats, level: float) -> Floats:

@@ -21,6 +21,7 @@ from bandstrap.bounds.resampling import (
     check_resamples,
     lower_quantile,
     resampled_moments,
+    rounding_of_means,
     spread_of_resamples,
     studentised,
 )
@@ -76,6 +77,9 @@ def bootstrap_t(
     groups = [residuals_of(group) for group in (scaled_x, scaled_y)]
     error = np.sqrt(sum(group.var(axis=-1) / max(group.shape[-1] - 1, 1) for group in groups))
     unknown = shows_nothing(x, y)
+    # Of groups that are scaled already.
+    of_x, of_y = (rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y))
+    rounding = of_x + of_y
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         quantiles = np.empty(len(groups[0]))
@@ -88,7 +92,7 @@ def bootstrap_t(
                 spread_of_resamples(moments, group.shape[-1]) / max(group.shape[-1] - 1, 1)
                 for moments, group in ((of_x, groups[0]), (of_y, groups[1]))
             )
-            t = studentised(-deviation if mirrored else deviation, np.sqrt(spread))
+            t = studentised(-deviation if mirrored else deviation, np.sqrt(spread), rounding[block])
             quantiles[block] = lower_quantile(t, alpha)
         with np.errstate(invalid="ignore"):
             width = np.maximum(-quantiles * error, 0.0).reshape(x.shape[:-1])
