@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandstrap.bounds import BOUNDS
+from bandstrap.bounds import BOUNDS, compare
 from bandstrap.environments import Empirical
 from bandstrap.errors import AssumptionWarning
 from bandstrap.experiments.spec import read_experiment
@@ -137,3 +137,40 @@ def check_row(row, rewards, name, side, options):
         return
     assert ends == [float(end) if np.isfinite(end) else None for end in np.atleast_1d(bound.value)]
     assert (row["order"] is not None) == BOUNDS[name].walks
+
+
+METHODS = ["welch", "permutation", "bootstrap", "bootstrap_t:n_resamples=99", "union:bound=betting,support=(-1e6,1e6)"]
+
+
+def test_a_damaged_table_is_compared_or_refused_by_the_command_line():
+    # What comes out is what the library makes of the numbers that the csv module finds in the file, and never crossed.
+    rng = stream("compare")
+    n_rows = 0
+    for _ in rounds(200):
+        method, simultaneous = pick(rng, METHODS), pick(rng, [None, "bonferroni"])
+        if method == "bootstrap":
+            simultaneous = pick(rng, [None, "max"])
+        side, decimal = pick(rng, ["upper", "lower", "two-sided"]), pick(rng, [".", ".", ","])
+        form = pick(rng, ["table", "json", "json", "csv"])
+        whole = pick(rng, OTHER_TABLES)
+        light = damaged(rng, whole.decode(), 1).encode("utf-8", "surrogatepass")
+        content = damaged_bytes(rng, whole) if rng.random() < 0.4 else light if rng.random() < 0.6 else whole
+        arguments = ["--method", method, "--side", side, "--decimal", decimal, "--format", form, "--drop-missing"]
+        arguments += ["--simultaneous", simultaneous] * (simultaneous is not None)
+        done = command("compare", "-", "--column", "reward", "--by", "arm", "--control", "a", *arguments, stdin=content)
+        if done.code != 0 or form != "json":
+            continue
+        groups = read_table(content, "reward", "arm", drop_missing=True, decimal=decimal)
+        more = {"seed": 0} if "betting" in method else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            found = compare(groups, "a", method=method, side=side, simultaneous=simultaneous, **more)
+        rows = json.loads(done.out)
+        assert [row["arm"] for row in rows] == list(found.bounds)
+        for row, bound in zip(rows, found.bounds.values(), strict=True):
+            ends = [row["bound"]] if side != "two-sided" else [row["lower"], row["upper"]]
+            assert ends == [float(end) if np.isfinite(end) else None for end in np.atleast_1d(bound.value)]
+            if None not in ends:
+                assert ends == sorted(ends)
+            n_rows += 1
+    assert n_rows >= 15  # so that numbers were compared, not refusals only

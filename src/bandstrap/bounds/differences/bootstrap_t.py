@@ -78,8 +78,8 @@ def bootstrap_t(
     error = np.sqrt(sum(group.var(axis=-1) / max(group.shape[-1] - 1, 1) for group in groups))
     unknown = shows_nothing(x, y)
     # Of groups that are scaled already.
-    of_x, of_y = (rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y))
-    rounding = of_x + of_y
+    roundings = [rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y)]
+    rounding = roundings[0] + roundings[1]
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         quantiles = np.empty(len(groups[0]))
