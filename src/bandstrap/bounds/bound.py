@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -139,6 +139,71 @@ class UpperThreshold(Protocol):
         ...
 
 
+class MirroredThreshold(Protocol):
+    """The upper threshold of what is bounded, or of its negative where ``mirrored``."""
+
+    def __call__(self, alpha: float, mirrored: bool, /) -> Threshold:
+        """Width of the upper bound at ``alpha``."""
+        ...
+
+
+class Ends(NamedTuple):
+    """Both ends of a bound, infinite where a side is open, and how they were found."""
+
+    lower: Floats
+    upper: Floats
+    parts: Mapping[str, Number]
+    method: str
+
+
+def ends_of(mean: Floats, alpha: float, side: Side, threshold: MirroredThreshold) -> Ends:
+    """The ends that a side asks for: the lower one is the upper one of the negative, and two share ``alpha``."""
+    ends = {"lower": np.full_like(mean, -np.inf), "upper": np.full_like(mean, np.inf)}
+    parts: dict[str, Number] = {}
+    methods = []
+    one_sided = side != "two-sided"
+    for end in ends:
+        if side in (end, "two-sided"):
+            sign = 1 if end == "upper" else -1
+            with np.errstate(over="ignore"):  # what is beyond the largest float is infinite
+                found = threshold(alpha if one_sided else alpha / 2, end == "lower")
+                place = sign * mean + found.width if found.end is None else found.end
+            ends[end] = sign * np.asarray(place)
+            prefix = "" if one_sided else end + " "
+            parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
+            methods.append(found.method)
+    return Ends(ends["lower"], ends["upper"], parts, " and ".join(dict.fromkeys(methods)))
+
+
+def from_ends(
+    name: str,
+    alpha: float,
+    side: Side,
+    mean: Floats,
+    ends: Ends,
+    guarantee: float | None,
+    holds_for: str,
+    order: str | None,
+    notes: Iterable[str],
+) -> Bound:
+    """A bound with these ends; those that cross are not handed out but ``nan``."""
+    crossed = ends.lower > ends.upper
+    return Bound(
+        name=name,
+        side=side,
+        alpha=alpha,
+        mean=as_number(mean, mean.shape),
+        lower=as_number(np.where(crossed, np.nan, ends.lower), mean.shape),
+        upper=as_number(np.where(crossed, np.nan, ends.upper), mean.shape),
+        parts=ends.parts,
+        method=ends.method,
+        guarantee=guarantee,
+        holds_for=holds_for,
+        order=order,
+        notes=tuple(notes),
+    )
+
+
 def build(
     name: str,
     sample: ArrayLike,
@@ -159,45 +224,15 @@ def build(
     alpha = check_level(alpha, name)
     check_choice(side, "side", name, SIDES)
     mean = sample_mean(rewards)
-    lower, upper = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-    parts: dict[str, Number] = {}
-    methods = []
-    one_sided = side != "two-sided"
-    for end in ("lower", "upper"):
-        if side in (end, "two-sided"):
-            rewards_here = rewards if end == "upper" else -rewards
-            with np.errstate(over="ignore"):  # a width beyond the largest float is infinite
-                found = threshold(rewards_here, alpha if one_sided else alpha / 2, end == "lower")
-            prefix = "" if one_sided else end + " "
-            parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
-            methods.append(found.method)
-            mean_here = mean if end == "upper" else -mean
-            with np.errstate(over="ignore"):  # a bound beyond the largest float is infinite
-                found_end = np.asarray(mean_here + found.width if found.end is None else found.end)
-            if end == "upper":
-                upper = found_end
-            else:
-                lower = -found_end
-    notes = [
-        *note_on_equal_rewards(name, rewards, parts, lower, upper),
-        *note_on_crossed_ends(lower, upper, guarantee, holds_for),
-        *(note_on_mean_beyond(rewards, lower, upper) if order and "bounded" in BOUNDS[name].assumes else ()),
-    ]
-    crossed = lower > upper
-    bound = Bound(
-        name=name,
-        side=side,
-        alpha=alpha,
-        mean=as_number(mean, mean.shape),
-        lower=as_number(np.where(crossed, np.nan, lower), mean.shape),
-        upper=as_number(np.where(crossed, np.nan, upper), mean.shape),
-        parts=parts,
-        method=" and ".join(dict.fromkeys(methods)),
-        guarantee=guarantee,
-        holds_for=holds_for,
-        order=order,
-        notes=tuple(notes),
+    ends = ends_of(
+        mean, alpha, side, lambda level, mirrored: threshold(-rewards if mirrored else rewards, level, mirrored)
     )
+    notes = [
+        *note_on_equal_rewards(name, rewards, ends.parts, ends.lower, ends.upper),
+        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
+        *(note_on_mean_beyond(rewards, ends.lower, ends.upper) if order and "bounded" in BOUNDS[name].assumes else ()),
+    ]
+    bound = from_ends(name, alpha, side, mean, ends, guarantee, holds_for, order, notes)
     if rewards.ndim == 1:  # of a batch, which is a study, the notes tell
         for note in notes:
             warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=3)

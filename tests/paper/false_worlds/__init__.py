@@ -3,35 +3,8 @@
 Each world is a claim, what is changed in evidence that agrees with the paper, and the verdict that the claim must get.
 """
 
-from paper.false_worlds import (
-    end_points,
-    figure1,
-    figure2,
-    figure3,
-    figure4,
-    figure5,
-    figure6,
-    figure7,
-    miss_rates,
-    remark3,
-    theorem2,
-    theorem3,
-    theorem4,
-)
+import importlib
+import pkgutil
 
-MODULES = (
-    end_points,
-    figure1,
-    figure2,
-    figure3,
-    figure4,
-    figure5,
-    figure6,
-    figure7,
-    miss_rates,
-    remark3,
-    theorem2,
-    theorem3,
-    theorem4,
-)
+MODULES = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
 WORLDS = [world for module in MODULES for world in module.WORLDS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,10 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
     SIDES,
     Bound,
+    MirroredThreshold,
     Side,
-    Threshold,
-    as_number,
+    ends_of,
+    from_ends,
     note_on_crossed_ends,
 )
 from bandstrap.calls import parse_call
@@ -146,14 +147,6 @@ def difference(
     return replace(bound, notes=notes)
 
 
-class MirroredThreshold(Protocol):
-    """The upper threshold of the difference, or of the difference turned round where ``mirrored``."""
-
-    def __call__(self, alpha: float, mirrored: bool, /) -> Threshold:
-        """Width of the upper bound at ``alpha``."""
-        ...
-
-
 def build(
     name: str,
     first: Floats,
@@ -170,40 +163,13 @@ def build(
     """Turn an upper threshold into a :class:`Bound`; ends that cross become ``nan``, and a note says so."""
     check_choice(side, "side", name, SIDES)
     mean = difference_of_means(first, second, name)
-    ends = {"lower": np.full_like(mean, -np.inf), "upper": np.full_like(mean, np.inf)}
-    parts: dict[str, Any] = {}
-    methods = []
-    one_sided = side != "two-sided"
-    for end in ends:
-        if side in (end, "two-sided"):
-            sign = 1 if end == "upper" else -1
-            with np.errstate(over="ignore"):  # what is beyond the largest float is infinite
-                found = threshold(alpha if one_sided else alpha / 2, end == "lower")
-                place = sign * mean + found.width if found.end is None else found.end
-            ends[end] = sign * np.asarray(place)
-            prefix = "" if one_sided else end + " "
-            parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
-            methods.append(found.method)
-    lower, upper = ends["lower"], ends["upper"]
-    crossed = lower > upper
-    return Bound(
-        name=name,
-        side=side,
-        alpha=alpha,
-        mean=as_number(mean, mean.shape),
-        lower=as_number(np.where(crossed, np.nan, lower), mean.shape),
-        upper=as_number(np.where(crossed, np.nan, upper), mean.shape),
-        parts=parts,
-        method=" and ".join(dict.fromkeys(methods)),
-        guarantee=guarantee,
-        holds_for=holds_for,
-        order=order,
-        notes=(
-            *notes,
-            *(notes_on_spread(first, second) if DIFFERENCES[name].reads_spread else ()),
-            *note_on_crossed_ends(lower, upper, guarantee, holds_for),
-        ),
+    ends = ends_of(mean, alpha, side, threshold)
+    every = (
+        *notes,
+        *(notes_on_spread(first, second) if DIFFERENCES[name].reads_spread else ()),
+        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
     )
+    return from_ends(name, alpha, side, mean, ends, guarantee, holds_for, order, every)
 
 
 def check_groups(first: ArrayLike, second: ArrayLike, owner: str) -> tuple[Floats, Floats]:
