@@ -21,7 +21,7 @@ from bandstrap.experiments.spec import check_replications, read_experiment
 from bandstrap.experiments.store import Store
 from bandstrap.pages import write_page
 from bandstrap.paper.ablations.factorial import PICTURES, factorial
-from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, paper_file, pictures_of
+from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, finite, paper_file, pictures_of
 from bandstrap.storage import write_text
 
 QUESTIONS = ("correction", "weights", "resamples", "delta", "schedule", "tails", "skew", "matters", "linear")
@@ -157,13 +157,7 @@ def as_json(found: Sequence[Ablation], seed: int, replications: int) -> str:
             {
                 "name": each.chapter.name,
                 "title": each.chapter.experiment.title,
-                "ratios": [
-                    {
-                        key: None if isinstance(value, float) and not math.isfinite(value) else value
-                        for key, value in asdict(one).items()
-                    }
-                    for one in each.ratios
-                ],
+                "ratios": [finite(asdict(one)) for one in each.ratios],
             }
             for each in found
         ],
