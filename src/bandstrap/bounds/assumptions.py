@@ -19,12 +19,12 @@ from bandstrap.bounds.laws import (
     has_quantiles,
     is_symmetric,
     is_two_valued,
-    law_name,
     orlicz_mean,
     sub_gaussian_scale,
 )
 from bandstrap.bounds.oracle import ORACLES
 from bandstrap.errors import check_sample, near_one
+from bandstrap.laws import law_name
 
 # A doubt is raised when data at least as odd would come up this rarely under the assumption.
 SIGNIFICANCE = 0.01

@@ -16,24 +16,17 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level
 from bandstrap.bounds.corrections import PROVED
-from bandstrap.bounds.laws import Law, deviation_is_scale, has_mean, law_name, law_support, target
+from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, brief, check_choice, check_count, requirement
+from bandstrap.laws import Law, law_called, law_name
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
-# Everyday names of scipy.stats distributions.
-DISTRIBUTION_NAMES = {
-    "normal": "norm",
-    "gaussian": "norm",
-    "exponential": "expon",
-    "student_t": "t",
-    "truncated_normal": "truncnorm:a=-1,b=1",
-}
 NO_MEAN = "the law has no mean: its median is covered"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
@@ -174,27 +167,8 @@ def resolve_distribution(distribution: Any) -> Any:
             rule = "a frozen scipy.stats distribution or the name of one"
             raise requirement("distribution", "coverage", rule, brief(distribution))
         return distribution
-    from scipy import stats
-
-    call = parse_call(distribution)
-    alias = parse_call(DISTRIBUTION_NAMES.get(call.name, call.name))
-    family = getattr(stats, alias.name, None)
-    if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-        rule = "the name of a scipy.stats distribution, such as 'normal', 'laplace' or 't:df=3'"
-        raise requirement("distribution", "coverage", rule, brief(distribution))
-    options = alias.options | call.options
-    try:
-        law = family(**options)
-        with np.errstate(all="ignore"):
-            mean_or_median = float(law.mean()), float(law.median())
-    except (TypeError, ValueError, ArithmeticError):  # also of lists of parameters, whose means are not numbers
-        shapes = family.shapes or "no shape parameter"
-        rule = f"given with the parameters of {alias.name} ({shapes}; loc, scale)"
-        raise requirement("distribution", "coverage", rule, brief(distribution)) from None
-    if np.isnan(mean_or_median).all():
-        rule = f"given with parameters inside the range of {alias.name}"
-        raise requirement("distribution", "coverage", rule, brief(distribution))
-    return law
+    rule = "the name of a scipy.stats distribution, such as 'normal', 'laplace' or 't:df=3'"
+    return law_called(distribution, "distribution", "coverage", rule)
 
 
 def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+
+from bandstrap.laws import law_name
 
 # Laws whose standard deviation is their sub-Gaussian scale: the normal law and, where they are symmetric, these bounded
 # ones (Arbel, Marchal, Nguyen, ESAIM: Probability and Statistics 24, 2020; for truncated normal laws Barreto, Marchal,
@@ -18,27 +20,6 @@ TAILS = np.geomspace(1.234567e-6, 0.4876543, 40)
 FAR_TAILS = ((1e-10, 1e-60), (1e-50, 1e-300))
 # Relative rounding allowed when a law is compared with an assumption.
 ROUNDING = 1e-6
-
-
-class Law(Protocol):
-    """What a frozen ``scipy.stats`` distribution has and the lab always asks for."""
-
-    def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
-        """Draws."""
-        ...
-
-    def mean(self) -> Any:
-        """Mean, which may not exist."""
-        ...
-
-    def support(self) -> Any:
-        """Both ends."""
-        ...
-
-
-def law_name(law: Any) -> str:
-    """SciPy's name of the family; empty for laws that are not SciPy's."""
-    return str(getattr(getattr(law, "dist", None), "name", ""))
 
 
 def target(law: Any) -> float:

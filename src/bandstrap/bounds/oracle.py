@@ -20,8 +20,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.laws import law_name, law_support, target
+from bandstrap.bounds.laws import law_support, target
 from bandstrap.errors import check_count, check_number, requirement
+from bandstrap.laws import law_name
 
 Oracle = Literal["oracle", "oracle-adaptive"]
 ORACLES: tuple[Oracle, ...] = get_args(Oracle)

@@ -14,8 +14,8 @@ from bandstrap.arrays import Floats
 from bandstrap.calls import Call, fingerprint
 from bandstrap.constructors import refuse_misfit
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
-from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.errors import InvalidInput, brief, check_sample, requirement
+from bandstrap.laws import is_law, law_content, law_name
 from bandstrap.tables import read_groups
 
 

@@ -12,9 +12,9 @@ from bandstrap.arrays import Floats
 from bandstrap.calls import fingerprint, parse_call
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
-from bandstrap.environments.laws import is_law, law_content, law_name
 from bandstrap.environments.noisy import Noisy
 from bandstrap.errors import check_choice, check_count, check_flag, requirement
+from bandstrap.laws import is_law, law_content, law_name
 
 
 class LinearBandit(Environment):
