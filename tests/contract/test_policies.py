@@ -16,11 +16,14 @@ import pytest
 
 import bandstrap
 from bandstrap.calls import parse_call
-from bandstrap.engine.play import compiled_play, play
+from bandstrap.engine.feedback import Feedback
+from bandstrap.engine.play import compiled_play, compiled_play_late, play, play_late
 from bandstrap.engine.simulate import simulate
+from bandstrap.engine.streams import LOSS, stream
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
+from naive.feedback import play_with_dictionary
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
 WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
@@ -221,6 +224,69 @@ def test_compiled_play_is_plain_play_bit_for_bit(case):
     assert compiled.tolist() == plain.tolist()
     assert same_states(compiled_state, plain_state)
     assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
+
+
+# --- late, batched and lost rewards -----------------------------------------------------------------------------------
+
+
+LATE = Feedback(delay=7, batch=5, lost=0.2)
+
+
+def played_late(policy: Policy, tape: np.ndarray, *, by=play_late, seed: int = 5, horizon: int = HORIZON):
+    """Choices, final state and generator of ``play_late`` on a tape."""
+    rng = np.random.default_rng(seed)
+    state = policy.start(len(tape), horizon, rng)
+    choices = np.full(horizon, -1)
+    arrivals = LATE.arrivals(horizon, seed, 0)
+    by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, arrivals, policy.n_initial)
+    return choices.tolist(), state, rng
+
+
+def play_online_late(policy: Policy, tape: np.ndarray, seed: int = 5, horizon: int = HORIZON) -> list:
+    """Choices of ``select`` and ``update`` with the same rewards late."""
+    return play_with_dictionary(
+        lambda t: policy.select(),
+        lambda decision, arm, reward: policy.update(arm, reward),
+        lambda t, arm, i: float(tape[arm, i]),
+        delays=[LATE.delay] * horizon,
+        lost=stream(seed, 0, LOSS).random(horizon) < LATE.lost,
+        batch=LATE.batch,
+    )
+
+
+@either_way
+@every_form
+def test_online_choices_are_those_of_play_when_rewards_are_late(case, compiled):
+    tape = make_tape(4, seed=2)
+    choices, state, rng = played_late(make(case), tape)
+    online = make(case, arms=len(tape), rng=np.random.default_rng(5), compiled=compiled)
+    assert play_online_late(online, tape) == choices
+    assert same_states(online._state, state)
+    assert online.rng.bit_generator.state == rng.bit_generator.state
+    assert 0 < online.n_rewards < 0.95 * HORIZON
+
+
+@pytest.mark.parametrize("case", DEFAULTS + MODE_CASES, ids=ident)
+def test_compiled_play_is_plain_play_bit_for_bit_when_rewards_are_late(case):
+    tape = make_tape(4, seed=2)
+    compiled, compiled_state, compiled_rng = played_late(make(case), tape, by=compiled_play_late)
+    plain, plain_state, plain_rng = played_late(make(case), tape)
+    assert compiled == plain
+    assert same_states(compiled_state, plain_state)
+    assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
+
+
+@every_case
+def test_a_policy_chooses_once_the_initial_rewards_of_every_arm_are_there(case):
+    policy = make(case, arms=3, rng=0)
+    for turn in range(policy.n_initial):
+        assert [policy.select() for _ in range(6)] == [0, 1, 2] * 2
+        policy.update([0, 1], [0.25 + turn / 64, 0.5 + turn / 32])
+    assert [policy.select() for _ in range(3)] == [0, 1, 2]  # arm 2 has none yet: its rewards may be lost
+    policy.update([2] * policy.n_initial, [0.75 + turn / 64 for turn in range(policy.n_initial)])
+    before = list(policy._waiting)
+    policy.select()
+    assert policy._waiting == before
 
 
 @either_way

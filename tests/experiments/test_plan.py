@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from bandstrap import UCB1, GaussianTS
 from bandstrap.engine import blocks as engine
 from bandstrap.engine.blocks import BLOCK_SIZE, Block
+from bandstrap.engine.feedback import Feedback
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import plan
 from bandstrap.experiments.plan import BoundBlock, plan_panel
@@ -52,13 +54,31 @@ OTHERS = {
     "first": 1,
     "last": 21,
     "checkpoints": np.array([50, 100]),
+    "feedback": Feedback(delay=1),
 }
+
+
+DIFFERENT_FEEDBACKS = [
+    Feedback(delay=1),
+    Feedback(delay=2),
+    Feedback(delay="geom:p=0.5"),
+    Feedback(delay="geom:p=0.25"),
+    Feedback(delay=stats.geom(0.5)),
+    Feedback(delay=stats.geom(0.25)),
+    Feedback(batch=2),
+    Feedback(batch=3),
+    Feedback(lost=0.1),
+    Feedback(lost=0.2),
+    Feedback(delay=1, batch=2, lost=0.1),
+]
 
 
 def test_every_field_of_play_is_in_the_key():
     assert set(OTHERS) == {field.name for field in dataclasses.fields(Block)}
     others = [key(dataclasses.replace(PLAY, **{field: value})) for field, value in OTHERS.items()]
-    assert len({key(PLAY), *others}) == 8
+    assert len({key(PLAY), *others}) == 9
+    others = [key(dataclasses.replace(PLAY, feedback=feedback)) for feedback in DIFFERENT_FEEDBACKS]
+    assert len({key(PLAY), *others}) == 1 + len(DIFFERENT_FEEDBACKS)
     assert key(PLAY) == key(dataclasses.replace(PLAY, policy=UCB1(), environment=Gaussian()))
 
 

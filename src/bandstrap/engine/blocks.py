@@ -13,9 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.interrupts import step
 from bandstrap.engine.plain import play_plain
-from bandstrap.engine.play import compiled_play, compiled_play_linear, in_a_sentence
+from bandstrap.engine.play import (
+    compiled_play,
+    compiled_play_late,
+    compiled_play_linear,
+    compiled_play_linear_late,
+    in_a_sentence,
+)
 from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.errors import SlowWarning, brief, requirement
 from bandstrap.sources import code_digest
@@ -99,6 +106,7 @@ class Block:
     first: int
     last: int
     checkpoints: NDArray[np.int64]
+    feedback: Feedback = AT_ONCE
 
     @property
     def work(self) -> int:
@@ -112,14 +120,15 @@ class Block:
 
     @property
     def race(self) -> tuple[Any, ...]:
-        """Blocks of one race meet the same tapes in the replications they share."""
-        return self.environment.label, self.horizon, self.seed
+        """Blocks of one race meet the same tapes, delays and losses in the replications they share."""
+        return self.environment.label, self.feedback.label, self.horizon, self.seed
 
     @property
-    def needs(self) -> tuple[str, str]:
+    def needs(self) -> tuple[str, str, bool]:
         """The compiled code it is played with."""
         policy = self.policy
-        return policy.label if policy.kernel is None else policy.kernel.identity.digest, policy.plays
+        code = policy.label if policy.kernel is None else policy.kernel.identity.digest
+        return code, policy.plays, self.feedback.is_at_once
 
     @property
     def label(self) -> str:
@@ -133,6 +142,7 @@ class Block:
         return {
             "policy": self.policy.label,
             "environment": self.environment.label,
+            "feedback": self.feedback.label,
             "horizon": self.horizon,
             "seed": self.seed,
             "first": self.first,
@@ -210,11 +220,12 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
         start = time.thread_time()
         means, *tape = draw_tape(one.environment, one.horizon, stream(one.seed, replication, ENVIRONMENT))
         gaps = means.max(axis=-1, keepdims=True) - means
+        arrivals = None if one.feedback.is_at_once else one.feedback.arrivals(one.horizon, one.seed, replication)
         drawing = time.thread_time() - start
         for p, block in enumerate(blocks):
             start = time.thread_time()
             rng = stream(block.seed, replication, POLICY)
-            play_policy(block.policy, params[p], tape, choices, rng, by_round=means.ndim == 2)
+            play_policy(block.policy, params[p], tape, choices, rng, arrivals, by_round=means.ndim == 2)
             lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
             found[p].regret[i] = np.cumsum(lost)[block.checkpoints - 1]
             found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
@@ -256,32 +267,39 @@ def play_policy(
     tape: Sequence[Floats],
     choices: NDArray[np.int64],
     rng: np.random.Generator,
+    arrivals: Arrivals | None = None,
     by_round: bool = False,
 ) -> None:
-    """Play one replication with one policy: compiled, unless it is a plain object."""
+    """Play one replication with one policy: compiled, unless it is a plain object; by default it learns at once."""
     rewards = tape[0]
     if policy.plays == "actions":
-        action_sets = tape[1]
-        state = policy.start(action_sets.shape[-1], choices.size, rng)
-        compiled_play_linear(policy.kernel, params, state, action_sets, rewards, rng, choices)
+        game = tape[1], rewards, rng, choices
+        state = policy.start(tape[1].shape[-1], choices.size, rng)
+        if arrivals is None:
+            compiled_play_linear(policy.kernel, params, state, *game)
+        else:
+            compiled_play_linear_late(policy.kernel, params, state, *game, arrivals)
         return
     n_arms = len(rewards)
     state = policy.start(n_arms, choices.size, rng)
     if policy.kernel is None:
-        play_plain(state, policy.label, rewards, choices, by_round)
-    else:
+        arrivals = AT_ONCE.arrivals(choices.size, 0, 0) if arrivals is None else arrivals
+        play_plain(state, policy.label, rewards, choices, arrivals, by_round)
+    elif arrivals is None:
         compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial, by_round)
+    else:
+        compiled_play_late(policy.kernel, params, state, rewards, rng, choices, arrivals, policy.n_initial, by_round)
 
 
 def warm(block: Block) -> None:
-    """Compile or load ``play`` for a block's policy.
+    """Compile or load what a block's policy is played with.
 
     This is done before any block of the policy is handed out, since two workers must not compile the same at once.
     """
-    warm_policy(block.policy, block.environment)
+    warm_policy(block.policy, block.environment, is_late=not block.feedback.is_at_once)
 
 
-def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
+def warm_policy(policy: PolicyLike, environment: EnvironmentLike, *, is_late: bool = False) -> None:
     """Play a few rounds, so that a policy that cannot be played is found at once."""
     if policy.kernel is None:
         message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
@@ -292,5 +310,7 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike) -> None:
     means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
     choices = np.empty(horizon, dtype=np.int64)
     params = policy.make_params(horizon)
+    # Nothing is late so soon, or a policy might not come to choose.
+    arrivals = AT_ONCE.arrivals(horizon, 0, 0) if is_late else None
     with in_a_sentence(policy.kernel, policy.label):
-        play_policy(policy, params, tape, choices, np.random.default_rng(0), by_round=means.ndim == 2)
+        play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals, by_round=means.ndim == 2)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.calls import Call
+from bandstrap.engine.feedback import Arrivals
 from bandstrap.errors import InvalidInput, requirement
 
 
@@ -118,15 +119,21 @@ class PlainPolicy:
         return live
 
 
-def play_plain(live: Any, label: str, tape: Floats, choices: NDArray[np.int64], by_round: bool) -> None:
-    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.play.play`."""
+def play_plain(
+    live: Any, label: str, tape: Floats, choices: NDArray[np.int64], arrivals: Arrivals, by_round: bool
+) -> None:
+    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.play.play_late`."""
     n_arms = len(tape)
     pulls = [0] * n_arms
+    earned = []
+    n_learned = 0
     for t in range(choices.size):
         arm = live.select()
         if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
             raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
-        reward = float(tape[arm, t if by_round else pulls[arm]])
+        earned.append((arm, float(tape[arm, t if by_round else pulls[arm]])))
         pulls[arm] += 1
-        live.update(arm, reward)
         choices[t] = arm
+        while n_learned < arrivals.due[t]:
+            live.update(*earned[arrivals.order[n_learned]])
+            n_learned += 1

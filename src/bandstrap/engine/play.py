@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.feedback import Arrivals
 from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, borrowing, compiled_as, inlined, is_borrowing
 from bandstrap.errors import InvalidInput
@@ -136,6 +137,117 @@ def play_rounds_borrowing(
     rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
 
 
+def play_late(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    arrivals: Arrivals,
+    n_initial: int,
+    by_round: bool = False,
+) -> None:
+    """:func:`play` where rewards are learned when they arrive; a kernel's round counts those that it has learned.
+
+    Arms are pulled in turn until ``n_initial`` rewards of each have been learned.
+    """
+    n_arms = tape.shape[0]
+    pulls = np.zeros(n_arms, dtype=np.int64)
+    known = np.zeros(n_arms, dtype=np.int64)
+    rewards = np.empty(choices.size)
+    play_late_rounds(
+        kernel,
+        params,
+        state,
+        tape,
+        rng,
+        choices,
+        pulls,
+        rewards,
+        known,
+        arrivals.order,
+        arrivals.due,
+        n_initial,
+        by_round,
+    )
+
+
+@inlined
+def late_rounds(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    rewards: Floats,
+    known: NDArray[np.int64],
+    order: NDArray[np.int64],
+    due: NDArray[np.int64],
+    n_initial: int,
+    by_round: bool,
+) -> None:
+    """The rounds of :func:`play_late`."""
+    n_arms = tape.shape[0]
+    n_lacking = n_arms if n_initial > 0 else 0  # arms
+    n_learned = 0  # rewards
+    for t in range(choices.size):
+        arm = t % n_arms if n_lacking > 0 else select(kernel, params, state, n_learned + 1, rng)
+        rewards[t] = tape[arm, t if by_round else pulls[arm]]
+        pulls[arm] += 1
+        choices[t] = arm
+        while n_learned < due[t]:
+            decision = order[n_learned]
+            n_learned += 1
+            arm = choices[decision]
+            learn(kernel, params, state, arm, rewards[decision], n_learned, rng)
+            known[arm] += 1
+            if known[arm] == n_initial:
+                n_lacking -= 1
+
+
+@inlined
+def play_late_rounds(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    rewards: Floats,
+    known: NDArray[np.int64],
+    order: NDArray[np.int64],
+    due: NDArray[np.int64],
+    n_initial: int,
+    by_round: bool,
+) -> None:
+    """:func:`late_rounds`, with references counted where a kernel makes arrays."""
+    late_rounds(kernel, params, state, tape, rng, choices, pulls, rewards, known, order, due, n_initial, by_round)
+
+
+@borrowing
+def play_late_rounds_borrowing(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    pulls: NDArray[np.int64],
+    rewards: Floats,
+    known: NDArray[np.int64],
+    order: NDArray[np.int64],
+    due: NDArray[np.int64],
+    n_initial: int,
+    by_round: bool,
+) -> None:
+    """:func:`late_rounds` of a kernel that borrows its arrays."""
+    late_rounds(kernel, params, state, tape, rng, choices, pulls, rewards, known, order, due, n_initial, by_round)
+
+
 def select_action(
     kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator
 ) -> int:
@@ -167,6 +279,35 @@ def play_linear(
         pulls[arm] += 1
         learn(kernel, params, state, actions[arm], reward, t + 1, rng)
         choices[t] = arm
+
+
+def play_linear_late(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    action_sets: Floats,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    arrivals: Arrivals,
+) -> None:
+    """:func:`play_linear` where rewards are learned when they arrive, see :func:`play_late`."""
+    order, due = arrivals.order, arrivals.due
+    is_fixed = action_sets.shape[0] == 1
+    pulls = np.zeros(tape.shape[0], dtype=np.int64)
+    rewards = np.empty(choices.size)
+    n_learned = 0
+    for t in range(choices.size):
+        actions = action_sets[0 if is_fixed else t]
+        arm = select_action(kernel, params, state, actions, n_learned + 1, rng)
+        rewards[t] = tape[arm, pulls[arm] if is_fixed else t]
+        pulls[arm] += 1
+        choices[t] = arm
+        while n_learned < due[t]:
+            decision = order[n_learned]
+            n_learned += 1
+            action = action_sets[0 if is_fixed else decision][choices[decision]]
+            learn(kernel, params, state, action, rewards[decision], n_learned, rng)
 
 
 # --- single steps of live play, compiled; ``held`` is all that a policy plays with, see ``held.py`` --------------------
@@ -208,7 +349,12 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     if kernel.choose is None:
         generics[select] = highest_score
     borrows = all(is_borrowing(function) for function in kernel.functions)
-    return generics | {rounds: rounds, play_rounds: play_rounds_borrowing if borrows else play_rounds}
+    return generics | {
+        rounds: rounds,
+        play_rounds: play_rounds_borrowing if borrows else play_rounds,
+        late_rounds: late_rounds,
+        play_late_rounds: play_late_rounds_borrowing if borrows else play_late_rounds,
+    }
 
 
 _compiled: dict[tuple[Any, str], Any] = {}
@@ -260,6 +406,26 @@ def compiled_play(
     compiled(play, kernel)(None, params, state, tape, rng, choices, n_first, by_round)
 
 
+def compiled_play_late(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    arrivals: Arrivals,
+    n_initial: int,
+    by_round: bool = False,
+) -> None:
+    """:func:`play_late`, compiled."""
+    compiled(play_late, kernel)(None, params, state, tape, rng, choices, arrivals, n_initial, by_round)
+
+
 def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:
     """:func:`play_linear`, compiled."""
     compiled(play_linear, kernel)(None, *arguments)
+
+
+def compiled_play_linear_late(kernel: Kernel, *arguments: Any) -> None:
+    """:func:`play_linear_late`, compiled."""
+    compiled(play_linear_late, kernel)(None, *arguments)

@@ -82,7 +82,7 @@ class Result:
     policies
         Names, in the order given to ``simulate``.
     environment
-        The environment's label.
+        The environment's label; where rewards are late, in batches or lost, it says so.
     horizon, seed
         As given.
     checkpoints

@@ -20,6 +20,7 @@ from bandstrap.engine.blocks import (
     play_blocks,
     warm,
 )
+from bandstrap.engine.feedback import Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import WORD, announce_memory, bytes_of_result, bytes_of_tape, check_memory, length
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
@@ -42,6 +43,9 @@ def simulate(
     progress: bool = True,
     checkpoints: Sequence[int] | None = None,
     block_size: int | None = None,
+    delay: Delay = 0,
+    batch: int = 1,
+    lost: float = 0.0,
 ) -> Result:
     """Play policies against an environment, many times.
 
@@ -67,6 +71,14 @@ def simulate(
         Rounds at which regret is recorded; by default 200, evenly spaced, the last round among them.
     block_size
         Replications in a task; chosen automatically if omitted.
+    delay
+        Rounds that every reward is late by, or a law of them: a frozen ``scipy.stats`` distribution or its text, such as
+        ``"geom:p=0.005"``. What late, batched and lost rewards mean exactly is said in
+        :class:`bandstrap.engine.feedback.Feedback`. By default rewards are learned at once.
+    batch
+        Rewards are learned at the ends of rounds ``batch, 2 batch, ...`` only.
+    lost
+        Share of rewards that are never learned.
 
     Returns
     -------
@@ -86,12 +98,20 @@ def simulate(
     >>> result = simulate([UCB1(), GaussianTS()], Gaussian([0, 1]), horizon=200, replications=20, seed=1, progress=False)
     >>> [row["policy"] for row in result.summary()]
     ['ucb1', 'gaussian_ts']
+
+    The same rewards, each learned 20 rounds late:
+
+    >>> sizes = {"horizon": 200, "replications": 20, "seed": 1, "progress": False}
+    >>> late = simulate([UCB1(), GaussianTS()], Gaussian([0, 1]), **sizes, delay=20)
+    >>> late.environment, bool((late.mean > result.mean)[:, -1].all())
+    ('gaussian:means=(0,1), delay 20', True)
     """
     names, described = named_policies(policies)
     check_executor(executor, "simulate")
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0, at_most=None)
+    feedback = Feedback(delay, batch, lost)
     check_horizon(names, described, environment, horizon)
     check_memory(WORD * length(checkpoints), "checkpoints", "simulate", length(checkpoints))
     marks = checked_checkpoints(checkpoints, horizon)
@@ -103,7 +123,7 @@ def simulate(
     regret = np.empty((len(described), replications, marks.size))
     pulls = np.empty((len(described), replications, environment.n_arms), dtype=np.int64)
     records = {
-        Block(policy, environment, horizon, seed, 0, replications, marks): PlayedSoFar(0, regret[p], pulls[p])
+        Block(policy, environment, horizon, seed, 0, replications, marks, feedback): PlayedSoFar(0, regret[p], pulls[p])
         for p, policy in enumerate(described)
     }
 
@@ -112,7 +132,7 @@ def simulate(
         is_there = np.logical_and.reduce([record.is_there for record in records.values()])
         return Result(
             policies=names,
-            environment=environment.label,
+            environment=as_learned(environment.label, feedback),
             horizon=horizon,
             seed=seed,
             checkpoints=marks,

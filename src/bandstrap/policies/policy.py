@@ -202,12 +202,11 @@ class Policy(LivePolicy):
             raise
 
     def _initial_arm(self) -> int:
-        """The arm handed out least while some lack their initial pulls; -1 once scores can be compared."""
+        """The arm handed out least while some lack their initial rewards; -1 once scores can be compared."""
+        if min(self._state.pulls) >= max(self.n_initial, 1):
+            return -1
         handed = [pulls + waiting for pulls, waiting in zip(self._state.pulls, self._waiting, strict=True)]
-        least = min(handed)
-        if least < self.n_initial or min(self._state.pulls) == 0:
-            return handed.index(least)
-        return -1
+        return handed.index(min(handed))
 
     def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""
