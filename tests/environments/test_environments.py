@@ -24,6 +24,11 @@ from bandstrap.environments import (
     Laplace,
     LinearBandit,
     Logistic,
+    Lognormal,
+    MirroredExponential,
+    OwnPrizes,
+    Poisson,
+    ScaleMixture,
     StudentT,
     SubWeibull,
     TruncatedNormal,
@@ -34,6 +39,43 @@ from bandstrap.errors import InvalidInput
 MEANS = (-0.3, 0.8)
 UNIT_MEANS = (0.2, 0.7)
 TRUNCATED_VARIANCE = 1 - 2 * stats.norm.pdf(1) / (stats.norm.cdf(1) - stats.norm.cdf(-1))
+
+
+class Mirrored:
+    """The law of the negative."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def cdf(self, x):
+        return self.law.sf(-np.asarray(x))
+
+    def mean(self):
+        return -self.law.mean()
+
+    def stats(self, moments):
+        mean, variance, skewness, kurtosis = self.law.stats(moments=moments)
+        return -mean, variance, -skewness, kurtosis
+
+
+class NormalMixture:
+    """Normal about a mean, wide with probability ``share``, of standard deviation ``scale`` over both."""
+
+    def __init__(self, mean, scale, share, ratio):
+        narrow = scale / math.sqrt(1 - share + share * ratio**2)
+        self.center = mean
+        self.parts = ((1 - share, narrow), (share, ratio * narrow))
+
+    def cdf(self, x):
+        return sum(weight * stats.norm.cdf(x, self.center, spread) for weight, spread in self.parts)
+
+    def mean(self):
+        return self.center
+
+    def stats(self, moments):
+        variance = sum(weight * spread**2 for weight, spread in self.parts)
+        fourth = sum(weight * 3 * spread**4 for weight, spread in self.parts)
+        return self.center, variance, 0.0, fourth / variance**2 - 3
 
 
 # Environment, means, and the law of a reward of a given mean.
@@ -50,6 +92,17 @@ LAWED = {
     "beta": (Beta(UNIT_MEANS), lambda m: stats.beta(8 * m, 8 * (1 - m))),
     "beta v 2": (Beta(UNIT_MEANS, v=2), lambda m: stats.beta(2 * m, 2 * (1 - m))),
     "exponential": (Exponential(UNIT_MEANS), lambda m: stats.expon(scale=m)),
+    "mirrored exponential": (MirroredExponential([-0.4, -2.0]), lambda m: Mirrored(stats.expon(scale=-m))),
+    "lognormal": (Lognormal(UNIT_MEANS, log_scale=0.5), lambda m: stats.lognorm(0.5, scale=m * math.exp(-0.125))),
+    "lognormal log scale 0.8": (
+        Lognormal(UNIT_MEANS, log_scale=0.8),
+        lambda m: stats.lognorm(0.8, scale=m * math.exp(-0.32)),
+    ),
+    "scale mixture": (ScaleMixture(MEANS), lambda m: NormalMixture(m, 1.0, 0.1, 3.0)),
+    "scale mixture, mostly wide": (
+        ScaleMixture(MEANS, share=0.7, ratio=4, scale=2),
+        lambda m: NormalMixture(m, 2.0, 0.7, 4.0),
+    ),
     "unequal, all alike": (UnequalVariances(MEANS, scale_range=(2, 2)), lambda m: stats.norm(m, 2)),
     "arms": (Arms([stats.norm(1, 2), stats.gamma(2)]), lambda m: {1.0: stats.norm(1, 2), 2.0: stats.gamma(2)}[m]),
 }
@@ -61,6 +114,12 @@ ONE_OF_EACH = [
 ]
 DRAWN = [environment for environment in ONE_OF_EACH if environment.means is None]
 N = 20_000
+
+
+def inside(cls, *shares):
+    """Means that an environment's arms can have, ascending as the shares of the range they come from by default."""
+    low, high = cls.default_range
+    return [low + share * (high - low) for share in shares]
 
 
 @pytest.mark.parametrize("name", LAWED)
@@ -82,7 +141,8 @@ def test_rewards_have_their_mean_and_variance(name):
     for mean, row in zip(means, tape, strict=True):
         _, variance, _, kurtosis = law(mean).stats(moments="mvsk")
         assert abs(row.mean() - mean) < 5 * math.sqrt(variance / N)
-        if name != "sub-weibull half":  # whose fourth moment is too wild for its sample variance
+        # whose fourth moments are too wild for their sample variances
+        if name not in ("sub-weibull half", "lognormal log scale 0.8"):
             assert abs(row.var() / variance - 1) < 5 * math.sqrt((kurtosis + 2) / N)
 
 
@@ -105,6 +165,55 @@ def test_bernoulli_rewards_are_zeros_and_ones():
     assert (tape[2] == 1).all()
     assert abs(tape[1].mean() - 0.25) < 5 * math.sqrt(0.25 * 0.75 / N)
     assert means.tolist() == [0.0, 0.25, 1.0]
+
+
+def test_poisson_rewards_are_counts_of_their_law():
+    means, tape = Poisson([0.0, 0.7, 40.0]).tape(N, np.random.default_rng(11))
+    assert (tape[0] == 0).all()
+    assert (tape == np.floor(tape)).all()
+    for mean, row in zip(means[1:], tape[1:], strict=True):
+        law = stats.poisson(mean)
+        edges = np.arange(law.ppf(1e-3), law.ppf(1 - 1e-3) + 1)
+        cells = np.concatenate([[-np.inf], edges, [np.inf]])
+        counts = np.histogram(row, cells + 0.5)[0]
+        # A right law is rejected with probability 1e-6; rows of 20,000 show a mean that is off by 0.06 deviations.
+        assert stats.chisquare(counts, N * np.diff(law.cdf(cells))).pvalue > 1e-6
+
+
+def test_own_prizes_are_won_as_often_as_their_means_say():
+    means, tape = OwnPrizes([0.9, 2.0, 0.0], prizes=[9, 2, 5]).tape(N, np.random.default_rng(12))
+    assert set(tape[0]) == {0.0, 9.0}
+    assert (tape[1] == 2).all()
+    assert (tape[2] == 0).all()
+    assert abs((tape[0] == 9).mean() - 0.1) < 5 * math.sqrt(0.1 * 0.9 / N)
+    assert means.tolist() == [0.9, 2.0, 0.0]
+
+
+def test_prizes_are_dealt_out_at_random():
+    environment = OwnPrizes([1.0, 1.0, 1.0], prize_range=(2, 8))
+    assert environment.sorted_prizes == pytest.approx([2, 4, 8])
+    assert environment.support == (0.0, pytest.approx(8))
+    # 200 rounds without one prize in eight have a probability of 3e-12.
+    dealt = [
+        tuple(environment.tape(200, np.random.default_rng(seed))[1].max(axis=1).round(9).tolist())
+        for seed in range(1000)
+    ]
+    counts = [dealt.count(order) for order in itertools.permutations((2.0, 4.0, 8.0))]
+    assert sum(counts) == 1000
+    # An order that never comes, or comes twice as often as it should, is seen with probability 0.999.
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_prizes_without_means_say_how_many_arms_there_are():
+    environment = OwnPrizes(prizes=[2, 30, 4])
+    assert environment.n_arms == 3
+    assert environment.support == (0.0, 30.0)
+    call = parse_call(environment.label)
+    assert ENVIRONMENTS[call.name](**call.options).label == environment.label
+    means, tape = environment.tape(2000, np.random.default_rng(0))
+    assert ((means > 0.5) & (means < 1.5)).all()
+    assert tape.max(axis=1).tolist() == [2, 30, 4]
+    assert parse_call(OwnPrizes(prize_range=(3, 9)).label).options == {"prize_range": (3, 9)}
 
 
 def test_sub_weibull_tail_and_sign_are_as_stated():
@@ -184,25 +293,28 @@ def test_default_ranges_are_the_papers():
 
 @pytest.mark.parametrize("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
 def test_a_range_of_ones_own_and_a_number_of_arms(cls):
-    environment = cls(n_arms=3, mean_range=(0.4, 0.5))
+    low, high = inside(cls, 0.4, 0.5)
+    environment = cls(n_arms=3, mean_range=(low, high))
     means, _ = environment.tape(10, np.random.default_rng(0))
     assert means.size == 3
-    assert ((means >= 0.4) & (means <= 0.5)).all()
+    assert ((means >= low) & (means <= high)).all()
 
 
 @pytest.mark.parametrize("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
 def test_fixed_means_are_kept(cls):
-    environment = cls([0.25, 0.5, 0.75])
+    given = inside(cls, 0.25, 0.5, 0.75)
+    environment = cls(given)
     for seed in range(3):
-        assert environment.tape(10, np.random.default_rng(seed))[0].tolist() == [0.25, 0.5, 0.75]
+        assert environment.tape(10, np.random.default_rng(seed))[0].tolist() == given
     assert environment.n_arms == 3
-    assert cls(np.array([0.25])).n_arms == 1
+    assert cls(np.array(given[:1])).n_arms == 1
 
 
 @pytest.mark.parametrize("environment", DRAWN, ids=lambda e: e.name)
 def test_labels_build_the_environment_again(environment):
     cls = type(environment)
-    for made in (environment, cls((0.25, 0.5)), cls(n_arms=3, mean_range=(0.25, 0.5))):
+    low, high = inside(cls, 0.25, 0.5)
+    for made in (environment, cls((low, high)), cls(n_arms=3, mean_range=(low, high))):
         call = parse_call(made.label)
         twin = ENVIRONMENTS[call.name](**call.options)
         assert twin.label == made.label
@@ -229,6 +341,11 @@ def test_the_registry_holds_every_environment_and_nothing_abstract():
         "laplace",
         "linear_bandit",
         "logistic",
+        "lognormal",
+        "mirrored_exponential",
+        "own_prizes",
+        "poisson",
+        "scale_mixture",
         "student_t",
         "sub_weibull",
         "truncated_normal",
@@ -321,6 +438,27 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
         (lambda: UnequalVariances(scale_range=(0, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: UnequalVariances(scale_range=(2, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: UnequalVariances(scale_range=2), "'scale_range' parameter of UnequalVariances must be a pair"),
+        (lambda: MirroredExponential([0.5]), "'means' parameter of MirroredExponential must be less than 0. Got"),
+        (
+            lambda: MirroredExponential(mean_range=(-1, 0)),
+            "'means' parameter of MirroredExponential must be less than 0",
+        ),
+        (lambda: Lognormal([0.0]), "'means' parameter of Lognormal must be greater than 0. Got"),
+        (lambda: Lognormal(log_scale=0), "'log_scale' parameter of Lognormal must be a finite number greater than 0"),
+        (lambda: Poisson([-1.0]), "'means' parameter of Poisson must be between 0 and 9e\\+18. Got"),
+        (lambda: Poisson([1e19]), "'means' parameter of Poisson must be between 0 and 9e\\+18. Got"),
+        (lambda: ScaleMixture(share=1), "'share' parameter of ScaleMixture must be a number in the open interval"),
+        (lambda: ScaleMixture(ratio=0), "'ratio' parameter of ScaleMixture must be a finite number greater than 0"),
+        (lambda: OwnPrizes([3.0, 1.0]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize. Got"),
+        (lambda: OwnPrizes([-0.1]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize. Got"),
+        (lambda: OwnPrizes([3, 1], prizes=[2, 4]), "'means' parameter of OwnPrizes must be between 0 and the arm's"),
+        (lambda: OwnPrizes(prizes=[1.2, 4]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize"),
+        (lambda: OwnPrizes(prizes=[2, 0]), "'prizes' parameter of OwnPrizes must be .* greater than 0. Got"),
+        (lambda: OwnPrizes(prizes=[]), "'prizes' parameter of OwnPrizes must be a non-empty sequence"),
+        (lambda: OwnPrizes(prizes=[2, 3], n_arms=3), "'prizes' parameter of OwnPrizes must be as many .* 3. Got 2 of"),
+        (lambda: OwnPrizes([1.0], prizes=[2, 3]), "'prizes' parameter of OwnPrizes must be as many .* 1. Got 2 of"),
+        (lambda: OwnPrizes(prizes=[2, 3], prize_range=(2, 3)), "'prize_range' parameter of OwnPrizes must be left out"),
+        (lambda: OwnPrizes(prize_range=(0, 3)), "'prize_range' parameter of OwnPrizes must be a pair"),
         (lambda: StudentT(df=0), "'df' parameter of StudentT must be a finite number greater than 0. Got 0"),
         (
             lambda: SubWeibull(beta="2"),
@@ -378,13 +516,14 @@ def test_what_is_no_sequence_of_numbers_is_refused_wherever_numbers_are_wanted(c
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
 def test_contradictions_are_refused(cls):
+    means = inside(cls, 0.25, 0.5)
     with pytest.raises(
         InvalidInput, match=rf"'n_arms' parameter of {cls.__name__} must be the number of 'means', 2, or"
     ):
-        cls([0.25, 0.5], n_arms=5)
+        cls(means, n_arms=5)
     with pytest.raises(InvalidInput, match=rf"'mean_range' parameter of {cls.__name__} must be left out when 'means'"):
-        cls([0.25, 0.5], mean_range=(0.25, 0.5))
-    assert cls([0.25, 0.5], n_arms=2).label == cls([0.25, 0.5]).label
+        cls(means, mean_range=tuple(means))
+    assert cls(means, n_arms=2).label == cls(means).label
     assert cls(n_arms=5).label == cls().label == cls.name
 
 
@@ -400,7 +539,7 @@ def test_contradictions_are_refused(cls):
 def test_what_is_no_number_is_refused_where_a_number_is_wanted(cls, parameter):
     for value in (math.nan, math.inf, 0, -1.0, "1", True, None, [1.0], 1j, 10**400):
         with pytest.raises(
-            InvalidInput, match=rf"^The '{parameter}' parameter of {cls.__name__} must be a finite number"
+            InvalidInput, match=rf"^The '{parameter}' parameter of {cls.__name__} must be a (finite )?number"
         ):
             cls(**{parameter: value})
 
@@ -410,10 +549,15 @@ def test_what_is_no_number_is_refused_where_a_number_is_wanted(cls, parameter):
 def test_numbers_of_any_size_give_finite_rewards_or_a_sentence(size):
     makers = [
         *(lambda cls=cls, p=p: cls(**{p: size}) for cls, p in ((Beta, "v"), (StudentT, "df"), (SubWeibull, "beta"))),
-        *(lambda cls=cls: cls(scale=size) for cls in (Gaussian, Laplace, Logistic, TruncatedNormal)),
+        *(lambda cls=cls: cls(scale=size) for cls in (Gaussian, Laplace, Logistic, ScaleMixture, TruncatedNormal)),
         *(lambda cls=cls: cls([size, -size]) for cls in (Gaussian, StudentT, UnequalVariances)),
         lambda: Beta([1e-300, 0.5], v=size),
         lambda: Exponential([size]),
+        lambda: MirroredExponential([-size]),
+        lambda: Lognormal([size]),
+        lambda: Poisson([min(size, 1e10)]),
+        lambda: ScaleMixture(ratio=size),
+        lambda: OwnPrizes([size / 2, size], prizes=[size, 2 * size]),
         lambda: Gaussian(mean_range=(-size, size)),
         lambda: UnequalVariances(scale_range=(size, size)),
         lambda: LinearBandit(2, n_actions=2, theta_scale=size),

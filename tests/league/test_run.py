@@ -83,7 +83,7 @@ def test_the_whole_league_can_be_planned():
     assert played == {policy.name for policy in LEAGUE.policies}
     giro = [match for match in matches if match.policy.call == Giro().label and match.block is not None]
     assert [match.environment.name for match in giro] == [e.name for e in LEAGUE.environments if e.upper is not None]
-    assert {match.factor for match in giro} == {1.0, 4.0, 8.0}
+    assert {match.factor for match in giro} == {1.0, 4.0, 8.0, 20.0}
 
 
 def test_a_share_of_the_replications(tmp_path):

@@ -60,7 +60,7 @@ def sample(environment, replications=300, horizon=400):
 
 @pytest.mark.parametrize("environment", LEAGUE.environments, ids=lambda e: e.name)
 def test_truths_hold_and_none_is_idle_unless_the_name_says_so(environment):
-    means, rewards = sample(environment, replications=300 if "fifty" not in environment.name else 40)
+    means, rewards = sample(environment, replications=40 if environment.name in ("fifty arms", "hundred arms") else 300)
     variance = (rewards - means[:, None]).var()
     wrong = " x " in environment.name
     if isinstance(make(environment.call, NAMED_ENVIRONMENTS, "environment"), UnequalVariances):
@@ -87,14 +87,25 @@ def test_truths_are_the_formulas():
     for name, law in (("Laplace", stats.laplace()), ("t(3)", stats.t(3)), ("Weibull 1/2", stats.dweibull(0.5))):
         scale = make(truths[name].call, NAMED_ENVIRONMENTS, "environment").scale
         assert scale * law.std() == pytest.approx(truths[name].sigma, abs=1e-6)
+    assert truths["lognormal"].sigma == pytest.approx(1.5 * stats.lognorm(0.83255461).std() / np.exp(0.83255461**2 / 2))
+    assert truths["Poisson"].sigma == pytest.approx(stats.poisson(1.5).std(), abs=1e-4)
+    assert truths["own prizes"].sigma == pytest.approx(20 * np.sqrt(0.85 / (2 * np.log(0.925 / 0.075))), abs=1e-4)
+    assert truths["own prizes"].moment == pytest.approx(20**2 * stats.bernoulli(0.075).var())
+    assert truths["own prizes"].raw_moment == pytest.approx(20**2 * 0.075)
     for environment in truths.values():
-        if environment.name not in ("Bernoulli", "rare Bernoulli", "beta"):
+        if environment.name not in ("Bernoulli", "rare Bernoulli", "beta", "own prizes"):
             assert environment.moment == pytest.approx(environment.sigma**2, rel=1e-3)
 
 
-@pytest.mark.parametrize("p", [0.01, 0.05, 0.1])
-def test_the_scale_of_rare_rewards_is_sub_gaussian(p):
-    sigma = next(environment.sigma for environment in LEAGUE.environments if environment.name == "rare Bernoulli")
+@pytest.mark.parametrize(
+    ("name", "prize", "p"),
+    [
+        *(("rare Bernoulli", 1.0, p) for p in (0.01, 0.05, 0.1)),
+        *(("own prizes", prize, mean / prize) for prize in np.geomspace(2, 20, 5) for mean in (0.5, 1.0, 1.5)),
+    ],
+)
+def test_the_scale_of_rare_rewards_is_sub_gaussian(name, prize, p):
+    sigma = next(environment.sigma for environment in LEAGUE.environments if environment.name == name) / prize
     s = np.linspace(-40, 40, 4001)
     assert (np.log(p * np.exp(s * (1 - p)) + (1 - p) * np.exp(-s * p)) <= s**2 * sigma**2 / 2 + 1e-12).all()
 

@@ -3,17 +3,21 @@
 from bandstrap.environments.arms import Arms, Empirical
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
-from bandstrap.environments.exponential import Exponential
+from bandstrap.environments.exponential import Exponential, MirroredExponential
 from bandstrap.environments.linear_bandit import LinearBandit
+from bandstrap.environments.lognormal import Lognormal
 from bandstrap.environments.noisy import (
     Gaussian,
     Laplace,
     Logistic,
     Noisy,
+    ScaleMixture,
     StudentT,
     SubWeibull,
     TruncatedNormal,
 )
+from bandstrap.environments.own_prizes import OwnPrizes
+from bandstrap.environments.poisson import Poisson
 from bandstrap.environments.unequal_variances import UnequalVariances
 
 # Shared by others, not environments of their own.
@@ -32,6 +36,11 @@ __all__ = [
     "Laplace",
     "LinearBandit",
     "Logistic",
+    "Lognormal",
+    "MirroredExponential",
+    "OwnPrizes",
+    "Poisson",
+    "ScaleMixture",
     "StudentT",
     "SubWeibull",
     "TruncatedNormal",

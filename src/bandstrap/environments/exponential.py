@@ -1,4 +1,4 @@
-"""Skewed rewards without an upper end: exponential."""
+"""Rewards as skewed as waiting times: exponential, and the same mirrored."""
 
 from __future__ import annotations
 
@@ -45,3 +45,40 @@ class Exponential(Environment):
     def support(self) -> tuple[float, float]:
         """No upper end."""
         return 0.0, np.inf
+
+
+class MirroredExponential(Environment):
+    """Losses with a long tail: the negative of exponential numbers, an arm's standard deviation the size of its mean.
+
+    Most rewards are a little above the mean and a few far below it: latencies and costs, with the sign turned so that
+    more is better. Means are uniform in (-1.5, -0.5) unless given; the best arm is the one of the least spread.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import MirroredExponential
+    >>> means, rewards = MirroredExponential([-1.0, -2.0]).tape(3, np.random.default_rng(0))
+    >>> bool((rewards < 0).all())
+    True
+    """
+
+    default_range: ClassVar[Uniform] = (-1.5, -0.5)
+
+    def check_means(self, means: Floats) -> None:
+        """Negative."""
+        if (means >= 0).any():
+            raise requirement("means", "MirroredExponential", "less than 0", means.tolist())
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """Exponential of the given mean, which is negative."""
+        return means[:, None] * rng.standard_exponential((means.size, horizon))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """No lower end."""
+        return -np.inf, 0.0

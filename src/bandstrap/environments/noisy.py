@@ -1,4 +1,4 @@
-"""Mean plus symmetric noise: normal, truncated normal, logistic, Laplace, Student t, sub-Weibull."""
+"""Mean plus symmetric noise: normal, mixed normal, truncated normal, logistic, Laplace, Student t, sub-Weibull."""
 
 from __future__ import annotations
 
@@ -57,6 +57,41 @@ class Gaussian(Noisy):
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Standard normal."""
         return rng.standard_normal(shape)
+
+
+class ScaleMixture(Noisy):
+    """Normal noise that is now and then ``ratio`` times as wide; its standard deviation over all rewards is ``scale``.
+
+    Quiet days and wild ones: each reward's noise is wide with probability ``share``, whatever the arm.
+
+    Parameters
+    ----------
+    means, scale, n_arms, mean_range
+        See :class:`bandstrap.environments.noisy.Noisy`.
+    share
+        Probability of wide noise, between 0 and 1.
+    ratio
+        Standard deviation of the wide noise as a multiple of that of the other.
+    """
+
+    def __init__(
+        self,
+        means: Numbers | None = None,
+        *,
+        share: float = 0.1,
+        ratio: float = 3.0,
+        **options: Unpack[NoiseOptions],
+    ) -> None:
+        self.share = check_number(share, "share", type(self).__name__, above=0, below=1)
+        self.ratio = self.checked_scale(ratio, "ratio")
+        super().__init__(means, **options)
+
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """A normal of variance 1 on average."""
+        narrow = 1 / np.sqrt(1 - self.share + self.share * self.ratio**2)
+        noise = rng.standard_normal(shape)
+        noise *= np.where(rng.random(shape) < self.share, narrow * self.ratio, narrow)
+        return noise
 
 
 class TruncatedNormal(Noisy):

@@ -1,0 +1,101 @@
+"""Every arm pays a prize of its own or nothing."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
+from bandstrap.errors import brief, requirement
+
+
+class OwnPrizes(Environment):
+    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their chances of a sale.
+
+    No two arms have rewards on one scale, and the larger the prize the rarer it is. Means are uniform in (0.5, 1.5) unless
+    given.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+    prizes
+        The arms' prizes, one after the other, none less than its arm's mean. Without them those of ``prize_range`` are
+        dealt out at random in each replication, so that a mean says nothing about the prize.
+    prize_range
+        Smallest and largest prize, by default 2 and 20. Those of the other arms lie between them, each the same multiple
+        of the one before.
+
+    Examples
+    --------
+    Three prices, at which one visitor in ten, in thirty and in two hundred buys:
+
+    >>> from bandstrap.environments import OwnPrizes
+    >>> OwnPrizes([0.9, 1.0, 0.5], prizes=[9, 30, 100]).support
+    (0.0, 100.0)
+    >>> OwnPrizes(n_arms=3, prize_range=(2, 8)).sorted_prizes.tolist()
+    [2.0, 4.0, 8.0]
+    """
+
+    default_range: ClassVar[Uniform] = (0.5, 1.5)
+    default_prizes: ClassVar[Uniform] = (2.0, 20.0)
+
+    def __init__(
+        self,
+        means: Numbers | None = None,
+        *,
+        prizes: Numbers | None = None,
+        prize_range: Uniform | None = None,
+        **options: Unpack[ArmOptions],
+    ) -> None:
+        self.prizes = None if prizes is None else self._checked_prizes(prizes)
+        self.prize_range = None if prize_range is None else self.checked_pair(prize_range, "prize_range", above=0)
+        if self.prizes is not None:
+            if self.prize_range is not None:
+                raise requirement("prize_range", "OwnPrizes", "left out when 'prizes' are given", brief(prize_range))
+            if means is None and options.get("n_arms") is None:
+                options["n_arms"] = len(self.prizes)
+        super().__init__(means, **options)
+
+    def _checked_prizes(self, prizes: Any) -> tuple[float, ...]:
+        rule = "a non-empty sequence of finite numbers greater than 0"
+        array = self.checked_numbers(prizes, "prizes", rule, 1)
+        if (array <= 0).any():
+            raise requirement("prizes", "OwnPrizes", rule, brief(prizes))
+        return tuple(array.tolist())
+
+    def check_means(self, means: Floats) -> None:
+        """Means of prizes, which are won with a probability between 0 and 1."""
+        if self.prizes is not None and len(self.prizes) != self.n_arms:
+            rule = f"as many as there are arms, {self.n_arms}"
+            raise requirement("prizes", "OwnPrizes", rule, f"{len(self.prizes)} of them")
+        # Where either is dealt out at random, every mean may meet every prize.
+        meets_its_own = self.prizes is not None and self.means is not None
+        most = np.array(self.prizes) if meets_its_own else self.sorted_prizes[0]
+        if ((means < 0) | (means > most)).any():
+            raise requirement("means", "OwnPrizes", "between 0 and the arm's prize", means.tolist())
+
+    @property
+    def sorted_prizes(self) -> Floats:
+        """The prizes, ascending."""
+        if self.prizes is not None:
+            return np.sort(self.prizes)
+        return np.geomspace(*(self.prize_range or self.default_prizes), self.n_arms)
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """The prize with probability ``mean / prize``."""
+        prizes = rng.permutation(self.sorted_prizes) if self.prizes is None else np.array(self.prizes)
+        wins = rng.random((means.size, horizon)) < (means / prizes)[:, None]
+        return np.where(wins, prizes[:, None], 0.0)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """From nothing to the largest prize."""
+        return 0.0, float(self.sorted_prizes[-1])
+
+    @classmethod
+    def call_parameters(cls) -> dict[str, Any]:
+        """Names and defaults of the options of a call as text, with the range that prizes come from by default."""
+        return {**super().call_parameters(), "prize_range": cls.default_prizes}

@@ -1,0 +1,50 @@
+"""Counts: Poisson."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+from bandstrap.environments.environment import Environment, Uniform
+from bandstrap.errors import requirement
+
+# A count must fit into 64 bits with its deviation; NumPy draws no larger means.
+LARGEST_MEAN = 9e18
+
+
+class Poisson(Environment):
+    """Poisson rewards, as counts of clicks, calls or goals are: an arm's variance is its mean.
+
+    Means are uniform in (0.5, 1.5) unless given.
+
+    Parameters
+    ----------
+    means, n_arms, mean_range
+        See :class:`bandstrap.environments.Environment`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Poisson
+    >>> means, rewards = Poisson([0.0, 40.0]).tape(3, np.random.default_rng(0))
+    >>> rewards[0].tolist()
+    [0.0, 0.0, 0.0]
+    """
+
+    default_range: ClassVar[Uniform] = (0.5, 1.5)
+
+    def check_means(self, means: Floats) -> None:
+        """Means of counts that a machine can draw."""
+        if ((means < 0) | (means > LARGEST_MEAN)).any():
+            raise requirement("means", "Poisson", f"between 0 and {LARGEST_MEAN:g}", means.tolist())
+
+    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+        """Poisson of the given mean."""
+        return rng.poisson(means[:, None], (means.size, horizon)).astype(np.float64)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """No upper end."""
+        return 0.0, np.inf
