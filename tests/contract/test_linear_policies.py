@@ -12,12 +12,19 @@ import pytest
 
 import bandstrap
 from bandstrap.calls import parse_call
-from bandstrap.engine.play import compiled_play_linear, play_linear
+from bandstrap.engine.feedback import Feedback
+from bandstrap.engine.play import (
+    compiled_play_linear,
+    compiled_play_linear_late,
+    play_linear,
+    play_linear_late,
+)
 from bandstrap.engine.simulate import simulate
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.engine.streams import ENVIRONMENT, LOSS, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
+from naive.feedback import play_with_dictionary
 from policies.linear.states import same_states, snapshot
 
 HORIZON = 70
@@ -121,6 +128,46 @@ def test_online_plain_and_compiled_play_are_the_same_bits(case, contextual):
     assert set(choices) <= set(range(6))
     if case[0] not in ("linear_phe", "linear_reboot"):  # which need not explore here, or only take new actions
         assert len(set(choices)) > 1
+
+
+LATE = Feedback(delay=7, batch=5, lost=0.2)
+
+
+def play_online_late(policy, sets, tape, seed=5):
+    """Choices of ``select`` and ``update`` with late rewards."""
+    fixed = len(sets) == 1
+
+    def actions(t):
+        return sets[0 if fixed else t - 1]
+
+    return play_with_dictionary(
+        lambda t: policy.select(actions(t)),
+        lambda decision, arm, reward: policy.update(actions(decision)[arm], reward),
+        lambda t, arm, i: float(tape[arm, i if fixed else t - 1]),
+        delays=[LATE.delay] * HORIZON,
+        lost=stream(seed, 0, LOSS).random(HORIZON) < LATE.lost,
+        batch=LATE.batch,
+    )
+
+
+@both_kinds
+@every_case
+def test_online_plain_and_compiled_play_are_the_same_bits_when_rewards_are_late(case, contextual):
+    sets, tape = game(contextual=contextual)
+    arrivals = LATE.arrivals(HORIZON, 5, 0)
+    compiled, plain = (
+        played(make(case), sets, tape, by=lambda *game, by=by: by(*game, arrivals))
+        for by in (compiled_play_linear_late, play_linear_late)
+    )
+    for choices, state, rng in (compiled, plain):
+        assert choices == compiled[0]
+        assert same_states(state, compiled[1])
+        assert rng.bit_generator.state == compiled[2].bit_generator.state
+    for online in (make(case, rng=np.random.default_rng(5), compiled=flag) for flag in (False, True)):
+        assert play_online_late(online, sets, tape) == compiled[0]
+        assert same_states(online._state, compiled[1])
+        assert online.rng.bit_generator.state == compiled[2].bit_generator.state
+        assert 0 < online.n_rewards < 0.95 * HORIZON
 
 
 @both_kinds

@@ -115,10 +115,8 @@ class Feedback:
     @cached_property
     def label(self) -> str:
         """What differs from learning at once, as text: ``"delay 200, batch 100, lost 0.1"``; empty if nothing does."""
-        parts = {"delay": (self.delay, 0), "batch": (self.batch, 1), "lost": (self.lost, 0)}
-        return ", ".join(
-            f"{name} {format_value(value)}" for name, (value, default) in parts.items() if value != default
-        )
+        parts = ("delay", self.delay, 0), ("batch", self.batch, 1), ("lost", format_value(self.lost), "0")
+        return ", ".join(f"{name} {value}" for name, value, default in parts if value != default)
 
     def arrivals(self, horizon: int, seed: int, replication: int) -> Arrivals:
         """The rewards of one replication in the order in which they are learned."""

@@ -104,7 +104,7 @@ def simulate(
     >>> sizes = {"horizon": 200, "replications": 20, "seed": 1, "progress": False}
     >>> late = simulate([UCB1(), GaussianTS()], Gaussian([0, 1]), **sizes, delay=20)
     >>> late.environment, bool((late.mean > result.mean)[:, -1].all())
-    ('gaussian:means=(0,1), delay 20', True)
+    ('gaussian:means=(0,1),n_arms=2, delay 20', True)
     """
     names, described = named_policies(policies)
     check_executor(executor, "simulate")
