@@ -28,6 +28,28 @@ def test_simulate_prints_a_table_and_writes_three_files(run, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "late", "label"),
+    [
+        (
+            ["--delay", "20", "--batch", "10", "--lost", "0.1"],
+            {"delay": 20, "batch": 10, "lost": 0.1},
+            "delay 20, batch 10",
+        ),
+        (["--delay", "geom:p=0.05"], {"delay": "geom:p=0.05"}, "delay geom:p=0.05"),
+    ],
+    ids=["rounds", "law"],
+)
+def test_late_batched_and_lost_rewards(run, tmp_path, arguments, late, label):
+    done = run("simulate", "--policy", "ucb1", *arguments, "--horizon", 60, "--replications", 3, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = Result.from_parquet(tmp_path / "result.parquet")
+    expected = simulate(UCB1(), Gaussian(), horizon=60, replications=3, seed=0, progress=False, **late)
+    assert result.regret.tobytes() == expected.regret.tobytes()
+    assert result.environment == expected.environment
+    assert f"gaussian, {label}" in done.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
     ("text", "environment"),
     [
         ("linear_bandit:dimension=3,n_actions=5", LinearBandit(3, n_actions=5)),
@@ -99,6 +121,24 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
             "'seed' parameter of bandstrap simulate must be an integer of at least 0",
         ),
         (["--policy", "bernoulli_ts"], "with rewards inside [0, 1], the range of bernoulli_ts"),
+        (
+            ["--policy", "ucb1", "--delay", "-1"],
+            "'delay' parameter of bandstrap simulate must be a whole number of rounds",
+        ),
+        (["--policy", "ucb1", "--delay", "200 rounds"], "such as 'geom:p=0.005'. Got '200 rounds' instead."),
+        (
+            ["--policy", "ucb1", "--delay", "geom"],
+            "must be given with the parameters of geom (p; loc, scale). Got 'geom'",
+        ),
+        (
+            ["--policy", "ucb1", "--batch", "0"],
+            "'batch' parameter of bandstrap simulate must be an integer of at least 1",
+        ),
+        (
+            ["--policy", "ucb1", "--lost", "1"],
+            "'lost' parameter of bandstrap simulate must be a number of at least 0 and",
+        ),
+        (["--policy", "ucb1", "--lost", "nan"], "a number of at least 0 and less than 1. Got nan instead."),
     ],
 )
 def test_simulate_refuses_with_one_sentence_and_exit_code_2(run, arguments, message):

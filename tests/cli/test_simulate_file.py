@@ -153,15 +153,15 @@ def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):
         ["--environment", ""],
         ["--horizon", "9"],
         ["--replications", "9"],
+        ["--delay", "0"],
+        ["--batch", "1"],
+        ["--lost", "0"],
     ],
     ids=" ".join,
 )
 def test_what_the_file_says_cannot_be_given_again(run, option):
-    assert run("mine.toml", *option) == (
-        2,
-        "",
-        "error: bandstrap simulate FILE takes policies, environment, horizon and replications from the file.\n",
-    )
+    taken = "policies, environment, horizon, replications, delay, batch and lost"
+    assert run("mine.toml", *option) == (2, "", f"error: bandstrap simulate FILE takes {taken} from the file.\n")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 import math
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from bandstrap.engine import memory
+from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
@@ -20,6 +22,17 @@ def test_no_tape_takes_more_than_said(environment, features):
     held = sum(part.nbytes for part in environment.tape(500, np.random.default_rng(0)))
     said = bytes_of_tape(environment.n_arms, 500, features)
     assert held <= said <= 4 * held
+
+
+def test_nothing_that_is_late_takes_more_than_said():
+    feedback, horizon = Feedback(delay="geom:p=0.1", lost=0.1), 100_000
+    feedback.arrivals(10, 0, 0)  # what is made once
+    tracemalloc.start()
+    feedback.arrivals(horizon, 0, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    tape = 2 * 8 * horizon  # the least there is beside: an arm, and what is chosen
+    assert peak <= bytes_of_tape(1, horizon, is_late=True) - tape
 
 
 def test_sizes_beyond_all_machine_integers_are_counted():

@@ -13,7 +13,15 @@ from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import names, spec, toml
 from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.spec import Curve, Panel, make_policy, read_experiment, resolve_horizon
+from bandstrap.experiments.spec import (
+    Curve,
+    Experiment,
+    Panel,
+    make_feedback,
+    make_policy,
+    read_experiment,
+    resolve_horizon,
+)
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
 LISTS = ("errata.toml", "sentences.toml")  # of what the report says, not of what is run
@@ -90,9 +98,10 @@ def test_the_example_of_the_documentation_is_read(read, tmp_path):
     (tmp_path / "mine.py").write_text((Path(__file__).parents[2] / "docs" / "mine.py").read_text())
     text = spec.__doc__.split(".. code-block:: toml\n")[1]
     experiment = read(text)
-    a, b, c = experiment.panels
+    a, b, late, c = experiment.panels
     assert (experiment.horizon, experiment.replications) == (2000, 200)
-    assert [panel.plot for panel in experiment.panels] == ["regret", "sweep", "bounds"]
+    assert [panel.plot for panel in experiment.panels] == ["regret", "sweep", "regret", "bounds"]
+    assert make_feedback(late, None).label == "delay 200, batch 100, lost 0.1"
     assert a.curves[0].published == 74
     assert b.sweep.values == (1, 2, 5, 10)
     assert c.sample_sizes == (1, 2, 5, 10)
@@ -120,6 +129,22 @@ def test_a_swept_name_stands_in_policies_environment_and_horizon(read):
     assert resolve_horizon(panel, 7, 3) == 7
     (panel,) = read(sweep("[0.1, 3]", environment="gaussian:means=({s},0)", policy="ucb1")).panels
     assert spec.make_environment(panel, 0.1).label == "gaussian:means=(0.1,0),n_arms=2"
+
+
+@pytest.mark.parametrize(
+    ("values", "panel", "labels"),
+    [
+        ("[0, 20.0]", 'delay = "{s}"', ["", "delay 20"]),
+        ("[0.1, 0.5]", 'delay = "geom:p={s}"\nbatch = 3', ["delay geom:p=0.1, batch 3", "delay geom:p=0.5, batch 3"]),
+        ("[1, 7]", 'batch = "{s}"', ["", "batch 7"]),
+        ("[0, 0.25]", 'lost = "{s}"\ndelay = 2', ["delay 2", "delay 2, lost 0.25"]),
+    ],
+)
+def test_a_swept_name_stands_in_delay_batch_and_lost(read, values, panel, labels):
+    (panel,) = read(sweep(values, policy="ucb1", panel=panel)).panels
+    assert [make_feedback(panel, value).label for value in panel.sweep.values] == labels
+    blocks = plan_panel(panel, Experiment(title="", panels=(panel,)), 0)
+    assert [block.feedback.label for block in blocks] == labels
 
 
 def test_a_file_is_checked_without_playing_or_compiling_anything(read, monkeypatch):
@@ -159,9 +184,9 @@ WRONG_TEXTS = [
     (regret(panel="horizon = 0"), ["'panels[0].horizon'", "greater than or equal to 1", "Got 0"]),
     (regret(panel="horizon = 2.5"), ["'panels[0].horizon'", "valid integer", "Got 2.5"]),
     (regret(panel="horizon = true"), ["'panels[0].horizon'", "valid integer", "Got True"]),
-    (regret(panel='horizon = "20"'), ["'panels[0]'", "the horizon should be a whole number of at least 1"]),
-    (regret(panel='horizon = "{T}"'), ["'panels[0]'", "the horizon should be a whole number of at least 1"]),
-    (sweep(panel='horizon = "20"'), ["'panels[0]'", "the horizon should be a whole number of at least 1"]),
+    (regret(panel='horizon = "20"'), ["'panels[0]'", "'horizon' should be a whole number of at least 1"]),
+    (regret(panel='horizon = "{T}"'), ["'panels[0]'", "'horizon' should be a whole number of at least 1"]),
+    (sweep(panel='horizon = "20"'), ["'panels[0]'", "'horizon' should be a whole number of at least 1"]),
     (sweep("[10.5]", policy="ucb1", panel='horizon = "{s}"'), ["panels[0].horizon", "a whole number", "Got '10.5'"]),
     (sweep("[-10]", policy="ucb1", panel='horizon = "{s}"'), ["panels[0].horizon", "a whole number", "Got '-10'"]),
     (regret(panel="replications = 0"), ["'panels[0].replications'", "greater than or equal to 1"]),
@@ -180,8 +205,22 @@ WRONG_TEXTS = [
     (sweep('["1"]'), ["'panels[0].sweep.values[0]'", "valid number", "Got '1'"]),
     (sweep("[]"), ["'panels[0].sweep.values'", "at least 1 item"]),
     (sweep("3"), ["'panels[0].sweep.values'", "a list", "Got 3"]),
-    (sweep(policy="ucb1:sigma=2"), ["'panels[0]'", "{s}", "in the environment, a policy or the horizon"]),
-    (sweep(policy="ucb1:sigma={z}"), ["'panels[0]'", "{s}", "in the environment, a policy or the horizon"]),
+    (
+        sweep(policy="ucb1:sigma=2"),
+        ["'panels[0]'", "{s}", "in the environment, a policy, or the horizon, delay, batch or"],
+    ),
+    (sweep(policy="ucb1:sigma={z}"), ["'panels[0]'", "{s}", "in the environment, a policy, or the horizon, delay,"]),
+    (regret(panel="delay = -1"), ["panels[0]", "'delay' parameter of the panel", "at least 0", "Got -1"]),
+    (regret(panel="delay = 2.5"), ["'panels[0].delay'", "valid integer", "Got 2.5"]),
+    (regret(panel="delay = true"), ["'panels[0].delay'", "valid integer", "Got True"]),
+    (regret(panel='delay = "200 rounds"'), ["panels[0]", "'delay' parameter of the panel", "Got '200 rounds'"]),
+    (regret(panel="batch = 0"), ["panels[0]", "'batch' parameter of the panel", "at least 1", "Got 0"]),
+    (regret(panel='batch = "100"'), ["'panels[0]'", "'batch' should be a whole number", "swept name"]),
+    (regret(panel="lost = 1"), ["panels[0]", "'lost' parameter of the panel", "less than 1", "Got 1"]),
+    (regret(panel="lost = nan"), ["'panels[0].lost'", "finite", "Got nan"]),
+    (regret(panel='lost = "0.1"'), ["'panels[0]'", "'lost' should be a number", "swept name"]),
+    (sweep("[1.5]", policy="ucb1", panel='batch = "{s}"'), ["'batch' parameter of the panel", "Got 1.5"]),
+    (sweep("[1.5]", policy="ucb1", panel='delay = "{s}"'), ["'delay' parameter of the panel", "Got 1.5"]),
     (sweep(name="s s"), ["'panels[0].sweep.name'", "pattern", "Got 's s'"]),
     (sweep("[0, 1]", rest=", log = true"), ["'panels[0].sweep'", "log scale should be greater than 0"]),
     (bounds(sizes="[0]"), ["'panels[0].sample_sizes[0]'", "greater than or equal to 1", "Got 0"]),
@@ -199,6 +238,7 @@ WRONG_TEXTS = [
     (sweep(panel='show = "miss rate"'), ["'panels[0]'", "'sweep' has no use for the key 'show'"]),
     (regret(panel='plot = "sweep"'), ["'panels[0]'", "'sweep' needs the key 'sweep'"]),
     (bounds(panel='environment = "gaussian"'), ["'panels[0]'", "'bounds' has no use for the key 'environment'"]),
+    (bounds(panel="delay = 20"), ["'panels[0]'", "'bounds' has no use for the key 'delay'"]),
     (bounds(panel="horizon = 20"), ["'panels[0]'", "'bounds' has no use for the key 'horizon'"]),
     (bounds(panel="band = 1"), ["'panels[0]'", "'bounds' has no use for the key 'band'"]),
     (regret(panel="band = 0"), ["'panels[0].band'", "greater than 0", "Got 0"]),

@@ -173,3 +173,19 @@ def test_bad_sizes_are_refused(tmp_path, name, value):
     with pytest.raises(InvalidInput, match=f"The '{name}' parameter of bandstrap.* must be an? (integer|concurrent)"):
         play_league(SMALL, tmp_path, **SIZES | {name: value})
     assert not list(tmp_path.iterdir())
+
+
+def test_late_rewards_are_those_of_simulate_and_kept_apart_from_others_in_one_folder(tmp_path):
+    (world,) = LEAGUE.choose(["Gaussian"]).environments
+    changes = [{"delay": 20}, {"delay": "geom:p=0.1", "lost": 0.2}, {"batch": 30}]
+    late = [world.model_copy(update={"name": f"late {i}", **change}) for i, change in enumerate(changes)]
+    league = LEAGUE.choose(["Gaussian"], ["UCB1"]).model_copy(update={"environments": (world, *late)})
+    result = play_league(league, tmp_path, **SIZES)
+    for environment, change in zip(league.environments, [{}, *changes], strict=True):
+        expected = simulate(UCB1(), Gaussian(), **SIZES, **change)
+        (found,) = result.on(environment.name)
+        assert found.mean == pytest.approx(expected.final("ucb1").mean(), rel=1e-12)
+    assert len({found.mean for found in result.standings}) == 4
+    page = (tmp_path / "league.html").read_text()
+    assert "<code>gaussian, delay geom:p=0.1, lost 0.2</code>" in page
+    assert "<code>gaussian</code>" in page

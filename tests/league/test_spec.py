@@ -180,6 +180,15 @@ def test_strangers_are_refused(environments, policies, message):
         ("mean_range=(0.25,0.75)", "n_arms=3", "is not 'truncated_normal' mapped"),
         ('call = "truncated_normal"', 'call = "nope"', r"environments\[0\]: unknown environment 'nope'; known are"),
         ('call = "truncated_normal"', 'call = "linear_bandit:contextual=true"', "offers no arms"),
+        (
+            "sigma = 0.54",
+            "sigma = 0.54\ndelay = -1",
+            r"environments\[0\]: The 'delay' parameter of the environment 'world'",
+        ),
+        ("sigma = 0.54", 'sigma = 0.54\ndelay = "200 rounds"', "such as 'geom:p=0.005'. Got '200 rounds' instead"),
+        ("sigma = 0.54", "sigma = 0.54\nbatch = 0", "'batch' parameter of the environment 'world' must be .*Got 0"),
+        ("sigma = 0.54", "sigma = 0.54\nlost = 1", "'lost' parameter of the environment 'world' must be .*Got 1"),
+        ("sigma = 0.54", "sigma = 0.54\nbatch = 2.5", r"'environments\[0\].batch': .*Got 2.5"),
     ],
 )
 def test_a_mistake_in_the_file_is_told_in_one_sentence(tmp_path, old, new, message):

@@ -48,6 +48,22 @@ def simulate(
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Rounds per replication; 2000 by default.")] = None,
     replications: Annotated[int | None, typer.Option(help="Number of replications; 200 by default.")] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            help="Rounds that every reward is late by, or a law of them such as geom:p=0.005; 0 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            help="Learn rewards at the ends of rounds BATCH, 2 BATCH, ... only; 1 by default.", show_default=False
+        ),
+    ] = None,
+    lost: Annotated[
+        float | None, typer.Option(help="Share of rewards that are never learned; 0 by default.", show_default=False)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     out: Annotated[
         Path | None,
@@ -65,12 +81,14 @@ def simulate(
         folders, files = ([], PLAYED) if file is None else (["blocks"], DRAWN)
         check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)
     if file is not None:
-        if policy or environment is not None or horizon is not None or replications is not None:
+        if policy or any(given is not None for given in (environment, horizon, replications, delay, batch, lost)):
             raise InvalidInput(
-                "bandstrap simulate FILE takes policies, environment, horizon and replications from the file."
+                "bandstrap simulate FILE takes policies, environment, horizon, replications, delay, batch and lost from "
+                "the file."
             )
         simulate_file(file, seed, out, threads)
         return
+    from bandstrap.engine.feedback import Feedback
     from bandstrap.engine.simulate import Interrupted
     from bandstrap.engine.simulate import simulate as run
     from bandstrap.experiments.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
@@ -82,13 +100,16 @@ def simulate(
     horizon, replications = horizon if horizon is not None else 2000, replications if replications is not None else 200
     check_count(horizon, "horizon", "bandstrap simulate")
     check_count(replications, "replications", "bandstrap simulate")
-    check_game(policies, world, horizon)
+    late: Any = {"delay": delay, "batch": batch, "lost": lost}
+    late = {name: value for name, value in late.items() if value is not None}
+    check_game(policies, world, horizon, Feedback(**late, owner="bandstrap simulate"))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     stopped: Interrupted | None = None
     try:
         with threads as executor:
-            result = run(policies, world, horizon=horizon, replications=replications, seed=seed, executor=executor)
+            sizes: Any = {"horizon": horizon, "replications": replications, "seed": seed}
+            result = run(policies, world, executor=executor, **sizes, **late)
     except Interrupted as interrupted:  # what was played is shown and kept
         stopped, result = interrupted, interrupted.result
         complain(f"stopped after {result.n_replications} of {replications} replications")

@@ -27,17 +27,19 @@ LARGE = 2**30
 # --- what is needed -----------------------------------------------------------------------------------------------------
 
 
-def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0) -> int:
+def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0, *, is_late: bool = False) -> int:
     """Bytes that one replication holds at a time.
 
     The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where actions
-    have ``n_features`` features that change from round to round, these and their means.
+    have ``n_features`` features that change from round to round, these and their means. Where rewards are late, also when
+    each arrives, in what order, how many by each round, and the rewards themselves.
 
     >>> bytes_of_tape(5, 2000)
     192000
     """
     of_actions = n_arms * (n_features + 1) if n_features else 0
-    return WORD * horizon * (2 * n_arms + 2 + of_actions)
+    of_arrivals = 5 if is_late else 0
+    return WORD * horizon * (2 * n_arms + 2 + of_actions + of_arrivals)
 
 
 def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_arms: int) -> int:

@@ -20,7 +20,7 @@ from bandstrap.engine.blocks import (
     play_blocks,
     warm,
 )
-from bandstrap.engine.feedback import Delay, Feedback, as_learned
+from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import WORD, announce_memory, bytes_of_result, bytes_of_tape, check_memory, length
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
@@ -112,7 +112,7 @@ def simulate(
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0, at_most=None)
     feedback = Feedback(delay, batch, lost)
-    check_horizon(names, described, environment, horizon)
+    check_horizon(names, described, environment, horizon, feedback)
     check_memory(WORD * length(checkpoints), "checkpoints", "simulate", length(checkpoints))
     marks = checked_checkpoints(checkpoints, horizon)
     needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
@@ -198,12 +198,19 @@ def as_policy(thing: Any) -> Any:
     raise requirement("policies", "simulate", "policies, such as UCB1()", brief(thing))
 
 
-def check_horizon(names: Sequence[str], policies: Sequence[Any], environment: EnvironmentLike, horizon: int) -> None:
+def check_horizon(
+    names: Sequence[str],
+    policies: Sequence[Any],
+    environment: EnvironmentLike,
+    horizon: int,
+    feedback: Feedback = AT_ONCE,
+) -> None:
     """Refuse a horizon too short to pull every arm, and rewards outside a policy's range."""
     if isinstance(environment, type) or not hasattr(environment, "tape"):
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", brief(environment))
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
-    check_memory(bytes_of_tape(environment.n_arms, horizon, features), "horizon", "simulate", horizon)
+    needed = bytes_of_tape(environment.n_arms, horizon, features, is_late=not feedback.is_at_once)
+    check_memory(needed, "horizon", "simulate", horizon)
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):
         if policy.plays not in environment.offers:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bandstrap.calls import parse_call
+from bandstrap.engine.feedback import AT_ONCE, Feedback
 from bandstrap.engine.simulate import check_horizon, named_policies
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
@@ -46,7 +47,7 @@ def anchored_environment(text: str, folder: Path) -> str:
     return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
 
 
-def check_game(policy: Any, environment: Any, horizon: int) -> None:
+def check_game(policy: Any, environment: Any, horizon: int, feedback: Feedback = AT_ONCE) -> None:
     """Refuse a policy that cannot play that many rounds of an environment."""
     names, policies = named_policies(policy)
-    check_horizon(names, policies, environment, horizon)
+    check_horizon(names, policies, environment, horizon, feedback)

@@ -1,7 +1,8 @@
 """From an experiment to blocks: the pieces of work that are run, stored and never run twice.
 
-What a block's numbers depend on is in its ``about``: the policy and the environment with their options, the horizon, the
-seed, the replications, and the sources of the code that plays. Labels, titles and published numbers are not.
+What a block's numbers depend on is in its ``about``: the policy and the environment with their options, when rewards are
+learned, the horizon, the seed, the replications, and the sources of the code that plays. Labels, titles and published
+numbers are not.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bandstrap.experiments.spec import (
     Experiment,
     Panel,
     make_environment,
+    make_feedback,
     make_policy,
     planned_replications,
     resolve_horizon,
@@ -135,4 +137,4 @@ def play_block(
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
     checkpoints = checked_checkpoints(None if panel.sweep is None else [horizon], horizon)
-    return Block(policy, environment, horizon, seed, 0, replications, checkpoints)
+    return Block(policy, environment, horizon, seed, 0, replications, checkpoints, make_feedback(panel, value))

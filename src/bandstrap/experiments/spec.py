@@ -39,6 +39,17 @@ from the folder where the command is run, and drawn with replacement.
 
     [[panels]]
     name = "c"
+    title = "rewards that are late, in batches, or never come"
+    environment = "gaussian"
+    delay = 200             # rounds, or a law of them such as "geom:p=0.005"; all three may be swept, too
+    batch = 100             # rewards are learned at the ends of rounds 100, 200, ...
+    lost = 0.1              # share of rewards that are never learned
+    [[panels.curves]]
+    label = "Thompson sampling"
+    policy = "gaussian_ts"
+
+    [[panels]]
+    name = "d"
     title = "bounds on the mean of few rewards"
     plot = "bounds"         # mean threshold against sample size, or, with show = "miss rate", how often it misses
     distribution = "truncated_normal"
@@ -59,8 +70,9 @@ from pydantic import Field, model_validator
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
-from bandstrap.calls import parse_call
+from bandstrap.calls import parse_call, parse_value
 from bandstrap.engine.blocks import N_CHECKPOINTS
+from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
@@ -71,12 +83,12 @@ from bandstrap.experiments.names import (
     check_game,
     make,
 )
-from bandstrap.experiments.toml import Count, Flag, Number, Strict, check_names, placed, read_table
+from bandstrap.experiments.toml import Count, Flag, Number, Strict, Whole, check_names, placed, read_table
 from bandstrap.policies.own_file import anchored
 
 
 class Sweep(Strict):
-    """What is varied: ``{name}`` stands for each of the values in the panel's environment, policies and horizon."""
+    """What is varied: ``{name}`` stands for each of the values in the panel's policies, environment and its keys."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
     values: Annotated[tuple[Number, ...], Field(min_length=1)]
@@ -112,6 +124,10 @@ class Panel(Strict):
     horizon: Count | str | None = None
     replications: Count | None = None
     environment: str | None = None
+    # When rewards are learned, see :class:`bandstrap.engine.feedback.Feedback`; a text may hold a swept name.
+    delay: Whole | str = 0
+    batch: Whole | str = 1
+    lost: Number | str = 0.0
     sweep: Sweep | None = None
     distribution: str | None = None
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
@@ -134,16 +150,20 @@ class Panel(Strict):
             if (getattr(self, key) is None) == (key in needs):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
-        for key in ("horizon", "band") if self.plot == "bounds" else ("alpha", "show", "log"):
+        of_play = ("horizon", "band", "delay", "batch", "lost")
+        for key in of_play if self.plot == "bounds" else ("alpha", "show", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
         if self.sweep is not None and not any("{" + self.sweep.name + "}" in text for text in self.swept_texts()):
             raise ValueError(
-                f"the swept name must stand in curly brackets, {{{self.sweep.name}}}, in the environment, a policy or the "
-                "horizon"
+                f"the swept name must stand in curly brackets, {{{self.sweep.name}}}, in the environment, a policy, or the "
+                "horizon, delay, batch or lost"
             )
-        if isinstance(self.horizon, str) and (self.sweep is None or "{" + self.sweep.name + "}" not in self.horizon):
-            raise ValueError("the horizon should be a whole number of at least 1, or a swept name in curly brackets")
+        numbers = {"horizon": "whole number of at least 1", "batch": "whole number of at least 1", "lost": "number"}
+        for key, number in numbers.items():
+            text = getattr(self, key)
+            if isinstance(text, str) and (self.sweep is None or "{" + self.sweep.name + "}" not in text):
+                raise ValueError(f"{key!r} should be a {number}, or a swept name in curly brackets")
         wanted, other = ("bound", "policy") if self.plot == "bounds" else ("policy", "bound")
         for curve in self.curves:
             if getattr(curve, wanted) is None or getattr(curve, other) is not None:
@@ -157,7 +177,8 @@ class Panel(Strict):
 
     def swept_texts(self) -> list[str]:
         """Where a swept name may appear."""
-        return [self.environment or "", str(self.horizon or ""), *(curve.policy or "" for curve in self.curves)]
+        keys = (self.environment, self.horizon, self.delay, self.batch, self.lost)
+        return [*map(str, keys), *(curve.policy or "" for curve in self.curves)]
 
 
 class Experiment(Strict):
@@ -211,6 +232,7 @@ def check_panel(panel: Panel, horizon: int, where: str) -> None:
         world = None
         if panel.environment is not None:
             world = placed(f"{where}.environment", lambda value=value: make_environment(panel, value))
+        feedback = placed(where, lambda value=value: make_feedback(panel, value))
         for j, curve in enumerate(panel.curves):
             key = "policy" if curve.policy is not None else "bound"
             make = make_policy if curve.policy is not None else make_bound
@@ -218,7 +240,7 @@ def check_panel(panel: Panel, horizon: int, where: str) -> None:
                 f"{where}.curves[{j}].{key}", lambda curve=curve, value=value, make=make: make(panel, curve, value)
             )
             if world is not None:
-                game = functools.partial(check_game, made, world, rounds)
+                game = functools.partial(check_game, made, world, rounds, feedback)
                 placed(f"{where}.curves[{j}].policy", game)
 
 
@@ -255,6 +277,13 @@ def filled(text: str, panel: Panel, value: float | None) -> str:
 def make_environment(panel: Panel, value: float | None) -> Any:
     """The environment of a panel."""
     return make(filled(panel.environment or "", panel, value), NAMED_ENVIRONMENTS, "environment")
+
+
+def make_feedback(panel: Panel, value: float | None) -> Feedback:
+    """When rewards of a panel are learned."""
+    texts = (filled(str(given), panel, value) for given in (panel.delay, panel.batch, panel.lost))
+    delay, batch, lost = (parse_value(text) for text in texts)
+    return Feedback(delay, batch, lost, owner=f"the panel {panel.name!r}")
 
 
 def make_policy(panel: Panel, curve: Curve, value: float | None) -> Any:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bandstrap.errors import LARGEST_COUNT, InvalidInput
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT, strict=True)]
+Whole = Annotated[int, Field(strict=True)]
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 # What pydantic calls things, and what a writer of TOML does.

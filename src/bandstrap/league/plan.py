@@ -8,7 +8,7 @@ import numpy as np
 
 from bandstrap.engine.blocks import Block, EnvironmentLike, PolicyLike
 from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
-from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill
+from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill, make_feedback
 from bandstrap.policies import POLICIES
 
 
@@ -52,7 +52,8 @@ def plan_match(
         return Match(environment, policy, sits_out=reason)
     n = max(2, round(policy.share * replications))
     at_the_end = np.array([horizon])
-    return Match(environment, policy, Block(player, world, horizon, seed, 0, n, at_the_end), factor)
+    block = Block(player, world, horizon, seed, 0, n, at_the_end, make_feedback(environment))
+    return Match(environment, policy, block, factor)
 
 
 def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:

@@ -22,7 +22,7 @@ from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
-from bandstrap.league.spec import League
+from bandstrap.league.spec import League, make_feedback
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
 from bandstrap.storage import write_bytes
 
@@ -145,7 +145,8 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
     needed = 0
     for environment in league.environments:
         n_arms = make(environment.call, NAMED_ENVIRONMENTS, "environment").n_arms
-        check_memory(bytes_of_tape(n_arms, horizon), "horizon", "bandstrap league", horizon)
+        of_tape = bytes_of_tape(n_arms, horizon, is_late=not make_feedback(environment).is_at_once)
+        check_memory(of_tape, "horizon", "bandstrap league", horizon)
         needed += bytes_of_result(1, replications, 1, n_arms)
     needed = math.ceil(shares * needed)
     check_memory(needed, "replications", "bandstrap league", replications)

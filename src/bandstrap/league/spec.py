@@ -10,6 +10,9 @@
     upper = 1.0
     moment = 0.09     # bounds on the variance
     raw_moment = 0.1  # and on the mean square
+    delay = 200       # rounds that rewards are late by, or a law such as "geom:p=0.005"; 0 by default
+    batch = 100       # rewards are learned at the ends of rounds 100, 200, ...; of every round by default
+    lost = 0.1        # share of rewards that are never learned; 0 by default
 
     [[policies]]
     name = "UCB1"
@@ -29,9 +32,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from bandstrap.engine.feedback import Feedback, as_learned
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
-from bandstrap.experiments.toml import Number, Strict, check_names, placed, read_table
+from bandstrap.experiments.toml import Number, Strict, Whole, check_names, placed, read_table
 from bandstrap.policies import POLICIES
 from bandstrap.policies.own_file import anchored
 
@@ -60,6 +64,10 @@ class LeagueEnvironment(Strict):
     upper: Number | None = None
     # The same rewards mapped from [lower, upper] to [0, 1].
     unit: str | None = None
+    # When rewards are learned.
+    delay: Whole | str = 0
+    batch: Whole = 1
+    lost: Number = 0.0
 
     @model_validator(mode="after")
     def range_has_two_ends(self) -> LeagueEnvironment:
@@ -71,6 +79,11 @@ class LeagueEnvironment(Strict):
         if self.unit is not None and self.upper is None:
             raise ValueError("'unit' needs 'lower' and 'upper'")
         return self
+
+    @property
+    def shown(self) -> str:
+        """What is played, as text."""
+        return as_learned(self.call, make_feedback(self))
 
     @property
     def width(self) -> float:
@@ -169,8 +182,15 @@ def read_league(path: Path | None = None) -> League:
     return league
 
 
+def make_feedback(environment: LeagueEnvironment) -> Feedback:
+    """When rewards of an environment are learned."""
+    owner = f"the environment {environment.name!r}"
+    return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
+
+
 def check_environment(environment: LeagueEnvironment) -> None:
     """Refuse rewards outside the range told, and a unit version that is not the same rewards mapped to [0, 1]."""
+    make_feedback(environment)
     world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
     if "arms" not in world.offers:
         raise InvalidInput(f"the environment {environment.call!r} offers no arms.")
