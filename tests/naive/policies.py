@@ -44,6 +44,35 @@ def giro_draws(y: Rewards, pseudo: int, size: int, rng: np.random.Generator) -> 
     return rng.choice(history, (size, history.size)).mean(axis=1)
 
 
+def giro_fractional_draws(y: Rewards, a: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices whose history has ``a n`` zeros and ones each, rounded up with a probability equal to the fraction."""
+    floor = math.floor(a * len(y))
+    rounded = floor + (rng.random(size) < a * len(y) - floor)
+    return np.array([giro_draws(y, int(pseudo), 1, rng)[0] for pseudo in rounded])
+
+
+def giro_pulls(p: Sequence[float], a: float, horizon: int, runs: int, rng: np.random.Generator) -> np.ndarray:
+    """Pulls of each Bernoulli arm in ``runs`` games, shape ``(run, arm)``: Giro's algorithm, all games side by side.
+
+    Every arm is pulled once. In each round after that ``n`` pulls with ``ones`` among their rewards give a history of
+    ``N = n + 2 m`` entries with ``ones + m`` ones, where ``m`` is ``a n`` rounded at random, and a bootstrap sample of
+    it has ``Bin(N, (ones + m)/N)`` ones. The highest share is pulled, ties at random.
+    """
+    ones = (rng.random((runs, len(p))) < p).astype(int)
+    pulls = np.ones((runs, len(p)), dtype=int)
+    every = np.arange(runs)
+    for _ in range(horizon - len(p)):
+        wanted = a * pulls
+        pseudo = np.floor(wanted + rng.random(wanted.shape)).astype(int)
+        entries = pulls + 2 * pseudo
+        index = rng.binomial(entries, (ones + pseudo) / entries) / entries
+        best = index == index.max(axis=1, keepdims=True)
+        chosen = np.where(best, rng.random(best.shape), -1.0).argmax(axis=1)
+        ones[every, chosen] += rng.random(runs) < np.asarray(p)[chosen]
+        pulls[every, chosen] += 1
+    return pulls
+
+
 def giro_index_law(ones: int, n: int, a: Fraction) -> dict[Fraction, float]:
     """Law of the index of ``n`` rewards, ``ones`` of them 1 and the others 0.
 
