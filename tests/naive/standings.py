@@ -16,6 +16,11 @@ def smallest_with_share(values, level):
     raise AssertionError
 
 
+def resampled(values, counts):
+    """Each value as often as a draw of the bootstrap takes it; counts beyond those of the values are another's."""
+    return [value for value, count in zip(values, counts, strict=False) for _ in range(int(count))]
+
+
 def rank_interval(regret, weights, i):
     """Percentile interval of the rank of policy ``i`` over draws of the bootstrap, widened to hold the rank found.
 
@@ -25,8 +30,8 @@ def rank_interval(regret, weights, i):
     for counts in weights:
         means = []
         for values in regret:
-            resampled = [value for value, count in zip(values, counts, strict=False) for _ in range(int(count))]
-            means.append(sum(resampled) / len(resampled))
+            taken = resampled(values, counts)
+            means.append(sum(taken) / len(taken))
         ranks.append(rank(means, i))
     found = rank([sum(values) / len(values) for values in regret], i)
     low, high = smallest_with_share(ranks, 0.025), smallest_with_share(ranks, 0.975)

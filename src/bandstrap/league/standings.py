@@ -86,6 +86,35 @@ class Overall:
     relative_q99: float
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A policy beside a yardstick, over the environments both played.
+
+    Attributes
+    ----------
+    policy, yardstick
+        Names.
+    n_environments
+        How many both played.
+    n_below, n_above
+        Where the policy's mean regret is below, or above, the yardstick's by more than the bootstrap leaves open.
+    ratio, ratio_interval
+        Geometric mean of mean regret as a multiple of the yardstick's, and its bootstrap interval.
+    ratio_q99, ratio_q99_interval
+        The same of the 99th percentile.
+    """
+
+    policy: str
+    yardstick: str
+    n_environments: int
+    n_below: int
+    n_above: int
+    ratio: float
+    ratio_interval: Interval
+    ratio_q99: float
+    ratio_q99_interval: Interval
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes."""
@@ -96,8 +125,7 @@ class Results:
 
 def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
     """Standings by environment and rank; overall, policies that played everywhere first, then by regret."""
-    counts = sorted({values.size for players in results.regret.values() for values in players.values()})
-    weights = resample(counts)
+    weights = resample(counts_of(results))
     standings: list[Standing] = []
     relatives: dict[str, list[Floats]] = {}
     for environment, players in results.regret.items():
@@ -108,6 +136,73 @@ def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
     overall = [combine(policy, results.told[policy], draws, standings) for policy, draws in relatives.items()]
     overall.sort(key=lambda row: (-row.n_environments, row.relative, row.policy))
     return standings, overall
+
+
+def compare(results: Results, yardstick: str) -> list[Comparison]:
+    """Every policy that met the yardstick beside it, the lowest regret first."""
+    draws = resample(counts_of(results))
+    weights = np.concatenate([np.ones((1, draws.shape[1])), draws])  # the replications as they are come first
+    means: dict[str, list[Floats]] = {}
+    tails: dict[str, list[Floats]] = {}
+    for players in results.regret.values():
+        if yardstick not in players:
+            continue
+        usual_mean = drawn_mean(players[yardstick], weights)
+        usual_tail = drawn_quantile(players[yardstick], weights, QUANTILES[1])
+        for policy, values in players.items():
+            means.setdefault(policy, []).append(ratio_to(drawn_mean(values, weights), usual_mean))
+            tail = drawn_quantile(values, weights, QUANTILES[1])
+            tails.setdefault(policy, []).append(ratio_to(tail, usual_tail))
+    rows = []
+    for policy, ratios in means.items():
+        ends = [interval_of(ratio) for ratio in ratios]
+        mean, tail = geometric_mean(np.stack(ratios)), geometric_mean(np.stack(tails[policy]))
+        rows.append(
+            Comparison(
+                policy=policy,
+                yardstick=yardstick,
+                n_environments=len(ratios),
+                n_below=sum(interval.high < 1 for interval in ends),
+                n_above=sum(interval.low > 1 for interval in ends),
+                ratio=float(mean[0]),
+                ratio_interval=interval_of(mean),
+                ratio_q99=float(tail[0]),
+                ratio_q99_interval=interval_of(tail),
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.n_environments, row.ratio, row.policy))
+
+
+def counts_of(results: Results) -> list[int]:
+    """The numbers of replications that policies played, ascending."""
+    return sorted({values.size for players in results.regret.values() for values in players.values()})
+
+
+def drawn_mean(values: Floats, weights: Floats) -> Floats:
+    """Mean of the replications that each draw takes."""
+    mean: Floats = weights[:, : values.size] @ values / values.size
+    return mean
+
+
+def drawn_quantile(values: Floats, weights: Floats, level: float) -> Floats:
+    """The smallest value that a share ``level`` of the replications of each draw does not exceed."""
+    n = values.size
+    spare = n - math.ceil(level * n - 1e-9)  # how many may exceed it
+    falling = np.argsort(-values, kind="stable")
+    # A draw takes about as many of the largest values as there are: a few times as many will do, or else all.
+    for reach in (min(n, 4 * spare + 50), n):
+        taken = np.cumsum(weights[:, falling[:reach]], axis=1)
+        place = (taken <= spare).sum(axis=1)
+        if (place < reach).all():
+            break
+    quantile: Floats = values[falling[place]]
+    return quantile
+
+
+def interval_of(drawn: Floats) -> Interval:
+    """Percentile interval of a statistic, of which the first number is the estimate and the others are draws."""
+    low, high = np.quantile(drawn[1:], TAILS)
+    return Interval(float(low), float(high))
 
 
 def resample(counts: Sequence[int]) -> NDArray[np.float64]:
@@ -130,7 +225,7 @@ def rank_environment(
     """Standings on one environment, and each policy's regret relative to the best in every draw of the bootstrap."""
     names = list(players)
     means = np.array([values.mean() for values in players.values()])
-    drawn = np.stack([weights[:, : values.size] @ values / values.size for values in players.values()], axis=1)
+    drawn = np.stack([drawn_mean(values, weights) for values in players.values()], axis=1)
     ranks, rank_intervals = rank_means(means), rank_interval(means, drawn)
     best = int(np.argmin(means))
     relative = ratio_to(means, means[best])
