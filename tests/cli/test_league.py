@@ -10,7 +10,7 @@ def test_league_prints_standings_and_writes_four_files(run, tmp_path):
         "league", *players, *places, "--horizon", 40, "--replications", 6, "--seed", 1, "--jobs", 2, "--out", out
     )
     assert done.returncode == 0, done.stderr
-    names = ["blocks", "heatmap.png", "heatmap.svg", "league.html", "league.parquet"]
+    names = ["blocks", "heatmap.png", "heatmap.svg", "league.html", "league.parquet", "overall.parquet"]
     assert sorted(path.name for path in out.iterdir()) == names
     table = polars.read_parquet(out / "league.parquet")
     assert set(table["policy"]) == {"UCB1", "uniform_random", "UCB-tuned"}

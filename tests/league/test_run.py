@@ -96,7 +96,7 @@ def test_a_share_of_the_replications(tmp_path):
 def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
     monkeypatch.setattr("bandstrap.league.run.play_blocks", lambda blocks: pytest.fail(f"played {blocks} again"))
     pages = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert sorted(pages) == ["heatmap.png", "heatmap.svg", "league.html", "league.parquet"]
+    assert sorted(pages) == ["heatmap.png", "heatmap.svg", "league.html", "league.parquet", "overall.parquet"]
     again = play_league(SMALL, folder, **SIZES)
     assert again.standings == result.standings
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == pages
@@ -105,7 +105,7 @@ def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
 def test_same_seed_same_bytes_for_any_number_of_threads(result, folder, tmp_path):
     with ThreadPoolExecutor(1) as executor:
         play_league(SMALL, tmp_path, **SIZES, executor=executor)
-    for name in ("league.parquet", "heatmap.svg", "heatmap.png"):
+    for name in ("league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
@@ -121,6 +121,28 @@ def test_the_table_has_a_row_a_match(result, folder):
     assert absent["policy"].to_list() == ["UCB-tuned", "UCB-tuned"]
     assert absent["mean"].null_count() == 2
     assert not any("second" in column or "cost" in column for column in table.columns)
+
+
+def test_the_second_table_has_a_row_a_policy_and_compares_it_with_the_first(result, folder):
+    table = polars.read_parquet(folder / "overall.parquet")
+    assert table["policy"].to_list() == [row.policy for row in result.overall]
+    assert set(table["yardstick"]) == {SMALL.policies[0].name}
+    for row, found in zip(result.overall, table.iter_rows(named=True), strict=True):
+        assert (found["relative"], found["ratio"]) == (row.relative, row.beside.ratio)
+        assert (found["ratio_low"], found["ratio_high"]) == (
+            row.beside.ratio_interval.low,
+            row.beside.ratio_interval.high,
+        )
+        assert found["n_environments"] == found["n_common"] == row.n_environments
+        assert f"{show_multiple(row.beside.ratio_q99)} <span" in (folder / "league.html").read_text()
+
+
+def test_a_policy_that_never_met_the_yardstick_has_no_comparison(tmp_path):
+    league = LEAGUE.choose(["Gaussian", "beta"], ["UCB-tuned", "uniform"])
+    part = league.model_copy(update={"environments": league.environments[:1]})
+    found = play_league(part, tmp_path, **SIZES)
+    assert [(row.policy, row.beside) for row in found.overall] == [("uniform", None)]
+    assert polars.read_parquet(tmp_path / "overall.parquet").columns[0] == "policy"
 
 
 def test_the_page_holds_everything(result, folder):

@@ -14,6 +14,7 @@ from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
     from bandstrap.league import LeagueResult
+    from bandstrap.league.standings import Comparison
 
 
 def league(
@@ -42,7 +43,10 @@ def league(
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for league.html, league.parquet, the heat map and finished matches.")
+        Path,
+        typer.Option(
+            help="Folder for league.html, the tables league.parquet and overall.parquet, the heat map and finished matches."
+        ),
     ] = Path("league-results"),
 ) -> None:
     """Play every policy on every environment, and rank them with error bars.
@@ -52,7 +56,7 @@ def league(
     from bandstrap.league import play_league, read_league
 
     chosen = read_league().choose(environment or (), policy or (), also or ())
-    files = ("league.html", "league.parquet", "heatmap.svg", "heatmap.png")
+    files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
     check_folder(out, "out", "bandstrap league", folders=("blocks",), files=files)
     start = time.perf_counter()
     with workers(jobs, "bandstrap league") as executor:
@@ -74,17 +78,34 @@ def print_overall(result: LeagueResult) -> None:
             f"{row.relative:.2f}",
             f"{row.relative_interval.low:.2f} to {row.relative_interval.high:.2f}",
             f"{row.relative_q99:.2f}",
+            show_beside(row.beside),
             result.of(row.policy)[0].replications,
             round(result.cost(result.of(row.policy)), 2),
         )
         for row in result.overall
     ]
-    columns = ("policy", "told", "played", "mean / best", "95 % interval", "99th pct. / best", "runs", "us a decision")
+    yardstick = result.league.policies[0].name
+    columns = (
+        "policy",
+        "told",
+        "played",
+        "mean / best",
+        "95 % interval",
+        "99th pct. / best",
+        f"mean, 99th pct. / {yardstick}",
+        "runs",
+        "us a decision",
+    )
     title = (
         f"Regret after {result.horizon} rounds relative to the best policy, geometric mean over environments; "
         f"{result.replications} replications, seed {result.seed}"
     )
     print_table(columns, rows, title=title)
+
+
+def show_beside(comparison: Comparison | None) -> str:
+    """Both ratios to the yardstick; a dash where it was never met."""
+    return "-" if comparison is None else f"{comparison.ratio:.2f}, {comparison.ratio_q99:.2f}"
 
 
 def print_winners(result: LeagueResult) -> None:

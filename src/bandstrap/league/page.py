@@ -30,6 +30,7 @@ def write_league_page(result: LeagueResult, path: Path) -> None:
             "interval": show_interval,
         },
         result=result,
+        yardstick=result.league.policies[0].name,
         maps={field: result.multiples(field).tolist() for field in ("relative", "relative_q99")},
         confidence=f"{100 * (TAILS[1] - TAILS[0]):g} %",
         draws=DRAWS,

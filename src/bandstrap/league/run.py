@@ -96,7 +96,10 @@ def play_league(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> LeagueResult:
-    """Play every match, and write ``league.html``, ``league.parquet``, ``heatmap.svg`` and ``heatmap.png`` to a folder.
+    """Play every match, and write a page, two tables and a heat map to a folder.
+
+    They are ``league.html``, ``league.parquet`` with a row per match, ``overall.parquet`` with one per policy, and
+    ``heatmap.svg`` and ``heatmap.png``.
 
     Parameters
     ----------
@@ -185,6 +188,7 @@ def write_result(result: LeagueResult, out: Path) -> None:
     from bandstrap.plots.style import save_figure
 
     write_parquet(result, out / "league.parquet")
+    write_overall(result, out / "overall.parquet")
     names = [row.policy for row in result.overall]
     columns = ["overall", *(environment.name for environment in result.league.environments)]
     title = f"Mean regret after {result.horizon} rounds as a multiple of the best policy's"
@@ -198,7 +202,7 @@ def write_parquet(result: LeagueResult, path: Path) -> None:
     """One row per match, those that were not played included; nothing that differs between two runs with one seed."""
     import polars
 
-    rows = [as_row(standing) for standing in result.standings]
+    rows = [as_row(standing) | {"sat_out": None} for standing in result.standings]
     told = {policy.name: policy.told for policy in result.league.policies}
     rows += [
         {"environment": environment, "policy": policy, "told": told[policy], "sat_out": reason}
@@ -209,14 +213,25 @@ def write_parquet(result: LeagueResult, path: Path) -> None:
     write_bytes(path, content.getvalue())
 
 
-def as_row(standing: Standing) -> dict[str, Any]:
-    """A standing with the ends of its intervals as columns."""
+def write_overall(result: LeagueResult, path: Path) -> None:
+    """One row per policy: over all environments, and beside the yardstick."""
+    import polars
+
+    content = io.BytesIO()
+    polars.DataFrame([as_row(row) for row in result.overall], infer_schema_length=None).write_parquet(content)
+    write_bytes(path, content.getvalue())
+
+
+def as_row(found: Any) -> dict[str, Any]:
+    """A standing, or a policy's overall, with the ends of its intervals and the parts of its comparison as columns."""
     row: dict[str, Any] = {}
-    for field in dataclasses.fields(standing):
-        value = getattr(standing, field.name)
+    for field in dataclasses.fields(found):
+        value = getattr(found, field.name)
         if isinstance(value, Interval):
             name = field.name.removesuffix("_interval")
             row |= {f"{name}_low": value.low, f"{name}_high": value.high}
-        else:
+        elif dataclasses.is_dataclass(value):
+            row |= {"n_common" if name == "n_environments" else name: part for name, part in as_row(value).items()}
+        elif value is not None:
             row[field.name] = value
-    return row | {"sat_out": None}
+    return row

@@ -75,18 +75,6 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Overall:
-    """A policy over the environments it played: geometric means of regret relative to the best policy of each."""
-
-    policy: str
-    told: str
-    n_environments: int
-    relative: float
-    relative_interval: Interval
-    relative_q99: float
-
-
-@dataclass(frozen=True)
 class Comparison:
     """A policy beside a yardstick, over the environments both played.
 
@@ -115,9 +103,28 @@ class Comparison:
     ratio_q99_interval: Interval
 
 
+@dataclass(frozen=True)
+class Overall:
+    """A policy over the environments it played: geometric means of regret relative to the best policy of each.
+
+    ``beside`` compares it with the league's first policy, the yardstick; ``None`` where they never met.
+    """
+
+    policy: str
+    told: str
+    n_environments: int
+    relative: float
+    relative_interval: Interval
+    relative_q99: float
+    beside: Comparison | None
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes."""
+    """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes.
+
+    ``told`` has every policy, the yardstick first.
+    """
 
     regret: Mapping[str, Mapping[str, Floats]]
     told: Mapping[str, str]
@@ -133,7 +140,11 @@ def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
         standings += sorted(found, key=lambda standing: (standing.rank, standing.policy))
         for policy, ratio in ratios.items():
             relatives.setdefault(policy, []).append(ratio)
-    overall = [combine(policy, results.told[policy], draws, standings) for policy, draws in relatives.items()]
+    beside = {row.policy: row for row in compare(results, next(iter(results.told)))}
+    overall = [
+        combine(policy, results.told[policy], draws, standings, beside.get(policy))
+        for policy, draws in relatives.items()
+    ]
     overall.sort(key=lambda row: (-row.n_environments, row.relative, row.policy))
     return standings, overall
 
@@ -258,7 +269,9 @@ def rank_environment(
     return standings, {name: drawn_relative[:, i] for i, name in enumerate(names)}
 
 
-def combine(policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing]) -> Overall:
+def combine(
+    policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing], beside: Comparison | None
+) -> Overall:
     """Geometric means over the environments a policy played."""
     own = [standing for standing in standings if standing.policy == policy]
     low, high = np.quantile(geometric_mean(np.stack(draws)), TAILS)
@@ -269,6 +282,7 @@ def combine(policy: str, told: str, draws: Sequence[Floats], standings: Sequence
         relative=float(geometric_mean(np.array([standing.relative for standing in own]))),
         relative_interval=Interval(float(low), float(high)),
         relative_q99=float(geometric_mean(np.array([standing.relative_q99 for standing in own]))),
+        beside=beside,
     )
 
 
