@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import ReBoot as ReBoot
     from bandstrap.policies import RobustUCB as RobustUCB
     from bandstrap.policies import SignFlipUCB as SignFlipUCB
+    from bandstrap.policies import StudentizedUCB as StudentizedUCB
     from bandstrap.policies import SubsampleDuels as SubsampleDuels
     from bandstrap.policies import UCBTuned as UCBTuned
     from bandstrap.policies import UniformRandom as UniformRandom
@@ -87,7 +88,8 @@ else:
         "multipliers": "bootstrap_quantile",
         "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EmpiricalKLUCB EpsilonGreedy "
         "GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS NaiveBootstrappedUCB "
-        "PHE Policy RDS ReBoot RobustUCB SignFlipUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap",
+        "PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom "
+        "WeightedBootstrap",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

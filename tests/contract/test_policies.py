@@ -75,6 +75,7 @@ FORMS = (
         ("ucb_v", {"upper": 2.0, "c": 0.2}),
         ("epsilon_greedy", {"epsilon": 5.0, "decay": 1.0}),
         ("gaussian_ts_unknown_variance", {"a": -1.0}),
+        ("studentized_ucb", {"exploration": 1.0, "borrowed": 5.0, "skew": 0.5, "caution": 2.0, "crowd": 0.5}),
     ]
 )
 CASES = DEFAULTS + MODE_CASES + OTHER_CASES

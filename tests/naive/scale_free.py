@@ -1,6 +1,7 @@
 """Slow oracles of the policies that need no scale: each index from its formula, with the whole history."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy import optimize, stats
@@ -44,3 +45,45 @@ def subset_root(y, x):
     w = math.sqrt(2 * (s * target - (s * sizes + np.log1p(e) - math.log(2)).sum()))
     u = s * math.sqrt((sizes**2 * 4 * e / (1 + e) ** 2).sum())
     return w if w < 5e-3 else w + math.log(u / w) / w
+
+
+def centred_sum(y, power):
+    """``sum (y - ybar)^power``, exactly, before it is rounded."""
+    y = [Fraction(float(reward)) for reward in y]
+    mean = sum(y) / len(y)
+    return float(sum((reward - mean) ** power for reward in y))
+
+
+def shrunk_skewness(s2, s3, s6):
+    """``(S3/S2)_+ (1 - 2 S6/S3^2)_+``."""
+    return 0.0 if s3 <= 0 else s3 / s2 * max(1 - 2 * s6 / s3**2, 0)
+
+
+def studentized_index(
+    samples, arm, t, *, exploration=0.25, borrowed=50, skew=1, caution=1, crowd=0, quantile=stats.norm.isf
+):
+    """A studentized index with a variance and degrees of freedom borrowed from other arms, and a shrunk skewness."""
+    pulls = [len(y) for y in samples]
+    sums = [[centred_sum(y, power) for power in (2, 3, 6)] for y in samples]
+    means = [np.mean(y) for y in samples]
+    n = pulls[arm]
+    if n < exploration * math.log(t):
+        return math.inf
+    level = min(0.5, max(1, crowd * len(samples)) / caution * n / (n + max(pulls)))
+    log = math.log(1 / level)
+    z = max(0, quantile(0.9 * level))
+    several = [k for k, pulled in enumerate(pulls) if pulled > 1]
+    weights = {k: min(pulls[k] - 1, 20) for k in several}
+    variances = {k: sums[k][0] / (pulls[k] - 1) for k in several}
+    if any(variances.values()):
+        shared = sum(weights[k] * variances[k] for k in several) / sum(weights.values())
+    else:
+        shared = (max(means) - min(means)) ** 2 or 1
+    spread = sum(weights[k] * ((variances[k] / shared - 1) ** 2 - 2 / (pulls[k] - 1)) for k in several)
+    h = (spread + 10 * 0.5) / (sum(weights.values()) + 10)
+    d0 = borrowed if h <= 0 else min(max(2 / h - 1, 0), borrowed)
+    nu = max(n - 1 + d0, 0.5)
+    main = math.sqrt((sums[arm][0] + d0 * shared) / n * (math.exp(min(z**2 / nu, 50)) - 1))
+    kappa = max(shrunk_skewness(*sums[arm]), shrunk_skewness(*np.sum(sums, axis=0)))
+    own = 2 / (2 + d0) * math.sqrt(variances.get(arm, 0)) * math.sqrt(2 * log)
+    return means[arm] + main + (own + skew * 2 * log / 3 * kappa) / n

@@ -19,14 +19,20 @@ def normal_tail(z: float) -> float:
 
 
 @jitable
+def rough_quantile_of_log(log: float) -> float:
+    """The ``z`` with ``P(N(0,1) > z) = exp(-log)``, at most 1/2, within ROUGHNESS: Abramowitz and Stegun 26.2.23."""
+    t = math.sqrt(2.0 * log)
+    return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+
+
+@jitable
 def rough_normal_quantile(tail: float) -> float:
-    """The ``z`` with ``P(N(0,1) > z) = tail`` within ROUGHNESS: Abramowitz and Stegun 26.2.23."""
+    """The ``z`` with ``P(N(0,1) > z) = tail`` within ROUGHNESS."""
     if tail <= 0.0:
         return math.inf
     if tail >= 1.0:
         return -math.inf
-    t = math.sqrt(-2.0 * math.log(min(tail, 1.0 - tail)))
-    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    z = rough_quantile_of_log(-math.log(min(tail, 1.0 - tail)))
     return z if tail <= 0.5 else -z
 
 

@@ -31,6 +31,7 @@ from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.robust_ucb import RobustUCB
 from bandstrap.policies.sign_flip_ucb import SignFlipUCB
+from bandstrap.policies.studentized_ucb import StudentizedUCB
 from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1
 from bandstrap.policies.ucb_tuned import UCBTuned
@@ -69,6 +70,7 @@ __all__ = [
     "ReBoot",
     "RobustUCB",
     "SignFlipUCB",
+    "StudentizedUCB",
     "SubsampleDuels",
     "UCBTuned",
     "UniformRandom",
