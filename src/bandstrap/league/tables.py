@@ -1,0 +1,195 @@
+"""Tables of a league in a page of text, made from its results and kept up to date.
+
+A comment says what the table below it shows, its parts separated by bars::
+
+    <!-- league: horizon-2000 | mean | BUCB+; RB-SDA; MOSS | Gaussian; beta -->
+
+the file in the folder ``league`` beside the page, without its ending; the kind of table; and, where they matter, policies
+and environments, all by default. ``python -m bandstrap.league.tables docs/which-policy.md`` writes every table anew.
+
+``mean``, ``q95``, ``q99``
+    A row per environment, a column per policy: mean regret with its standard error, or a percentile with its interval. The
+    lowest of a row is bold.
+``winners``
+    Who has the lowest mean regret on each environment, among the policies that are told nothing and among all.
+``overall``
+    A row per policy of a file ``overall.parquet``: geometric means beside the yardstick.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bandstrap.errors import InvalidInput
+from bandstrap.league.page import show_interval
+from bandstrap.league.standings import Interval
+from bandstrap.storage import write_text
+
+if TYPE_CHECKING:
+    import polars
+
+Row = dict[str, Any]
+# The lines of a table, from results, names of policies and names of environments.
+Table = Callable[["polars.DataFrame", list[str], list[str]], list[str]]
+# A comment and the lines of the table below it, if there are any.
+MARK = re.compile(r"(<!-- league: (.*?) -->\n)((?:\|.*\n)*)")
+
+
+def write_tables(page: Path) -> None:
+    """Write every table of a page anew."""
+    write_text(page, with_tables(page.read_text("utf-8"), page.parent / "league"))
+
+
+def with_tables(text: str, folder: Path) -> str:
+    """The text of a page with its tables as the results in ``folder`` have them."""
+    return MARK.sub(lambda found: found[1] + "\n".join(make_table(found[2], folder)) + "\n", text)
+
+
+def make_table(wanted: str, folder: Path) -> list[str]:
+    """The lines of the table that a comment wants."""
+    import polars
+
+    file, kind, *names = (part.strip() for part in wanted.split(" | "))
+    policies, environments = (
+        [name.strip() for name in part.split(";") if name.strip()] for part in [*names, "", ""][:2]
+    )
+    if kind not in KINDS:
+        raise InvalidInput(f"a league has no table {kind!r}; it has {', '.join(KINDS)}.")
+    frame = polars.read_parquet(folder / f"{file}.parquet")
+    for column, known in (("policy", policies), ("environment", environments)):
+        missing = [name for name in known if name not in frame[column].unique()]
+        if missing:
+            raise InvalidInput(f"{file}.parquet has no {column} {missing[0]!r}.")
+    return KINDS[kind](frame, policies, environments)
+
+
+def by_environment(name: str, show: Callable[[Row], str]) -> Table:
+    """What makes a table with a row per environment and a column per policy."""
+
+    def table(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
+        matches = {(row["environment"], row["policy"]): row for row in frame.iter_rows(named=True)}
+        policies = policies or frame["policy"].unique(maintain_order=True).to_list()
+        lines = []
+        for environment in environments or frame["environment"].unique(maintain_order=True):
+            found = [matches.get((environment, policy)) for policy in policies]
+            values = [None if row is None else row[name] for row in found]
+            best = min((value for value in values if value is not None), default=None)
+            cells = [show_cell(row, value == best, show) for row, value in zip(found, values, strict=True)]
+            lines.append([environment, *cells])
+        return in_bars(["rewards", *policies], lines)
+
+    return table
+
+
+def show_cell(row: Row | None, is_best: bool, show: Callable[[Row], str]) -> str:
+    """A cell; a dash where the policy sat out."""
+    if row is None or row["mean"] is None:
+        return "-"
+    return f"**{show(row)}**" if is_best else show(row)
+
+
+def winners(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
+    """The lowest mean regret on each environment, of those told nothing and of all, and who is as low within error."""
+    lines = []
+    for environment in environments or frame["environment"].unique(maintain_order=True):
+        rows = [
+            row
+            for row in frame.filter(environment=environment).iter_rows(named=True)
+            if row["mean"] is not None and (not policies or row["policy"] in policies)
+        ]
+        lines.append([environment, show_first(row for row in rows if row["told"] == "nothing"), show_first(rows)])
+    return in_bars(["rewards", "told nothing", "told anything"], lines)
+
+
+def show_first(rows: Iterable[Row]) -> str:
+    """The lowest mean with its error, and the names of those less than two standard errors above it.
+
+    The errors are added as if policies had not met the same rewards, so that few are left out who are as good.
+    """
+    first, *others = sorted(rows, key=lambda row: (row["mean"], row["policy"]))
+    close = [
+        row["policy"]
+        for row in others
+        if row["mean"] - first["mean"] < 2 * math.hypot(row["standard_error"], first["standard_error"])
+    ]
+    shown = f"**{first['policy']}** {show_mean(first)}"
+    return shown + (f"; as low within error: {', '.join(close)}" if close else "")
+
+
+def overall(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
+    """Geometric means beside the yardstick, the lowest first."""
+    (yardstick,) = frame["yardstick"].drop_nulls().unique()
+    rows = [
+        row
+        for row in frame.sort(["n_common", "ratio", "policy"], descending=[True, False, False]).iter_rows(named=True)
+        if row["ratio"] is not None and (not policies or row["policy"] in policies)
+    ]
+    lines = [
+        [
+            row["policy"],
+            row["told"],
+            f"{row['ratio']:.3f} ({show_ends(row, 'ratio', as_ratio)})",
+            f"{row['ratio_q99']:.3f} ({show_ends(row, 'ratio_q99', as_ratio)})",
+            f"{row['n_below']}, {row['n_above']} of {row['n_common']}",
+        ]
+        for row in rows
+    ]
+    return in_bars(
+        ["policy", "told", f"mean / {yardstick}", f"99th percentile / {yardstick}", "below, above beyond error"], lines
+    )
+
+
+def show_mean(row: Row) -> str:
+    """A mean with its standard error, both to the same digit."""
+    digits = digits_of(row["mean"])
+    return f"{row['mean']:.{digits}f} ± {row['standard_error']:.{digits}f}"
+
+
+def show_percentile(name: str) -> Callable[[Row], str]:
+    """What shows a percentile with its interval."""
+
+    def show(row: Row) -> str:
+        digits = 1 if row[name] < 10 else 0
+        return f"{row[name]:.{digits}f} ({show_ends(row, name, lambda end: f'{end:.{digits}f}')})"
+
+    return show
+
+
+def show_ends(row: Row, name: str, show: Callable[[float], str]) -> str:
+    """The interval of a column."""
+    return show_interval(Interval(row[f"{name}_low"], row[f"{name}_high"]), show)
+
+
+def as_ratio(value: float) -> str:
+    """Three decimals."""
+    return f"{value:.3f}"
+
+
+def digits_of(mean: float) -> int:
+    """Decimals of a number of three digits or so."""
+    return 2 if mean < 10 else 1 if mean < 100 else 0
+
+
+def in_bars(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown; the first column is of words, and so are columns that start with a letter or a star."""
+    numbers = [bool(lines) and not re.match(r"[A-Za-z]|\*\*[A-Za-z]", lines[0][i]) for i in range(len(header))]
+    rule = ["---:" if is_number else "---" for is_number in numbers]
+    return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
+
+
+KINDS: dict[str, Table] = {
+    "mean": by_environment("mean", show_mean),
+    "q95": by_environment("q95", show_percentile("q95")),
+    "q99": by_environment("q99", show_percentile("q99")),
+    "winners": winners,
+    "overall": overall,
+}
+
+
+if __name__ == "__main__":
+    write_tables(Path(sys.argv[1]))
