@@ -46,7 +46,7 @@ def test_late_batched_and_lost_rewards(run, tmp_path, arguments, late, label):
     expected = simulate(UCB1(), Gaussian(), horizon=60, replications=3, seed=0, progress=False, **late)
     assert result.regret.tobytes() == expected.regret.tobytes()
     assert result.environment == expected.environment
-    assert f"gaussian, {label}" in done.stdout.replace("\n", " ")
+    assert f"gaussian, {label}" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
