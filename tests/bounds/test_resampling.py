@@ -1,6 +1,7 @@
 """Bootstrap-t, BCa and Hall's bound: against their formulas, against SciPy, and how often they miss."""
 
 import math
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from scipy import stats
 from bandstrap.bounds import BOUNDS, bca, bootstrap_t, coverage, hall, student_t
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.hall import remove_skewness, restore_skewness
-from bandstrap.bounds.resampling import drawn_seed, resample_counts
+from bandstrap.bounds.resampling import drawn_seed, resample_counts, resampled_moments
 from bandstrap.errors import InvalidInput
 from naive import resampling_bounds as naive
 
@@ -76,7 +77,7 @@ def test_bca_is_scipys_on_the_same_resamples(law, alternative):
 
 def test_resamples_hold_as_many_rewards_as_there_are_and_all_of_them_together_each_equally_often():
     parts = list(resample_counts(700, 3000, np.random.default_rng(0)))
-    assert [part.start for part, _ in parts] == [0, 1497, 2994]
+    assert [part.start for part, _ in parts] == [0, 1000, 2000]
     for part, counts in parts:
         assert (counts.sum(axis=-1) == 700).all()
         assert (counts.sum(axis=0) == part.stop - part.start).all()
@@ -84,6 +85,32 @@ def test_resamples_hold_as_many_rewards_as_there_are_and_all_of_them_together_ea
     # exceeded by right counts with probability 6e-7; a variance that is 1 per cent off is seen for certain.
     counts = np.concatenate([each for _, each in parts])
     assert counts.var() == pytest.approx(1 - 1 / 700, abs=5 * math.sqrt(3 / counts.size))
+
+
+def test_resamples_of_large_samples_are_drawn_one_by_one(monkeypatch):
+    # Few that are balanced would vary too little: of two, each mean has half its variance, and one alone is the sample.
+    monkeypatch.setattr(sys.modules["bandstrap.bounds.resampling"], "MOST_NUMBERS", 2048)
+    row = np.sort(np.random.default_rng(0).gamma(2, size=1000))
+    ((_, moments),) = resampled_moments(row[None], 3000, 5, order=3)
+    places = np.random.default_rng(5).integers(1000, size=(3000, 1000))
+    for power in (1, 2, 3):
+        np.testing.assert_allclose(moments[power - 1, 0], [np.mean(row[each] ** power) for each in places], rtol=1e-12)
+    # The variance of 3000 means has an error of sqrt(2 / 3000); five are exceeded with probability 6e-7.
+    assert moments[0, 0].var() == pytest.approx(row.var() / 1000, rel=5 * math.sqrt(2 / 3000))
+    pair = np.stack([row, row[::-1]])
+    ((_, both),) = resampled_moments(pair, 7, 5, order=2)
+    for i, each in enumerate(pair):
+        ((_, alone),) = resampled_moments(each[None], 7, 5, order=2)
+        np.testing.assert_array_equal(both[:, i], alone[:, 0])
+
+
+@every_resampled
+def test_more_rewards_than_fit_into_memory_as_counts_have_about_the_bound_of_students(name):
+    # Resamples of half a million rewards were all equal to the sample, and bounds to its mean. The 5 % quantile of 99
+    # draws is off by 13 per cent, one standard error.
+    sample = np.random.default_rng(0).normal(size=2**19 + 1)
+    width = RESAMPLED[name](sample, 0.05, n_resamples=99).width
+    assert width == pytest.approx(student_t(sample, 0.05).width, rel=0.5)
 
 
 @every_resampled

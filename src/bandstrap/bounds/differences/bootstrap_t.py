@@ -81,21 +81,22 @@ def bootstrap_t(
     roundings = [rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y)]
     rounding = roundings[0] + roundings[1]
 
-    def threshold(alpha: float, mirrored: bool) -> Threshold:
-        quantiles = np.empty(len(groups[0]))
-        drawn = [
-            resampled_moments(group, n_resamples, seed, order=2) for group, seed in zip(groups, seeds, strict=True)
-        ]
-        for (block, of_x), (_, of_y) in zip(*drawn, strict=True):
-            deviation = of_x[0] - of_y[0]
-            spread = sum(
-                spread_of_resamples(moments, group.shape[-1]) / max(group.shape[-1] - 1, 1)
-                for moments, group in ((of_x, groups[0]), (of_y, groups[1]))
-            )
+    quantiles = {mirrored: np.empty(len(groups[0])) for mirrored in (False, True)}
+    level = alpha / 2 if side == "two-sided" else alpha
+    drawn = [resampled_moments(group, n_resamples, seed, order=2) for group, seed in zip(groups, seeds, strict=True)]
+    for (block, of_x), (_, of_y) in zip(*drawn, strict=True):
+        deviation = of_x[0] - of_y[0]
+        spread = sum(
+            spread_of_resamples(moments, group.shape[-1]) / max(group.shape[-1] - 1, 1)
+            for moments, group in ((of_x, groups[0]), (of_y, groups[1]))
+        )
+        for mirrored, found in quantiles.items():  # the same resamples for both sides
             t = studentised(-deviation if mirrored else deviation, np.sqrt(spread), rounding[block])
-            quantiles[block] = lower_quantile(t, alpha)
+            found[block] = lower_quantile(t, level)
+
+    def threshold(alpha: float, mirrored: bool) -> Threshold:
         with np.errstate(invalid="ignore"):
-            width = np.maximum(-quantiles * error, 0.0).reshape(x.shape[:-1])
+            width = np.maximum(-quantiles[mirrored] * error, 0.0).reshape(x.shape[:-1])
             width = np.ldexp(np.where(unknown, np.inf, width), exponents)
         return Threshold(width, {"main": width}, f"{n_resamples} resamples")
 

@@ -18,6 +18,13 @@ from bandstrap.errors import check_count
 
 # Up to this many ways to divide the rewards among the groups, each is looked at.
 MOST_ENUMERATED = 200_000
+# Bytes of bits that are drawn at once.
+MOST_BYTES = 1 << 25
+# Digits of the share of set bits; what it is off by in some 10^5 rewards is about what chance makes of it.
+BINARY_DIGITS = 8
+# Below this share, bits are set one by one.
+SMALLEST_SHARE = 1 / 32
+Bits = NDArray[np.uint8]
 
 
 @register(reads_spread=True, draws=True)
@@ -87,21 +94,19 @@ def permutation(
     is_counted = n_divisions(m, n) <= MOST_ENUMERATED
     scaled_x, scaled_y, exponents = scaled_pair(np.sort(x, axis=-1), np.sort(y, axis=-1))
     pairs = list(zip(scaled_x.reshape(-1, m), scaled_y.reshape(-1, n), strict=True))
-    of_x, of_y = (subsets(size, min(m, n)) if is_counted else [] for size in (m, n))
     # What sums of so many rewards of at most 1 may lose to rounding, as means.
     rounding = (min(m, n) + 2 if is_counted else m + n + 4) * 2.0**-52
 
+    level = alpha / 2 if side == "two-sided" else alpha
+    largest = {sign: np.empty(len(pairs)) for sign in (1.0, -1.0)}
+    for block, shifts in counted_differences(pairs) if is_counted else drawn_differences(pairs, n_permutations, seed):
+        for sign, ends in largest.items():  # the same divisions for both sides
+            # One that exchanges nothing rejects no shift, on either side.
+            ends[block] = [largest_of(np.where(np.isnan(row), np.inf, sign * row), level) for row in shifts]
+
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         sign = -1.0 if mirrored else 1.0
-        ends = np.empty(len(pairs))
-        if is_counted:
-            for i, (a, b) in enumerate(pairs):
-                ends[i] = largest_of(sign * subset_differences(a, b, of_x, of_y), alpha)
-        else:
-            for block, shifts in drawn_differences(pairs, n_permutations, seed):
-                # A division that exchanges nothing rejects no shift, on either side.
-                ends[block] = [largest_of(np.where(np.isnan(row), np.inf, sign * row), alpha) for row in shifts]
-        end = np.ldexp(ends.reshape(x.shape[:-1]) + rounding, exponents)
+        end = np.ldexp(largest[sign].reshape(x.shape[:-1]) + rounding, exponents)
         width = end - sign * mean
         return Threshold(width, {"main": width}, "enumeration" if is_counted else f"{n_permutations} permutations", end)
 
@@ -134,10 +139,13 @@ def subsets(size: int, most: int) -> list[NDArray[np.int64]]:
     return found
 
 
-def subset_differences(x: Floats, y: Floats, of_x: list[NDArray[np.int64]], of_y: list[NDArray[np.int64]]) -> Floats:
-    """``mean(x_A) - mean(y_B)`` for all subsets of the same size of at least 1: ``C(m + n, m) - 1`` of them."""
-    pairs = zip(of_x, of_y, strict=True)
-    return np.concatenate([np.subtract.outer(x[a].mean(axis=-1), y[b].mean(axis=-1)).ravel() for a, b in pairs])
+def counted_differences(pairs: list[tuple[Floats, Floats]]) -> Iterator[tuple[slice, Floats]]:
+    """``mean(x_A) - mean(y_B)`` for all subsets of the same size from 1 on: ``C(m + n, m) - 1`` of them, pair by pair."""
+    m, n = (pairs[0][0].size, pairs[0][1].size) if pairs else (0, 0)
+    chosen = list(zip(subsets(m, min(m, n)), subsets(n, min(m, n)), strict=True))
+    for i, (x, y) in enumerate(pairs):
+        found = [np.subtract.outer(x[a].mean(axis=-1), y[b].mean(axis=-1)).ravel() for a, b in chosen]
+        yield slice(i, i + 1), np.concatenate(found)[None]
 
 
 def drawn_differences(pairs: list[tuple[Floats, Floats]], n_draws: int, seed: int) -> Iterator[tuple[slice, Floats]]:
@@ -145,22 +153,79 @@ def drawn_differences(pairs: list[tuple[Floats, Floats]], n_draws: int, seed: in
     if not pairs:
         return
     m, n = pairs[0][0].size, pairs[0][1].size
-    rows, columns = max(1, MOST_NUMBERS // n_draws), max(1, MOST_NUMBERS // (m + n))
+    rows, columns = max(1, MOST_NUMBERS // n_draws), max(1, MOST_BYTES // (n_bytes(m) + n_bytes(n)))
     for start in range(0, len(pairs), rows):
         block = slice(start, min(start + rows, len(pairs)))
-        shifts = np.empty((block.stop - block.start, n_draws))
+        x, y = (np.stack(groups) for groups in zip(*pairs[block], strict=True))
+        shifts = np.empty((len(x), n_draws))
         rng = np.random.default_rng(seed)
         for first in range(0, n_draws, columns):
             some = slice(first, min(first + columns, n_draws))
-            in_first = np.zeros((some.stop - some.start, m + n), dtype=bool)
-            in_first[:, :m] = True
-            rng.permuted(in_first, axis=1, out=in_first)
-            left = (~in_first[:, :m]).astype(np.float64)  # these of x are exchanged
-            came = in_first[:, m:].astype(np.float64)  # for these of y
-            sizes = left.sum(axis=-1)
-            for i, (x, y) in enumerate(pairs[block]):
-                # Not by a matrix product, whose roundings depend on the number of threads.
-                with np.errstate(invalid="ignore"):
-                    totals = np.einsum("bn,n->b", left, x) - np.einsum("bn,n->b", came, y)
-                    shifts[i, some] = np.where(sizes == 0, np.nan, totals / sizes)
+            left, came = drawn_exchanges(m, n, some.stop - some.start, rng)
+            sizes = np.bitwise_count(left).sum(axis=0, dtype=np.int64)
+            with np.errstate(invalid="ignore"):
+                totals = subset_sums(x, left) - subset_sums(y, came)
+                shifts[:, some] = np.where(sizes == 0, np.nan, totals / sizes)
         yield block, shifts
+
+
+def n_bytes(size: int) -> int:
+    """Bytes that hold a bit for each of ``size`` rewards."""
+    return -(-size // 8)
+
+
+def drawn_exchanges(m: int, n: int, n_draws: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
+    """Which rewards of either group are exchanged in divisions drawn at random: bit ``i % 8`` of ``bits[i // 8, draw]``.
+
+    A division is a subset of all rewards, of the size of the smaller group. Bits that are drawn independently make one of
+    about that size, and any law of bits that treats all rewards alike will do: bits that are too many are then taken away,
+    and missing ones added, one after the other, each equally likely. So every subset is.
+    """
+    of_x = n_bytes(m)
+    places = np.concatenate([np.arange(m), 8 * of_x + np.arange(n)])
+    real = np.packbits(np.isin(np.arange(8 * (of_x + n_bytes(n))), places), bitorder="little")[:, None]
+    bits = independent_bits(min(m, n) / (m + n), (real.size, n_draws), rng) & real
+    missing = min(m, n) - np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
+    draws = np.flatnonzero(missing)
+    while draws.size:
+        at = places[rng.integers(places.size, size=draws.size)]
+        byte, bit = at >> 3, (1 << (at & 7)).astype(np.uint8)
+        is_set = (bits[byte, draws] & bit) != 0
+        wrong = is_set == (missing[draws] < 0)
+        bits[byte[wrong], draws[wrong]] ^= bit[wrong]
+        missing[draws[wrong]] -= np.sign(missing[draws[wrong]])
+        draws = draws[missing[draws] != 0]
+    # Those of the smaller group that stay are in the subset.
+    stays = slice(None, of_x) if m <= n else slice(of_x, None)
+    bits[stays] ^= real[stays]
+    return bits[:of_x], bits[of_x:]
+
+
+def independent_bits(share: float, shape: tuple[int, int], rng: np.random.Generator) -> Bits:
+    """Bytes of independent bits that are set with about this probability: a few binary digits of it, one draw for each."""
+    bits = np.zeros(shape, dtype=np.uint8)
+    if share < SMALLEST_SHARE:
+        return bits
+    digits = round(share * 2**BINARY_DIGITS)
+    lowest = (digits & -digits).bit_length() - 1
+    for place in range(lowest, BINARY_DIGITS):
+        drawn = np.frombuffer(rng.bytes(bits.size), dtype=np.uint8).reshape(shape)
+        (np.bitwise_or if digits >> place & 1 else np.bitwise_and)(bits, drawn, out=bits)
+    return bits
+
+
+def subset_sums(rewards: Floats, bits: Bits) -> Floats:
+    """Sums of the rewards of each row whose bits are set, for each draw: of eight rewards there are 256, looked up."""
+    sums = np.zeros((len(rewards), bits.shape[1]))
+    step = max(1, MOST_NUMBERS // (256 * len(rewards)))
+    for start in range(0, len(bits), step):
+        some = bits[start : start + step]
+        eights = np.zeros((len(rewards), 8 * len(some)))
+        given = rewards[:, 8 * start : 8 * (start + len(some))]
+        eights[:, : given.shape[1]] = given
+        tables = np.zeros((len(some), len(rewards), 256))
+        for i in range(8):
+            tables[..., 1 << i : 2 << i] = tables[..., : 1 << i] + eights[:, i::8].T[..., None]
+        for table, byte in zip(tables, some, strict=True):
+            sums += table.take(byte, axis=1)
+    return sums
