@@ -371,7 +371,7 @@ def test_each_group_is_compared_as_if_alone_or_at_its_share_of_alpha(method):
         assert list(found.bounds) == ["dark green", "blue"]
         assert (found.control, found.alpha, found.simultaneous) == ("red", 0.1, simultaneous)
         for group, bound in found.bounds.items():
-            assert bound == difference(THREE[group], THREE["red"], level, method=method)
+            assert bound == difference(THREE[group], THREE["red"], level, method=method, names=(group, "red"))
         promised = [bound.guarantee for bound in found.bounds.values()]
         assert found.guarantee == (None if promised[0] is None else pytest.approx(2 * level))
 
@@ -399,7 +399,7 @@ def test_bounds_that_hold_together_are_at_the_quantile_of_the_largest_sum_over_a
 
 def test_drawn_maxima_give_nearly_the_enumerated_bounds(monkeypatch):
     counted = compare(THREE, "red", 0.1, method="bootstrap", simultaneous="max")
-    monkeypatch.setattr(sys.modules["bandstrap.bounds.differences.compare"], "MOST_ENUMERATED", 0)
+    monkeypatch.setattr(sys.modules["bandstrap.bounds.differences.maximum"], "MOST_ENUMERATED", 0)
     drawn = compare(THREE, "red", 0.1, method="bootstrap", simultaneous="max", n_resamples=40_000)
     for group, bound in drawn.bounds.items():
         assert bound.method == "40000 resamples"

@@ -89,8 +89,14 @@ def bca(
             widths[block] = np.maximum(quantile_of_each(means, 1 - level), 0.0)
             of_largest = ((rows[block] == rows[block, -1:]).mean(axis=-1)) ** n
             widths[block] = np.where(of_largest > level, np.inf, widths[block])
+        why = ""
+        if np.isinf(widths).any():
+            why = (
+                f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "
+                "corrected level: more rewards are needed, or a larger alpha"
+            )
         width = np.ldexp(widths, exponents).reshape(rewards.shape[:-1])
-        return Threshold(width, {"main": width}, f"{n_resamples} resamples")
+        return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
     return build("bca", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
 

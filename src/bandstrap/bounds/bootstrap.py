@@ -202,7 +202,8 @@ def bootstrap(
             if proved:  # what a sum of n rewards may lose to rounding: a mean that ties with the bound is not missed
                 total = total + (n + 8) * 2.0**-52 * np.abs(rewards).max(axis=-1)
             added = np.where(np.isfinite(main), total - main, term)
-        return Threshold(total, {"main": main, "correction": added, "phi": width}, method)
+        why = "the bound is infinite, since its phi is" if np.isinf(width).any() else ""
+        return Threshold(total, {"main": main, "correction": added, "phi": width}, method, why_infinite=why)
 
     return build(
         "bootstrap",

@@ -17,6 +17,7 @@ from bandstrap.bounds.resampling import (
     rounding_of_means,
     spread_of_resamples,
     studentised,
+    why_no_quantile,
 )
 from bandstrap.multipliers.quantile import scaled_residuals
 
@@ -97,7 +98,8 @@ def bootstrap_t(
         spread = residuals.std(axis=-1)
         with np.errstate(invalid="ignore"):  # equal rewards show nothing, whatever their resamples
             width = np.where(spread == 0, np.inf, np.maximum(-quantiles * spread, 0.0))
+        why = why_no_quantile(n, n_resamples, alpha) if np.isinf(width).any() else ""
         width = np.ldexp(width, exponents).reshape(rewards.shape[:-1])
-        return Threshold(width, {"main": width}, f"{n_resamples} resamples")
+        return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
     return build("bootstrap_t", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)

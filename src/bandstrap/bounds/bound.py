@@ -39,6 +39,7 @@ LARGEST_LEVEL = 0.5
 # By this much of the largest reward, a mean is beyond a bound by rounding alone.
 ROUNDING = 1e-9
 MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
+BEYOND_FLOATS = "the bound is infinite, since it lies beyond the largest number that a computer holds"
 # The order in which a bound walks through a sample that was not shuffled.
 AS_GIVEN = "as given"
 
@@ -78,6 +79,8 @@ class Bound:
     notes
         What this sample cannot show, or how it contradicts the assumption, one sentence each; usually none. For a single
         sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`.
+    why_infinite
+        Why an end that was asked for is infinite, and what would make it finite; ``None`` where none is.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Bound:
     holds_for: str
     order: str | None = None
     notes: tuple[str, ...] = ()
+    why_infinite: str | None = None
 
     @property
     def excludes_all(self) -> bool | NDArray[np.bool_]:
@@ -122,13 +126,14 @@ class Threshold(NamedTuple):
     """Distance from the mean to the upper bound, its parts, how it was computed, and the bound itself if it is known.
 
     A bound that is a reward, a mean of rewards or an end of the support must be handed over as it is: the mean plus its
-    distance from the mean may come out a rounding below it.
+    distance from the mean may come out a rounding below it. One that may be infinite says why.
     """
 
     width: Floats
     parts: Mapping[str, Floats]
     method: str = "closed-form"
     end: Floats | None = None
+    why_infinite: str = ""
 
 
 class UpperThreshold(Protocol):
@@ -154,13 +159,14 @@ class Ends(NamedTuple):
     upper: Floats
     parts: Mapping[str, Number]
     method: str
+    why_infinite: str | None
 
 
 def ends_of(mean: Floats, alpha: float, side: Side, threshold: MirroredThreshold) -> Ends:
     """The ends that a side asks for: the lower one is the upper one of the negative, and two share ``alpha``."""
     ends = {"lower": np.full_like(mean, -np.inf), "upper": np.full_like(mean, np.inf)}
     parts: dict[str, Number] = {}
-    methods = []
+    methods, reasons = [], []
     one_sided = side != "two-sided"
     for end in ends:
         if side in (end, "two-sided"):
@@ -172,7 +178,10 @@ def ends_of(mean: Floats, alpha: float, side: Side, threshold: MirroredThreshold
             prefix = "" if one_sided else end + " "
             parts |= {prefix + key: as_number(value, mean.shape) for key, value in found.parts.items()}
             methods.append(found.method)
-    return Ends(ends["lower"], ends["upper"], parts, " and ".join(dict.fromkeys(methods)))
+            if np.isinf(ends[end]).any():
+                reasons.append(found.why_infinite or BEYOND_FLOATS)
+    why = "; ".join(dict.fromkeys(reasons)) or None
+    return Ends(ends["lower"], ends["upper"], parts, " and ".join(dict.fromkeys(methods)), why)
 
 
 def from_ends(
@@ -201,6 +210,7 @@ def from_ends(
         holds_for=holds_for,
         order=order,
         notes=tuple(notes),
+        why_infinite=ends.why_infinite,
     )
 
 
@@ -285,6 +295,16 @@ def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[s
         return []
     which = f"in {int(beyond.sum())} of {beyond.size} samples " if beyond.ndim else ""
     return [f"{which}the sample mean lies beyond the bound, which other rewards have set: {MAY_BE_SORTED}"]
+
+
+def too_few(n: int, needed: int, level: float, what: str = "reward") -> str:
+    """Why a bound is infinite that so many rewards would make finite.
+
+    >>> too_few(4, 5, 0.05)
+    'the bound is infinite, since 4 rewards are too few: an error probability of 0.05 takes at least 5'
+    """
+    have = f"one {what} is" if n == 1 else f"{n} {what}s are"
+    return f"the bound is infinite, since {have} too few: an error probability of {level:g} takes at least {needed}"
 
 
 def check_level(alpha: Any, owner: str) -> float:

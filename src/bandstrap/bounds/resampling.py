@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import too_few
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
 from bandstrap.seeds import make_generator
@@ -127,12 +128,29 @@ def studentised(deviation: Floats, spread: Floats, rounding: Floats) -> Floats:
         return np.where((spread == 0) & (np.abs(deviation) <= rounding[..., None]), 0.0, deviation / spread)
 
 
+def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
+    """Why a bound at the :func:`lower_quantile` of resamples of ``n`` rewards may be infinite."""
+    if is_beyond(n_resamples, level):
+        return too_few(n_resamples, math.ceil((1 - 1e-9) / level) - 1, level, "resample")
+    if n == 1:
+        return "the bound is infinite, since one reward cannot show how much rewards vary"
+    return (
+        "the bound is infinite, since too many of the rewards are equal, and resamples without spread decide on it; "
+        "a bound that is told a support, such as betting, is finite"
+    )
+
+
+def is_beyond(n_resamples: int, level: float) -> bool:
+    """Whether so many draws have no quantile at this level."""
+    return level * (n_resamples + 1) + 1e-9 < 1
+
+
 def lower_quantile(draws: Floats, level: float) -> Floats:
     """The ``floor(level (B + 1))``-th smallest draw along the last axis; minus infinity where that is none.
 
     One more draw from the same law lies below it with a probability of at most ``level``.
     """
-    rank = math.floor(level * (draws.shape[-1] + 1) + 1e-9)
-    if rank == 0:
+    if is_beyond(draws.shape[-1], level):
         return np.full(draws.shape[:-1], -np.inf)
+    rank = math.floor(level * (draws.shape[-1] + 1) + 1e-9)
     return np.partition(draws, rank - 1, axis=-1)[..., rank - 1]

@@ -16,6 +16,7 @@ from bandstrap.bounds.bound import (
     check_support,
     is_walk,
     register,
+    too_few,
 )
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.errors import check_flag, sample_mean
@@ -110,13 +111,14 @@ def sign_flip(
         end = ends.reshape(rewards.shape[:-1])
         mean = sample_mean(rewards)
         main = end - mean
+        why = too_few(n, fewest_rewards(alpha), alpha) if 0.5**n > alpha else ""
         method = " and ".join(subset_mean.METHODS[code] for code in dict.fromkeys(methods.tolist()))
         if not with_phi:
-            return Threshold(main, {"main": main}, method, end)
+            return Threshold(main, {"main": main}, method, end, why)
         width = preliminary_width(phi, rewards, alpha, owner="sign_flip", options=options, mirrored=mirrored)
         with np.errstate(over="ignore"):
             end = np.minimum(end, mean + width)
-        return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method, end)
+        return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method, end, why)
 
     return build(
         "sign_flip",
@@ -128,3 +130,15 @@ def sign_flip(
         holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
         order=AS_GIVEN if is_walk("sign_flip", {"phi": phi}) else None,
     )
+
+
+def fewest_rewards(alpha: float) -> int:
+    """The smallest ``n`` with ``2^-n <= alpha``, from which on the bound is finite.
+
+    >>> fewest_rewards(0.05), fewest_rewards(0.25)
+    (5, 2)
+    """
+    n = 1
+    while 0.5**n > alpha:
+        n += 1
+    return n

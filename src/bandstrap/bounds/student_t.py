@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register, too_few
 from bandstrap.errors import near_one
 
 
@@ -55,6 +55,6 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound
             scaled, exponents = near_one(rewards)
             with np.errstate(over="ignore"):
                 width = np.ldexp(-stdtrit(n - 1, alpha) * scaled.std(axis=-1, ddof=1) / np.sqrt(n), exponents)
-        return Threshold(width, {"main": width})
+        return Threshold(width, {"main": width}, why_infinite=too_few(1, 2, alpha) if n == 1 else "")
 
     return build("student_t", sample, alpha, side, threshold, guarantee=alpha, holds_for="independent normal rewards")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.betting import AT_ALL_SIZES, CAPITAL_ROUNDING
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, order_name, register, take_order
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, order_name, register, take_order, too_few
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import near_one, sample_mean
 
@@ -74,6 +74,14 @@ def symmetric_end(y: Floats, alpha: float) -> float:
     return high
 
 
+def why_no_end(n: int, alpha: float) -> str:
+    """Why :func:`symmetric_end` may be infinite: the first two rewards set the scale, and each later one is one bet."""
+    needed = 3 + math.floor((math.log(1.0 / alpha) + CAPITAL_ROUNDING) * (1.0 + 1e-12) / math.log(2.0))
+    if n < needed:
+        return too_few(n, needed, alpha)
+    return "the bound is infinite, since too many of the first rewards are equal, which sets no scale to bet on"
+
+
 @entry
 def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
     """:func:`symmetric_end` row by row."""
@@ -136,7 +144,7 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", 
         with np.errstate(over="ignore"):
             end = np.ldexp(out, exponents).reshape(rewards.shape[:-1])
             main = end - sample_mean(rewards)
-        return Threshold(main, {"main": main}, "martingale", end)
+        return Threshold(main, {"main": main}, "martingale", end, why_no_end(rewards.shape[-1], alpha))
 
     return build(
         "symmetric_betting",

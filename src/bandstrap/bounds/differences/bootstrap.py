@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
-from bandstrap.bounds.differences.difference import build, check_groups, register, scaled_pair, shows_nothing
+from bandstrap.bounds.differences.difference import NO_SPREAD, build, check_groups, register, scaled_pair, shows_nothing
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.quantile import quantiles
 
@@ -70,7 +70,8 @@ def bootstrap(
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         found = quantiles(-pooled if mirrored else pooled, alpha, weights=weights)
         width = np.where(unknown, np.inf, np.ldexp(found.values, exponents))
-        return Threshold(width, {"main": width}, " and ".join(dict.fromkeys(found.methods.ravel())))
+        method = " and ".join(dict.fromkeys(found.methods.ravel()))
+        return Threshold(width, {"main": width}, method, why_infinite=NO_SPREAD if unknown.any() else "")
 
     return build("bootstrap", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
 

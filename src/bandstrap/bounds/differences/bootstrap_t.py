@@ -9,6 +9,7 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
+    NO_SPREAD,
     build,
     check_groups,
     is_constant,
@@ -24,6 +25,7 @@ from bandstrap.bounds.resampling import (
     rounding_of_means,
     spread_of_resamples,
     studentised,
+    why_no_quantile,
 )
 from bandstrap.seeds import make_generator
 
@@ -77,6 +79,7 @@ def bootstrap_t(
     groups = [residuals_of(group) for group in (scaled_x, scaled_y)]
     error = np.sqrt(sum(group.var(axis=-1) / max(group.shape[-1] - 1, 1) for group in groups))
     unknown = shows_nothing(x, y)
+    m, n = x.shape[-1], y.shape[-1]
     # Of groups that are scaled already.
     roundings = [rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y)]
     rounding = roundings[0] + roundings[1]
@@ -97,8 +100,12 @@ def bootstrap_t(
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         with np.errstate(invalid="ignore"):
             width = np.maximum(-quantiles[mirrored] * error, 0.0).reshape(x.shape[:-1])
-            width = np.ldexp(np.where(unknown, np.inf, width), exponents)
-        return Threshold(width, {"main": width}, f"{n_resamples} resamples")
+            width = np.where(unknown, np.inf, width)
+        why = ""
+        if np.isinf(width).any():
+            why = NO_SPREAD if unknown.all() else why_no_quantile(min(m, n), n_resamples, alpha)
+        width = np.ldexp(width, exponents)
+        return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
     return build("bootstrap_t", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,21 +12,22 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import SIDES, Bound, Side, Threshold, check_level
-from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, LARGE_GROUPS, IndependentWeights, terms
+from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
     DIFFERENCES,
-    NAMES,
+    NO_SPREAD,
     build,
-    check_group,
+    check_named,
     difference,
+    of_all,
+    scaled_groups,
     shows_nothing,
     variance,
+    with_names,
 )
-from bandstrap.bounds.differences.maximum import MOST_ENUMERATED, drawn_maximum, enumerated_maximum
-from bandstrap.bounds.resampling import check_resamples, drawn_seed
+from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.calls import parse_call
 from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement
-from bandstrap.multipliers.weights import LAWS
 from bandstrap.text import listed
 
 Simultaneous = Literal["bonferroni", "max"]
@@ -136,8 +137,6 @@ def compare(
             )
             for group in others
         }
-    promises = [bound.guarantee for bound in bounds.values()]
-    known = [promise for promise in promises if promise is not None]
     return Comparison(
         control=control,
         method=name,
@@ -145,24 +144,17 @@ def compare(
         alpha=alpha,
         simultaneous=simultaneous,
         bounds=bounds,
-        guarantee=min(1.0, sum(known)) if len(known) == len(promises) else None,
+        guarantee=of_all(bound.guarantee for bound in bounds.values()),
     )
 
 
 def check_several(groups: Any, control: Any) -> dict[str, Floats]:
     """Return the groups as arrays by name, two of them or more and the control among them."""
-    if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
-        raise requirement("groups", OWNER, "rewards by name, such as {'red': [...], 'blue': [...]}", brief(groups))
-    if not isinstance(control, str) or control not in groups:
-        raise requirement("control", OWNER, f"one of the groups ({listed(groups, 8)})", brief(control))
-    if len(groups) < 2:
+    found = check_named(groups, OWNER)
+    if not isinstance(control, str) or control not in found:
+        raise requirement("control", OWNER, f"one of the groups ({listed(found, 8)})", brief(control))
+    if len(found) < 2:
         raise requirement("groups", OWNER, "two or more, the control and another", f"one ({brief(control)})")
-    found = {}
-    for name, group in groups.items():
-        rewards = check_group(group, f"groups[{brief(name)}]", OWNER)
-        if rewards.ndim != 1:
-            raise requirement(f"groups[{brief(name)}]", OWNER, "of one axis", f"shape {rewards.shape}")
-        found[name] = rewards
     return found
 
 
@@ -184,54 +176,36 @@ def bootstrap_maximum(
     alpha: float,
     side: Side,
     *,
-    weights: IndependentWeights = "rademacher",
-    n_resamples: int = 9999,
-    rng: np.random.Generator | int | None = 0,
     studentized: bool = True,
+    **options: Any,
 ) -> dict[str, Bound]:
     """Bounds at the quantile of the largest multiplier sum; groups of one reward have none and are not counted."""
-    check_choice(weights, "weights", OWNER, INDEPENDENT_WEIGHTS)
-    check_resamples(n_resamples, OWNER)
-    seed = drawn_seed(rng, OWNER)
-    studentized = check_flag(studentized, "studentized", OWNER)
-    # One power of two for all groups brings the largest reward near 1.
-    exponent = max(int(np.frexp(np.abs(group).max())[1]) for group in groups.values())
-    scaled = {name: np.ldexp(group, -exponent) for name, group in groups.items()}
+    check_flag(studentized, "studentized", OWNER)
+    scaled, exponent = scaled_groups(groups)
     others = [name for name in groups if name != control]
     shown = [name for name in others if not shows_nothing(groups[name], groups[control])]
     errors = {
-        name: np.sqrt(sum(float(variance(group)) / group.size for group in (scaled[name], scaled[control])))
+        name: float(np.sqrt(sum(float(variance(group)) / group.size for group in (scaled[name], scaled[control]))))
         if studentized
         else 1.0
         for name in shown
     }
-    of_groups, of_errors = [terms(scaled[name]) for name in shown], [float(errors[name]) for name in shown]
-    of_control = terms(scaled[control])
-    is_counted = weights == "rademacher" and max(map(len, (of_control, *of_groups))) <= MOST_ENUMERATED
-
-    def multiple(alpha: float, mirrored: bool) -> float:
-        sign = -1.0 if mirrored else 1.0
-        turned = [sign * group for group in of_groups]
-        if is_counted:
-            return enumerated_maximum(sign * of_control, turned, of_errors, alpha)
-        drawn = np.random.default_rng(seed)
-        return drawn_maximum(LAWS[weights], sign * of_control, turned, of_errors, alpha, n_resamples, drawn)
-
-    sides = 2 if side == "two-sided" else 1
-    multiples = {turned: multiple(alpha / sides, turned) for turned in (False, True)} if shown else {}
-    found = {}
+    found = largest_sum(
+        scaled[control], [scaled[name] for name in shown], list(errors.values()), alpha, side, OWNER, **options
+    )
+    bounds = {}
     for name in others:
 
         def threshold(alpha: float, mirrored: bool, name: str = name) -> Threshold:
-            width = np.inf if name not in errors else max(multiples[mirrored] * errors[name], 0.0)
+            width = found.width(errors[name], mirrored) if name in errors else np.inf
             main = np.asarray(np.ldexp(width, exponent))
-            return Threshold(main, {"main": main}, "enumeration" if is_counted else f"{n_resamples} resamples")
+            why = found.why_infinite if name in errors else NO_SPREAD
+            return Threshold(main, {"main": main}, found.method, why_infinite=why)
 
         bound = build(
             "bootstrap", groups[name], groups[control], alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS
         )
-        notes = tuple(note.replace(NAMES[0], name).replace(NAMES[1], control) for note in bound.notes)
-        for note in notes:
+        bounds[name] = with_names(bound, (name, control))
+        for note in bounds[name].notes:
             warnings.warn(f"{OWNER}: {note}.", AssumptionWarning, stacklevel=4)
-        found[name] = replace(bound, notes=notes)
-    return found
+    return bounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from bandstrap.calls import parse_call
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
+    brief,
     check_choice,
     read_numbers,
     requirement,
@@ -33,6 +34,7 @@ from bandstrap.errors import (
 OWNER = "difference"
 # What notes call the two groups unless they are told.
 NAMES = ("the first group", "the second group")
+NO_SPREAD = "the bound is infinite: it takes two rewards or more of either group, and some that differ"
 
 
 @dataclass(frozen=True)
@@ -141,10 +143,20 @@ def difference(
         bound = entry.function(first, second, alpha, side=side, **given)
     except TypeError as error:
         raise InvalidInput(f"The method {name} does not take these options: {error}.") from None
-    notes = tuple(note.replace(NAMES[0], names[0]).replace(NAMES[1], names[1]) for note in bound.notes)
-    for note in notes if np.ndim(bound.mean) == 0 else ():  # of a batch, which is a study, the notes tell
+    bound = with_names(bound, names)
+    for note in bound.notes if np.ndim(bound.mean) == 0 else ():  # of a batch, which is a study, the notes tell
         warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=2)
-    return replace(bound, notes=notes)
+    return bound
+
+
+def with_names(bound: Bound, names: tuple[str, str]) -> Bound:
+    """The bound with these names of groups in what it says."""
+
+    def told(sentence: str) -> str:
+        return sentence.replace(NAMES[0], names[0]).replace(NAMES[1], names[1])
+
+    why = None if bound.why_infinite is None else told(bound.why_infinite)
+    return replace(bound, notes=tuple(map(told, bound.notes)), why_infinite=why)
 
 
 def build(
@@ -193,6 +205,36 @@ def check_group(group: ArrayLike, parameter: str, owner: str) -> Floats:
             parameter, owner, "finite", f"{rewards[where]} at position {where[0] if len(where) == 1 else where}"
         )
     return rewards
+
+
+def check_named(groups: Any, owner: str) -> dict[str, Floats]:
+    """Return groups by name as finite floats of one axis."""
+    if not isinstance(groups, Mapping) or not groups or not all(isinstance(name, str) for name in groups):
+        raise requirement("groups", owner, "rewards by name, such as {'red': [...], 'blue': [...]}", brief(groups))
+    found = {}
+    for name, group in groups.items():
+        rewards = check_group(group, f"groups[{brief(name)}]", owner)
+        if rewards.ndim != 1:
+            raise requirement(f"groups[{brief(name)}]", owner, "of one axis", f"shape {rewards.shape}")
+        found[name] = rewards
+    return found
+
+
+def scaled_groups(groups: Mapping[str, Floats]) -> tuple[dict[str, Floats], int]:
+    """All groups divided by one power of two that brings their largest reward near 1, and its exponent."""
+    exponent = max(int(np.frexp(np.abs(group).max())[1]) for group in groups.values())
+    return {name: np.ldexp(group, -exponent) for name, group in groups.items()}, exponent
+
+
+def of_all(guarantees: Iterable[float | None]) -> float | None:
+    """What is proved of the probability that any of several bounds misses: the sum, if each of them proves something.
+
+    >>> of_all([0.025, 0.025]), of_all([0.025, None])
+    (0.05, None)
+    """
+    known = list(guarantees)
+    total = sum(each for each in known if each is not None)
+    return None if None in known else min(1.0, total)
 
 
 def difference_of_means(first: Floats, second: Floats, owner: str) -> Floats:

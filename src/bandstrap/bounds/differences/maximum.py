@@ -5,30 +5,93 @@ weights: the control's weights are the same in all of them. Given the control's,
 
 .. math:: P(M > x) = 1 - E_{S_c} \prod_g F_g(x e_g + S_c)
 
-is counted group by group where each has few rewards, and not over all weights together.
+is counted group by group where each has few rewards, and not over all weights together. For bounds on the groups' own
+means there is no control, and ``S_c`` is 0.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import Side
+from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, IndependentWeights, terms
 from bandstrap.bounds.mid_p import bisect
-from bandstrap.bounds.resampling import lower_quantile
+from bandstrap.bounds.resampling import check_resamples, drawn_seed, is_beyond, lower_quantile, why_no_quantile
+from bandstrap.errors import check_choice
 from bandstrap.multipliers.monte_carlo import draws
+from bandstrap.multipliers.weights import LAWS
 
 # Up to this many rewards a group, all signs are looked at.
 MOST_ENUMERATED = 12
 
 
-def signed_sums(terms: Floats) -> Floats:
+@dataclass(frozen=True)
+class LargestSum:
+    """By how many of its errors each bound lies from its mean, so that all hold together.
+
+    Attributes
+    ----------
+    upper, lower
+        That multiple for either side.
+    method
+        How it was found.
+    why_infinite
+        Why it may be infinite.
+    """
+
+    upper: float
+    lower: float
+    method: str
+    why_infinite: str
+
+    def width(self, error: float, mirrored: bool) -> float:
+        """The width of a bound with this error."""
+        return max((self.lower if mirrored else self.upper) * error, 0.0)
+
+
+def largest_sum(
+    control: Floats,
+    groups: Sequence[Floats],
+    errors: Sequence[float],
+    alpha: float,
+    side: Side,
+    owner: str,
+    *,
+    weights: IndependentWeights = "rademacher",
+    n_resamples: int = 9999,
+    rng: np.random.Generator | int | None = 0,
+) -> LargestSum:
+    """Count the largest sum over all signs, or draw it; of groups of rewards near 1, two or more that differ in each."""
+    check_choice(weights, "weights", owner, INDEPENDENT_WEIGHTS)
+    check_resamples(n_resamples, owner)
+    seed = drawn_seed(rng, owner)
+    of_control, of_groups = terms(control), [terms(group) for group in groups]
+    level = alpha / 2 if side == "two-sided" else alpha
+    is_counted = weights == "rademacher" and max(map(len, (of_control, *of_groups))) <= MOST_ENUMERATED
+
+    def multiple(sign: float) -> float:
+        if not groups:
+            return math.inf
+        turned = [sign * group for group in of_groups]
+        if is_counted:
+            return enumerated_maximum(sign * of_control, turned, errors, level)
+        drawn = np.random.default_rng(seed)
+        return drawn_maximum(LAWS[weights], sign * of_control, turned, errors, level, n_resamples, drawn)
+
+    why = why_no_quantile(2, n_resamples, level) if not is_counted and is_beyond(n_resamples, level) else ""
+    return LargestSum(multiple(1.0), multiple(-1.0), "enumeration" if is_counted else f"{n_resamples} resamples", why)
+
+
+def signed_sums(numbers: Floats) -> Floats:
     """``sum_i +-a_i`` over all signs, in ascending order."""
     sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate([sums - term, sums + term])
+    for number in numbers:
+        sums = np.concatenate([sums - number, sums + number])
     return np.sort(sums)
 
 
@@ -37,7 +100,7 @@ def enumerated_maximum(control: Floats, groups: Sequence[Floats], errors: Sequen
     of_control = signed_sums(control)
     of_groups = [signed_sums(group) for group in groups]
     # Sums that are equal but for rounding count as equal, so that the bound errs on the safe side.
-    slack = 64 * 2.0**-52 * sum(float(np.abs(terms).sum()) for terms in (control, *groups))
+    slack = 64 * 2.0**-52 * sum(float(np.abs(each).sum()) for each in (control, *groups))
 
     def is_beyond(x: Floats) -> bool:
         inside = np.ones_like(of_control)

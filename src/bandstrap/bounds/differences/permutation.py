@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import Bound, Side, Threshold, check_level, too_few
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
-from bandstrap.bounds.resampling import MOST_NUMBERS, drawn_seed
+from bandstrap.bounds.resampling import MOST_NUMBERS, drawn_seed, is_beyond
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
 
@@ -108,7 +108,8 @@ def permutation(
         sign = -1.0 if mirrored else 1.0
         end = np.ldexp(largest[sign].reshape(x.shape[:-1]) + rounding, exponents)
         width = end - sign * mean
-        return Threshold(width, {"main": width}, "enumeration" if is_counted else f"{n_permutations} permutations", end)
+        method = "enumeration" if is_counted else f"{n_permutations} permutations"
+        return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
     holds_for = "independent rewards of two groups whose laws differ by a shift alone"
     return build("permutation", x, y, alpha, side, threshold, guarantee=alpha, holds_for=holds_for)
@@ -121,11 +122,27 @@ def n_divisions(m: int, n: int) -> float:
     return math.comb(m + n, m)
 
 
+def why_no_shift(m: int, n: int, n_permutations: int, alpha: float) -> str:
+    """Why :func:`largest_of` may find no shift."""
+    divisions = n_divisions(m, n)
+    if divisions <= MOST_ENUMERATED:
+        if not is_beyond(round(divisions) - 1, alpha):
+            return ""
+        needed = math.ceil((1 - 1e-9) / alpha)
+        return (
+            f"the bound is infinite, since groups of {m} and {n} rewards can be divided in {divisions} ways, and an error "
+            f"probability of {alpha:g} takes at least {needed}: more rewards are needed"
+        )
+    if not is_beyond(n_permutations, alpha):
+        return ""
+    return too_few(n_permutations, math.ceil((1 - 1e-9) / alpha) - 1, alpha, "permutation")
+
+
 def largest_of(shifts: Floats, alpha: float) -> float:
     """The ``floor(alpha N)``-th largest shift, ``N`` being one more than there are; infinite where that is none."""
-    rank = math.floor(alpha * (shifts.size + 1) + 1e-9)
-    if rank == 0:
+    if is_beyond(shifts.size, alpha):
         return math.inf
+    rank = math.floor(alpha * (shifts.size + 1) + 1e-9)
     place = shifts.size - rank
     return float(np.partition(shifts, place)[place])
 

@@ -64,7 +64,12 @@ def union(
             # Outwards, for the rounding of the difference.
             end = np.nextafter(np.asarray(high.upper - low.lower), np.inf)
             width = end - (np.asarray(high.mean) - np.asarray(low.mean))
-        return Threshold(width, {"main": width}, " and ".join(dict.fromkeys((high.method, low.method))), end)
+        in_turn = (low, high) if mirrored else (high, low)
+        reasons = [
+            f"{name}: {each.why_infinite}" for name, each in zip(NAMES, in_turn, strict=True) if each.why_infinite
+        ]
+        method = " and ".join(dict.fromkeys((high.method, low.method)))
+        return Threshold(width, {"main": width}, method, end, "; ".join(reasons))
 
     return build(
         "union",

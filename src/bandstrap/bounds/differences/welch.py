@@ -8,6 +8,7 @@ from scipy.special import stdtrit
 
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.difference import (
+    NO_SPREAD,
     build,
     check_groups,
     register,
@@ -62,7 +63,7 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
             )
             width = np.where(unknown, np.inf, -stdtrit(np.where(unknown, 1.0, freedom), alpha) * np.sqrt(total))
         width = np.ldexp(width, exponents)
-        return Threshold(width, {"main": width})
+        return Threshold(width, {"main": width}, why_infinite=NO_SPREAD if unknown.any() else "")
 
     holds_for = "large groups of independent rewards; for normal ones also small groups, nearly"
     return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for)
