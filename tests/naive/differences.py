@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from naive.bounds import betting_bound
+
 
 def exact_mean(values: Sequence[Fraction | float]) -> Fraction:
     return sum(map(Fraction, values), Fraction(0)) / len(values)
@@ -80,3 +82,18 @@ def bootstrap_t(
     rank = math.floor(alpha * (len(values) + 1) + 1e-9)
     t = sorted(values)[rank - 1] if rank else -math.inf
     return max(observed - t * welch_error(first, second), observed)
+
+
+def pairs(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Each reward of the smaller group with the mean of its share of the larger, in their order."""
+    size = min(len(first), len(second))
+    found = []
+    for i in range(size):
+        x, y = (group[i * len(group) // size : (i + 1) * len(group) // size] for group in (first, second))
+        found.append(float(exact_mean(x) - exact_mean(y)))
+    return found
+
+
+def betting(first: Sequence[float], second: Sequence[float], alpha: float) -> float:
+    """The betting bound on pairs of rewards in [0, 1], which lie in [-1, 1]."""
+    return 2 * betting_bound([(1 + pair) / 2 for pair in pairs(first, second)], alpha) - 1

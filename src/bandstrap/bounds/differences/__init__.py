@@ -1,5 +1,6 @@
 """Confidence bounds on the difference of two means, one method per file, and on many such differences at once."""
 
+from bandstrap.bounds.differences.betting import betting
 from bandstrap.bounds.differences.bootstrap import bootstrap
 from bandstrap.bounds.differences.bootstrap_t import bootstrap_t
 from bandstrap.bounds.differences.compare import Comparison, compare
@@ -11,6 +12,7 @@ from bandstrap.bounds.differences.welch import welch
 __all__ = [
     "DIFFERENCES",
     "Comparison",
+    "betting",
     "bootstrap",
     "bootstrap_t",
     "compare",

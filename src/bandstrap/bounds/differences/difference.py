@@ -103,6 +103,8 @@ def difference(
             The multiplier bootstrap of the difference. For large groups.
         ``"bootstrap_t"``
             The studentised bootstrap, for skewed rewards. For large groups.
+        ``"betting"``
+            One gambler on pairs of rewards in a known support. Proved for them.
         ``"union"``
             A bound on each mean, such as ``"union:bound=betting,support=(0,1)"``. Proved where that bound is.
 

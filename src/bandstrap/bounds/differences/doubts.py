@@ -46,7 +46,7 @@ def find_difference_doubts(
     ``in_order`` says that rewards are in the order in which a bound will walk through them, if it does.
     """
     x, y = check_groups(first, second, method)
-    if method == "union":
+    if method in ("union", "betting"):
         told = {key: value for key, value in options.items() if key != "bound"}
         return [
             doubt._replace(sentence=f"{name}: {doubt.sentence}")

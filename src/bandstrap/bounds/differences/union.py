@@ -43,6 +43,10 @@ def union(
     Bound
         Proved where that bound is proved for both groups, whose laws may differ in anything.
 
+    See Also
+    --------
+    bandstrap.bounds.differences.betting : narrower for bounded rewards in groups of about the same size.
+
     Examples
     --------
     >>> from bandstrap.bounds import difference
