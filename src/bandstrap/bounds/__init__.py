@@ -5,11 +5,13 @@ from bandstrap.bounds.betting import betting
 from bandstrap.bounds.bootstrap import bootstrap
 from bandstrap.bounds.bootstrap_t import bootstrap_t
 from bandstrap.bounds.bound import BOUNDS, Bound
+from bandstrap.bounds.choose import Choice, choose
 from bandstrap.bounds.clopper_pearson import clopper_pearson
 from bandstrap.bounds.coverage import CoverageRow, coverage
 from bandstrap.bounds.differences import DIFFERENCES, Comparison, compare, difference
 from bandstrap.bounds.empirical_bernstein import empirical_bernstein
 from bandstrap.bounds.empirical_kl import empirical_kl
+from bandstrap.bounds.groups import GroupBounds, bound_groups
 from bandstrap.bounds.hall import hall
 from bandstrap.bounds.hoeffding import hoeffding
 from bandstrap.bounds.mid_p import mid_p
@@ -22,12 +24,16 @@ __all__ = [
     "BOUNDS",
     "DIFFERENCES",
     "Bound",
+    "Choice",
     "Comparison",
     "CoverageRow",
+    "GroupBounds",
     "bca",
     "betting",
     "bootstrap",
     "bootstrap_t",
+    "bound_groups",
+    "choose",
     "clopper_pearson",
     "compare",
     "coverage",

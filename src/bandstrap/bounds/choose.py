@@ -1,0 +1,181 @@
+"""Which bound to take: a rule that reads what is stated of the rewards, and of the data what they show safely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import SIDES, Side, Support, check_level, check_support
+from bandstrap.bounds.resampling import N_RESAMPLES
+from bandstrap.bounds.sign_flip import fewest_rewards
+from bandstrap.errors import check_choice, check_flag, check_number, check_sample, requirement
+
+OWNER = "choose"
+ZERO_OR_ONE: Support = (0.0, 1.0)
+# So many resamples are to lie beyond the quantile, unless that takes more of them than there may be.
+BEYOND = 10
+MOST_RESAMPLES = 99_999
+# More rewards than this are not drawn, which takes seconds: so many miss about as often with the closed form of Hall.
+MOST_DRAWN = 200_000_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The bound that was chosen, and why.
+
+    Attributes
+    ----------
+    method, options
+        Name of the bound in ``bandstrap.bounds``, and what it is to be told.
+    reason
+        Why it was chosen, to be read after "because".
+    guess
+        What was taken for granted though neither stated nor seen, so that nothing is proved; ``None`` for nothing.
+    """
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    guess: str | None = None
+
+
+def choose(
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "upper",
+    support: tuple[float, float] | None = None,
+    sigma: float | None = None,
+    symmetric: bool = False,
+    column: ArrayLike | None = None,
+) -> Choice:
+    """Choose a bound for a sample by what is stated of its rewards.
+
+    =====================================  ==========================================  =====================================
+    what is known                          bound                                       what is proved
+    =====================================  ==========================================  =====================================
+    rewards are 0 or 1, or the two ends    ``clopper_pearson``                         exact for two values
+    of the support
+    symmetric, and ``2^-n <= alpha``       ``sign_flip``                               exact for symmetric rewards
+    a support                              ``betting``                                 proved for rewards in it
+    a scale ``sigma``                      ``hoeffding``                               proved for sub-Gaussian rewards
+    nothing                                ``bootstrap_t``, or for more than 100,000   nothing; skewed rewards are missed
+                                           rewards ``hall:quantile=normal``            less often than by Student's t
+    =====================================  ==========================================  =====================================
+
+    The first row that applies decides.
+
+    Parameters
+    ----------
+    sample
+        Rewards of shape ``(n,)``.
+    alpha
+        Error probability in (0, 1/2).
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    support
+        The interval ``(low, high)`` the rewards lie in, if that is known.
+    sigma
+        A scale for which the rewards are sub-Gaussian, if one is known.
+    symmetric
+        Whether the rewards are known to be symmetric about their mean.
+    column
+        All rewards that were measured in the same way, in other groups too: a group of zeros is one of zeros and ones only
+        if there is nothing else in them.
+
+    Returns
+    -------
+    Choice
+        With the reason in one sentence.
+
+    Notes
+    -----
+    A bound that is chosen by looking at the data may lose its guarantee. So symmetry, a support and a scale are never read
+    off a sample: one that looks symmetric is no proof, and the narrowest of several bounds misses more often than each.
+    What is read off is only the number of rewards, which is no chance, and whether all are one of two values. Where they
+    are 0 and 1 by nature, they always are, and nothing is lost. Where others between the ends of the support are possible,
+    let ``p`` be the probability of the upper end and ``q`` that of the lower, and the mean ``m`` of the way from one end to
+    the other: ``p <= m`` and ``q <= 1 - m``, so that ``P(no others, at most k at the upper end)`` is at most the binomial
+    probability ``P_m(X <= k)``. A sample without others is then missed with probability at most ``alpha``; and one with
+    others by ``betting`` with at most ``alpha``: ``2 alpha`` together.
+
+    Nothing but zeros, or nothing but ones, may be anything. They are taken for zeros and ones, and ``guess`` says so.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import choose
+    >>> choose([0, 1, 0, 0, 1], 0.05).method
+    'clopper_pearson'
+    >>> choose([0, 3, 1, 0, 2], 0.05, support=(0, 100))
+    Choice(method='betting', options={'support': (0.0, 100.0)}, reason='rewards lie in [0, 100], as stated', guess=None)
+    >>> choose([0, 3, 1, 0, 2], 0.05).method
+    'bootstrap_t'
+    """
+    rewards = check_sample(sample, OWNER)
+    if rewards.ndim != 1:
+        raise requirement("sample", OWNER, "of one axis", f"shape {rewards.shape}")
+    values = rewards if column is None else np.concatenate([rewards, check_sample(column, OWNER).ravel()])
+    check_choice(side, "side", OWNER, SIDES)
+    alpha = check_level(alpha, OWNER)
+    level = alpha / 2 if side == "two-sided" else alpha
+    ends = None if support is None else check_support(support, OWNER)
+    if sigma is not None:
+        sigma = check_number(sigma, "sigma", OWNER, above=0)
+    is_symmetric = check_flag(symmetric, "symmetric", OWNER)
+
+    if is_one_of(values, ends or ZERO_OR_ONE):
+        return two_values(values, ends)
+    enough = rewards.size >= fewest_rewards(level)
+    if is_symmetric and (enough or (ends is None and sigma is None)):
+        return Choice("sign_flip", {}, "rewards are symmetric about their mean, as stated")
+    too_few = " (and are too few for a bound that needs their symmetry alone)" if is_symmetric else ""
+    if ends is not None:
+        return Choice("betting", {"support": ends}, f"rewards lie in [{ends[0]:g}, {ends[1]:g}], as stated{too_few}")
+    if sigma is not None:
+        return Choice("hoeffding", {"sigma": sigma}, f"rewards are sub-Gaussian of scale {sigma:g}, as stated{too_few}")
+    return with_nothing_stated(rewards, values, level)
+
+
+def is_one_of(values: Floats, ends: Support) -> bool:
+    """Whether all values are one of the two."""
+    return bool(((values == ends[0]) | (values == ends[1])).all())
+
+
+def two_values(values: Floats, ends: Support | None) -> Choice:
+    """The exact bound, for rewards that are one of two numbers."""
+    if ends is not None:
+        seen = f"all rewards are {ends[0]:g} or {ends[1]:g}, the ends of the support"
+        return Choice("clopper_pearson", {"support": ends}, f"{seen}, and it is exact if none in between are possible")
+    if values.min() < values.max():
+        return Choice("clopper_pearson", {}, "all rewards are 0 or 1, and it is exact if no others are possible")
+    value = float(values[0])
+    seen = f"all rewards are {value:g}"
+    guess = (
+        f"{seen}, and that they are zeros and ones is a guess, without which no bound would be finite; "
+        "stated as the support, 0 and 1 make it a proof, and another support makes another bound"
+    )
+    return Choice("clopper_pearson", {}, f"{seen}, and are taken for zeros and ones", guess)
+
+
+def with_nothing_stated(rewards: Floats, values: Floats, level: float) -> Choice:
+    """The bound for large samples, with plain words on what it cannot be."""
+    n, low, high = rewards.size, float(values.min()), float(values.max())
+    why = "no support, scale or symmetry is stated, and without any of them nothing can be proved at any sample size"
+    if n == 1:
+        why += ": one reward cannot show how much rewards vary"
+    elif rewards.min() == rewards.max():
+        why += f": rewards that are all {rewards[0]:g} cannot show how much they vary"
+    elif n > 2 and is_one_of(values, (low, high)):
+        why += f"; stated as the support, {low:g} and {high:g} give an exact bound, if no others are possible"
+    else:
+        why += "; of skewed rewards it misses less often than Student's t"
+    n_resamples = max(N_RESAMPLES, min(math.ceil(BEYOND / level) - 1, MOST_RESAMPLES))
+    if n * n_resamples > MOST_DRAWN:
+        return Choice("hall", {"quantile": "normal"}, why)
+    return Choice("bootstrap_t", {"n_resamples": n_resamples} if n_resamples > N_RESAMPLES else {}, why)

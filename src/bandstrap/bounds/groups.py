@@ -1,0 +1,206 @@
+"""The means of several groups: a bound on each, or bounds that hold together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.bound import BOUNDS, SIDES, Bound, Side, Threshold, build, check_level
+from bandstrap.bounds.choose import Choice, choose
+from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
+from bandstrap.bounds.differences.compare import SIMULTANEOUS, Simultaneous
+from bandstrap.bounds.differences.difference import check_named, is_constant, of_all, scaled_groups, variance
+from bandstrap.bounds.differences.maximum import largest_sum
+from bandstrap.calls import parse_call
+from bandstrap.errors import AssumptionWarning, InvalidInput, check_choice, check_flag, requirement
+
+OWNER = "bound_groups"
+AUTO = "auto"
+NO_SPREAD = "the bound is infinite: it takes two rewards or more, and some that differ"
+
+
+@dataclass(frozen=True)
+class GroupBounds:
+    """Bounds on the means of several groups.
+
+    Attributes
+    ----------
+    side, alpha
+        As they were asked for.
+    simultaneous
+        ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
+    bounds
+        A :class:`bandstrap.bounds.Bound` for every group, by name.
+    choices
+        Which bound each group has and why, as :class:`bandstrap.bounds.Choice`.
+    guarantee
+        What is proved of the probability that any of them misses; ``None`` where nothing is.
+    """
+
+    side: Side
+    alpha: float
+    simultaneous: Simultaneous | None
+    bounds: Mapping[str, Bound]
+    choices: Mapping[str, Choice]
+    guarantee: float | None
+
+
+def bound_groups(
+    groups: Mapping[str, ArrayLike],
+    alpha: float = 0.05,
+    *,
+    method: str = AUTO,
+    side: Side = "upper",
+    simultaneous: Simultaneous | None = None,
+    **options: Any,
+) -> GroupBounds:
+    """Bound the mean of every group.
+
+    Parameters
+    ----------
+    groups
+        Rewards by name of group.
+    alpha
+        Error probability in (0, 1/2), of each bound or of all of them.
+    method
+        ``"auto"`` (default), which chooses for each group as :func:`bandstrap.bounds.choose` does, or the name of a bound.
+    side
+        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    simultaneous
+        ``None`` (default)
+            Each bound misses with probability ``alpha``; of many, some will.
+        ``"bonferroni"``
+            Each at ``alpha`` divided by their number: together they miss with probability ``alpha``, for any bounds.
+        ``"max"``
+            The quantile of the largest of the multiplier sums of all groups. A little narrower; for ``"auto"`` or
+            ``"bootstrap"``, and for large groups.
+    **options
+        Options of the bound, or with ``"auto"`` what is stated of the rewards, and a ``seed`` with which rewards are
+        shuffled for a bound that walks through them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default),
+        ``rng`` and ``studentized``; the latter (true by default) measures each mean in its own standard error, else all
+        have one width.
+
+    Returns
+    -------
+    GroupBounds
+
+    See Also
+    --------
+    bandstrap.bounds.compare : bounds on differences from a control, which are what a comparison needs.
+
+    Notes
+    -----
+    The groups are independent, so that ``"max"`` gains little over ``"bonferroni"`` in width: with normal rewards as much
+    as ``1 - (1 - alpha)^(1/G)`` is above ``alpha/G``. It gains more where groups are small and of few values.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds import bound_groups
+    >>> groups = {"red": [0, 0, 1, 0, 0, 1], "blue": [1, 0, 1, 1, 1, 1, 0, 1]}
+    >>> found = bound_groups(groups, simultaneous="bonferroni")
+    >>> found.bounds["red"].value, found.choices["red"].method, found.guarantee
+    (0.777, 'clopper_pearson', 0.05)
+    """
+    call = parse_call(method) if isinstance(method, str) else None
+    name = check_choice(method if call is None else call.name, "method", OWNER, (AUTO, *BOUNDS))
+    given = ({} if call is None else call.options) | options
+    check_level(alpha, OWNER)
+    check_choice(side, "side", OWNER, SIDES)
+    if simultaneous is not None:
+        check_choice(simultaneous, "simultaneous", OWNER, SIMULTANEOUS)
+    rewards = check_named(groups, OWNER)
+    if simultaneous == "max":
+        bounds = largest_bounds(rewards, alpha, name, side, given)
+        choices = dict.fromkeys(rewards, Choice("bootstrap", given, OF_LARGEST))
+    else:
+        level = alpha / len(rewards) if simultaneous == "bonferroni" else alpha
+        choices = choices_of(rewards, level, name, side, given)
+        bounds = {group: bound_one(choices[group], rewards[group], level, side) for group in rewards}
+    return GroupBounds(
+        side=side,
+        alpha=alpha,
+        simultaneous=simultaneous,
+        bounds=bounds,
+        choices=choices,
+        guarantee=of_all(
+            None if choices[group].guess is not None else bound.guarantee for group, bound in bounds.items()
+        ),
+    )
+
+
+OF_LARGEST = "it is the one whose sums have a largest over all groups"
+
+
+def choices_of(
+    groups: Mapping[str, Floats], level: float, method: str, side: Side, options: Mapping[str, Any]
+) -> dict[str, Choice]:
+    """Which bound each group has: the one asked for, or what :func:`bandstrap.bounds.choose` says."""
+    if method != AUTO:
+        return dict.fromkeys(groups, Choice(method, dict(options), "it was asked for"))
+    stated = {key: value for key, value in options.items() if key != "seed"}
+    column = np.unique(np.concatenate(list(groups.values())))
+    found = {}
+    for group, rewards in groups.items():
+        try:
+            chosen = choose(rewards, level, side=side, column=column, **stated)
+        except TypeError as error:
+            raise InvalidInput(f"The method auto does not take these options: {error}.") from None
+        walks = "seed" in options and BOUNDS[chosen.method].walks
+        told = {**chosen.options, **({"seed": options["seed"]} if walks else {})}
+        found[group] = Choice(chosen.method, told, chosen.reason, chosen.guess)
+    return found
+
+
+def bound_one(choice: Choice, rewards: Floats, level: float, side: Side) -> Bound:
+    """The bound of one group; an option it does not have is the caller's mistake."""
+    try:
+        return BOUNDS[choice.method].function(rewards, level, side=side, **choice.options)
+    except TypeError as error:
+        raise InvalidInput(f"The bound {choice.method} does not take these options: {error}.") from None
+
+
+def largest_bounds(
+    groups: Mapping[str, Floats], alpha: float, method: str, side: Side, options: Mapping[str, Any]
+) -> dict[str, Bound]:
+    """The bounds of ``simultaneous="max"``."""
+    if method not in (AUTO, "bootstrap"):
+        raise requirement("method", OWNER, "'auto' or 'bootstrap' for simultaneous='max'", repr(method))
+    try:
+        return bootstrap_maximum(groups, alpha, side, **options)
+    except TypeError as error:
+        raise InvalidInput(f"The method bootstrap does not take these options with 'max': {error}.") from None
+
+
+def bootstrap_maximum(
+    groups: Mapping[str, Floats], alpha: float, side: Side, *, studentized: bool = True, **options: Any
+) -> dict[str, Bound]:
+    """Bounds at the quantile of the largest multiplier sum; groups that show no spread have none and are not counted."""
+    check_flag(studentized, "studentized", OWNER)
+    scaled, exponent = scaled_groups(groups)
+    shown = [name for name, group in groups.items() if not is_constant(group)]
+    errors = {
+        name: float(np.sqrt(variance(scaled[name]) / scaled[name].size)) if studentized else 1.0 for name in shown
+    }
+    no_control = np.zeros(1)
+    found = largest_sum(
+        no_control, [scaled[name] for name in shown], list(errors.values()), alpha, side, OWNER, **options
+    )
+    bounds = {}
+    for name, group in groups.items():
+
+        def threshold(rewards: Floats, alpha: float, mirrored: bool, name: str = name) -> Threshold:
+            width = found.width(errors[name], mirrored) if name in errors else np.inf
+            main = np.asarray(np.ldexp(width, exponent))
+            why = found.why_infinite if name in errors else NO_SPREAD
+            return Threshold(main, {"main": main}, found.method, why_infinite=why)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            bounds[name] = build("bootstrap", group, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
+    return bounds
