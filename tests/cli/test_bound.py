@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bandstrap.bounds import betting, bootstrap, clopper_pearson
+from bandstrap.bounds import betting, bootstrap, bootstrap_t, bound_groups, clopper_pearson
 
 WALK = ("--method", "betting", "--support", 0, 1, "--side", "two-sided")
 
@@ -113,7 +113,7 @@ def test_no_conversion_at_all_is_not_taken_for_certainty(run):
 
 
 def test_unequal_zeros_and_ones_are_sent_to_the_exact_bound(run):
-    done = run("bound", "-", "--column", "y", stdin="y\n" + "0\n" * 180 + "1\n" * 20)
+    done = run("bound", "-", "--column", "y", "--method", "sign_flip", stdin="y\n" + "0\n" * 180 + "1\n" * 20)
     assert "assumption fails" in done.stdout
     assert "of two values, 0 and 1, and not equally many of each" in done.stderr
     assert "clopper_pearson is exact for them" in done.stderr
@@ -198,7 +198,7 @@ def test_digits_tell_mean_and_bound_apart(run):
 def test_groups_are_drawn_with_their_bounds(run, visits, tmp_path):
     path, _ = visits
     picture = tmp_path / "new" / "groups.svg"
-    done = run("bound", path, "--column", "visits", "--by", "plan", "--plot", picture)
+    done = run("bound", path, "--column", "visits", "--by", "plan", "--method", "sign_flip", "--plot", picture)
     assert done.returncode == 0, done.stderr
     assert f"wrote {picture}" in done.stderr
     text = picture.read_text()
@@ -212,3 +212,135 @@ def test_groups_are_drawn_with_their_bounds(run, visits, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert "--plot draws numbers up to 1e+300. Got 1.5e+307 instead." in done.stderr
     assert not (tmp_path / "a.png").exists()
+
+
+# --- the bound that suits ---------------------------------------------------------------------------------------------
+
+
+def test_without_a_method_no_conversion_at_all_has_the_exact_bound_and_a_word_on_what_was_guessed(run):
+    nothing = "converted\n" + "0\n" * 200
+    done = run("bound", "-", "--column", "converted", stdin=nothing)
+    assert "auto, upper, alpha = 0.05" in done.stdout
+    assert "clopper_pearson because all rewards are 0, and are taken for zeros and ones." in done.stdout
+    assert "not known" in done.stdout
+    assert done.stderr.startswith("warning: all rewards are 0, and that they are zeros and ones is a guess")
+    (row,) = rows_of(run("bound", "-", "--column", "converted", "--format", "json", stdin=nothing))
+    assert row["bound"] == clopper_pearson([0] * 200, 0.05).value == pytest.approx(0.014867, abs=1e-6)
+    assert (row["method"], row["guarantee"]) == ("clopper_pearson", None)
+    (row,) = rows_of(run("bound", "-", "--column", "converted", "--support", 0, 1, "--format", "json", stdin=nothing))
+    assert (row["guarantee"], row["warning"]) == (0.05, "")
+
+
+def test_groups_of_a_column_are_told_which_bound_they_have_and_why(run):
+    text = "g,y\n" + "a,0\n" * 9 + "b,1\nb,0\n" * 8
+    done = run("bound", "-", "--column", "y", "--by", "g", stdin=text)
+    assert done.stdout.count("clopper_pearson  <= 0.05") == 2
+    assert done.stdout.endswith(
+        "\nclopper_pearson because all rewards are 0 or 1, and it is exact if no others are possible.\n"
+    )
+    assert done.stderr == ""
+    # With another value in the column, a group of zeros is one of anything.
+    text += "late,2.5\nc,1\nc,7\nc,3\nc,2\nc,9\nc,4\n"
+    done = run("bound", "-", "--column", "y", "--by", "g", "--format", "json", stdin=text)
+    rows = {row["g"]: row for row in rows_of(done)}
+    assert {row["method"] for row in rows.values()} == {"bootstrap_t"}
+    assert all(row["guarantee"] is None for row in rows.values())
+    assert rows["c"]["bound"] == bootstrap_t([1, 7, 3, 2, 9, 4], 0.05).value
+    assert rows["a"]["bound"] is None
+    assert "rewards that are all 0 cannot show how much they vary" in rows["a"]["reason"]
+    assert "the bound is infinite, since too many of the rewards are equal" in rows["a"]["warning"]
+    assert "warning: late: the bound is infinite, since one reward cannot show how much rewards vary." in done.stderr
+    shown = run("bound", "-", "--column", "y", "--by", "g", stdin=text).stdout.splitlines()[-3:]
+    assert [line.partition(": bootstrap_t because ")[0] for line in shown] == ["a", "b, c", "late"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "method", "guarantee", "order"),
+    [
+        (("--support", 0, 100), "betting", 0.05, "shuffled with seed 0"),
+        (("--support", 0, 100, "--in-order"), "betting", None, "as given"),
+        (("--sigma", 50), "hoeffding", 0.05, None),
+        (("--symmetric",), "sign_flip", None, None),
+        (("--method", "auto:support=(0,100)"), "betting", 0.05, "shuffled with seed 0"),
+        ((), "bootstrap_t", None, None),
+    ],
+)
+def test_what_is_stated_decides_and_data_that_contradict_it_are_still_warned_of(
+    run, visits, stated, method, guarantee, order
+):
+    path, _ = visits
+    done = run("bound", path, "--column", "visits", "--by", "plan", *stated, "--format", "json")
+    for row in rows_of(done):
+        assert (row["method"], row["guarantee"], row["order"]) == (method, guarantee, order)
+        assert row["reason"]
+    assert ("look skewed" in done.stderr) == (method == "sign_flip")
+    assert ("rise along the sample" in done.stderr) == ("--in-order" in stated)
+
+
+def test_a_statement_that_is_refuted_is_told(run):
+    done = run("bound", "-", "--column", "y", "--support", 0, 1, stdin="y\n0.5\n7\n0.2\n")
+    assert "assumption fails" in done.stdout
+    assert "lie outside [0, 1], so the bound cannot be computed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--method", "auto:beta=1"), "The method auto does not take these options: "),
+        (("--method", "autp"), "'method' parameter of bandstrap bound must be one of 'auto', "),
+        (("--method", "student_t", "--symmetric"), "The bound student_t does not take these options: "),
+        (("--simultaneous", "sidak"), "'simultaneous' parameter of bandstrap bound must be one of 'bonferroni', 'max'"),
+        (("--simultaneous", "max", "--method", "student_t"), "must be 'auto' or 'bootstrap' for simultaneous='max'"),
+        (("--simultaneous", "max", "--support", "0", "9"), "does not take these options with 'max': "),
+    ],
+)
+def test_statements_that_nobody_takes_are_refused(run, arguments, message):
+    done = run("bound", "-", "--column", "y", *arguments, stdin="y\n1\n2\n4\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+# --- all groups together ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["auto", "student_t", "betting"])
+def test_alpha_is_shared_by_all_groups_and_what_is_proved_of_all_is_told(run, visits, method):
+    path, groups = visits
+    told = {"support": (0, 100)} if method != "student_t" else {}
+    more = ("--support", 0, 100) if told else ()
+    arguments = ("bound", path, "--column", "visits", "--by", "plan", "--method", method, *more)
+    arguments += ("--simultaneous", "bonferroni", "--side", "two-sided")
+    rows = rows_of(run(*arguments, "--format", "json"))
+    seed = {"seed": 0} if told else {}
+    found = bound_groups(groups, method=method, side="two-sided", simultaneous="bonferroni", **told, **seed)
+    for row in rows:
+        assert (row["lower"], row["upper"]) == found.bounds[row["plan"]].value
+        assert row["together"] == (None if method == "student_t" else 0.05)  # these counts are not normal
+    shown = run(*arguments).stdout
+    assert "alpha = 0.05 for all together (bonferroni)" in shown
+    assert ("That any of the bounds misses has a probability of at most 0.05" in shown) == (method != "student_t")
+
+
+def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
+    path, groups = visits
+    arguments = ("bound", path, "--column", "visits", "--by", "plan", "--simultaneous", "max", "--seed", 4)
+    for method in ("auto:n_resamples=199", "bootstrap:n_resamples=199"):
+        rows = rows_of(run(*arguments, "--method", method, "--format", "json"))
+        found = bound_groups(groups, simultaneous="max", n_resamples=199, rng=4)
+        assert {row["plan"]: row["bound"] for row in rows} == {
+            name: bound.value for name, bound in found.bounds.items()
+        }
+        assert {(row["guarantee"], row["together"], row["method"]) for row in rows} == {(None, None, "bootstrap")}
+    few = run(*arguments, "--method", "bootstrap:n_resamples=5")
+    assert (
+        "warning: free: the bound is infinite, since 5 resamples are too few: an error probability of 0.05"
+        in few.stderr
+    )
+
+
+def test_too_few_rewards_for_the_level_are_told_with_how_many_it_takes(run):
+    done = run("bound", "-", "--column", "y", "--method", "sign_flip", "--format", "json", stdin="y\n1\n2\n4\n")
+    (row,) = rows_of(done)
+    why = "the bound is infinite, since 3 rewards are too few: an error probability of 0.05 takes at least 5"
+    assert (row["bound"], row["warning"], row["guarantee"]) == (None, why, 0.05)
+    assert done.stderr == f"warning: {why}.\n"

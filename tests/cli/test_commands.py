@@ -33,9 +33,11 @@ def test_bound_prints_a_row_a_group(run, data):
         assert row["bound"] == expected.value
         assert row["width"] == expected.width
         assert row["assumption"] == expected.holds_for
-    table = run("bound", path, "--column", "revenue", "--by", "variant").stdout
+    table = run("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip").stdout
     assert f"{rows[0]['bound']:.4g}" in table
-    text = run("bound", path, "--column", "revenue", "--by", "variant", "--format", "csv").stdout
+    text = run(
+        "bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--format", "csv"
+    ).stdout
     assert float(next(csv.DictReader(io.StringIO(text)))["bound"]) == rows[0]["bound"]
 
 
@@ -66,7 +68,7 @@ def test_bound_reads_standard_input_and_takes_options(run, data):
 def test_bound_warns_when_the_data_contradict_the_assumption(run, tmp_path):
     path = tmp_path / "skewed.csv"
     path.write_text("y\n" + "\n".join(str(v) for v in np.random.default_rng(0).exponential(size=200)))
-    done = run("bound", path, "--column", "y")
+    done = run("bound", path, "--column", "y", "--method", "sign_flip")
     assert done.returncode == 0
     assert "warning: the rewards look skewed to the right" in done.stderr
     outside = run("bound", path, "--column", "y", "--method", "betting", "--support", 0, 1, "--format", "json")
@@ -80,7 +82,21 @@ def test_infinite_bound_is_null_in_json_and_inf_elsewhere(run):
     assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
 
 
-RESERVED = ("n", "mean", "bound", "lower", "upper", "width", "guarantee", "order", "assumption", "warning")
+RESERVED = (
+    "n",
+    "mean",
+    "bound",
+    "lower",
+    "upper",
+    "width",
+    "guarantee",
+    "order",
+    "assumption",
+    "method",
+    "reason",
+    "together",
+    "warning",
+)
 
 
 @pytest.mark.parametrize("by", RESERVED)
@@ -104,7 +120,7 @@ def test_groups_keep_their_names_where_their_column_is_called_like_a_result(by, 
 def test_a_warning_names_the_group_whatever_its_column_is_called(tmp_path, capsys):
     path = tmp_path / "data.csv"
     path.write_text("n,y\n" + "".join(f"odd,{y}\n" for y in (1, 1, 1, 2, 2, 3, 9, 30, 80, 250) * 2))
-    bound(path, column="y", by="n")
+    bound(path, column="y", by="n", method="sign_flip")
     assert "warning: odd: the rewards look skewed" in capsys.readouterr().err
 
 

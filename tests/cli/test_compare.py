@@ -126,7 +126,10 @@ def test_groups_that_cannot_show_their_spread_are_told(run, tmp_path):
     rows, said = run_rows(run, path)
     assert rows["one"]["lower"] is None  # infinite
     assert rows["one"]["upper"] is None
-    assert "warning: one: one has one reward, which cannot show how much rewards vary." in said
+    assert (
+        "warning: one: one has one reward, which cannot show how much rewards vary; the bound is infinite: it takes"
+        in said
+    )
     assert "warning: same: all 4 rewards of same are 2, which cannot show how much they vary." in said
     assert rows["twin"]["difference"] == 0.0
     assert rows["twin"]["lower"] < 0 < rows["twin"]["upper"]
@@ -152,7 +155,7 @@ def test_groups_that_cannot_show_their_spread_are_told(run, tmp_path):
         ("red,1\nblue,x", (), "'x'"),
         ("red,1\nblue,2", ("--alpha", 0.95), "is 0.05 meant"),
         ("red,1\nblue,2", ("--side", "both"), "'side' parameter of bandstrap compare"),
-        ("red,1\nblue,2", ("--method", "anova"), "'method' parameter of bandstrap compare must be one of 'bootstrap'"),
+        ("red,1\nblue,2", ("--method", "anova"), "'method' parameter of bandstrap compare must be one of 'betting'"),
         ("red,1\nblue,2", ("--method", "welch:x=1"), "The method welch does not take these options"),
         ("red,1\nblue,2", ("--method", "union:bound=x"), "'bound' parameter of bandstrap compare"),
         ("red,1\nblue,2", ("--method", "union"), "'support' parameter of betting must be"),
@@ -215,3 +218,59 @@ def test_the_differences_are_drawn(run, revenue, tmp_path):
     assert done.returncode == 0
     assert f"wrote {picture}" in done.stderr
     assert picture.read_text().startswith("<?xml")
+
+
+def test_betting_on_pairs_is_told_a_support_and_shuffled_with_the_seed(run, revenue):
+    path, groups = revenue
+    rows, said = run_rows(run, path, "--method", "betting", "--support", 0, 2000, "--seed", 7)
+    assert said == ""
+    for name, row in rows.items():
+        expected = difference(groups[name], groups["red"], method="betting", support=(0, 2000), seed=7)
+        assert (row["lower"], row["upper"]) == expected.value
+        assert (row["order"], row["guarantee"]) == ("shuffled with seed 7", 0.05)
+        assert row["assumption"] == "independent rewards in [0, 2000], in both groups"
+    rows, _ = run_rows(run, path, "--method", "betting", "--support", 0, 2000, "--in-order")
+    assert {row["order"] for row in rows.values()} == {"as given"}
+    done = run("compare", path, *ARGUMENTS, "--control", "red", "--method", "betting", "--support", 0, 1)
+    assert done.returncode == 2
+    assert "inside the support [0, 1]" in done.stderr
+    done = run("compare", path, *ARGUMENTS, "--control", "red", "--method", "welch", "--support", 0, 1)
+    assert "The method welch does not take these options" in done.stderr
+    assert "betting" in run("list", "differences").stdout
+
+
+def test_a_trend_speaks_against_pairs_in_order(run, tmp_path):
+    groups = {"red": np.arange(100) / 100, "blue": np.full(100, 0.5)}
+    path = write(tmp_path / "a.csv", groups)
+    rows, said = run_rows(run, path, "--method", "betting", "--support", 0, 1, "--in-order")
+    assert "warning: blue: red: the rewards rise along the sample" in said
+    assert rows["blue"]["guarantee"] is None
+    rows, said = run_rows(run, path, "--method", "betting", "--support", 0, 1)
+    assert (rows["blue"]["guarantee"], said) == (0.05, "")
+
+
+def test_what_is_proved_of_all_differences_is_told(run, revenue):
+    path, _ = revenue
+    more = ("--method", "betting", "--support", 0, 2000, "--simultaneous", "bonferroni")
+    rows, _ = run_rows(run, path, *more)
+    assert {row["together"] for row in rows.values()} == {0.05}
+    shown = run("compare", path, *ARGUMENTS, "--control", "red", *more).stdout
+    assert "That any of the bounds misses has a probability of at most 0.05" in shown
+    rows, _ = run_rows(run, path, "--simultaneous", "bonferroni")
+    assert {row["together"] for row in rows.values()} == {None}
+
+
+def test_infinite_bounds_say_what_would_make_them_finite(run, tmp_path):
+    path = write(tmp_path / "a.csv", {"red": [1.0, 2.0], "blue": [2.0, 4.0, 5.0]})
+    rows, said = run_rows(run, path, "--method", "permutation")
+    why = (
+        "the bound is infinite, since groups of 3 and 2 rewards can be divided in 10 ways, and an error probability of "
+        "0.025 takes at least 40: more rewards are needed"
+    )
+    assert (rows["blue"]["lower"], rows["blue"]["warning"], rows["blue"]["guarantee"]) == (None, why, 0.05)
+    assert said == f"warning: blue: {why}.\n"
+    _, said = run_rows(run, path, "--method", "union:bound=sign_flip")
+    assert said.startswith("warning: blue: blue: the bound is infinite, since 3 rewards are too few")
+    assert "red: the bound is infinite, since 2 rewards are too few" in said
+    _, said = run_rows(run, path, "--method", "bootstrap_t:n_resamples=9")
+    assert "9 resamples are too few: an error probability of 0.025 takes at least 39" in said

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandstrap.bounds import BOUNDS, compare
+from bandstrap.bounds import BOUNDS, bound_groups, choose, compare
 from bandstrap.environments import Empirical
 from bandstrap.errors import AssumptionWarning
 from bandstrap.experiments.spec import read_experiment
@@ -121,7 +121,7 @@ def test_a_damaged_table_is_bounded_or_refused_by_the_command_line():
     assert n_tables >= 20  # so that numbers were compared, not refusals only
 
 
-def check_row(row, rewards, name, side, options):
+def check_row(row, rewards, name, side, options, alpha=0.05):
     """No interval is crossed, and the ends are those of the bound itself; ``null`` stands for what is not finite."""
     ends = [row["bound"]] if side != "two-sided" else [row["lower"], row["upper"]]
     if None not in ends:
@@ -130,7 +130,7 @@ def check_row(row, rewards, name, side, options):
     assert row["mean"] == pytest.approx(mean, abs=1e-12 * max(map(abs, rewards)) + 1e-300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        bound = outcome(BOUNDS[name].function, rewards, 0.05, side=side, **options)
+        bound = outcome(BOUNDS[name].function, rewards, alpha, side=side, **options)
     if bound is None:  # the rewards rule it out
         assert set(ends) == {None}
         assert "cannot be computed" in row["warning"]
@@ -139,7 +139,51 @@ def check_row(row, rewards, name, side, options):
     assert (row["order"] is not None) == BOUNDS[name].walks
 
 
-METHODS = ["welch", "permutation", "bootstrap", "bootstrap_t:n_resamples=99", "union:bound=betting,support=(-1e6,1e6)"]
+def test_a_damaged_table_has_the_bound_that_suits_it_or_is_refused():
+    # Which bound that is, and its numbers, are those of the library on what the csv module finds in the file.
+    rng = stream("auto")
+    n_rows = 0
+    for _ in rounds(120):
+        stated = pick(rng, [{}, {}, {"support": WIDE}, {"sigma": 1}, {"symmetric": True}, {"support": (0, 1)}])
+        method = "auto:" + ",".join(f"{key}={value}" for key, value in stated.items()).replace(" ", "")
+        side, simultaneous = pick(rng, ["upper", "lower", "two-sided"]), pick(rng, [None, "bonferroni", "max"])
+        if simultaneous == "max":
+            stated, method = {"n_resamples": 99}, "auto:n_resamples=99"
+        form = pick(rng, ["table", "json", "json", "csv"])
+        whole = pick(rng, OTHER_TABLES)
+        light = damaged(rng, whole.decode(), 1).encode("utf-8", "surrogatepass")
+        content = damaged_bytes(rng, whole) if rng.random() < 0.4 else light if rng.random() < 0.6 else whole
+        arguments = ["--method", method.rstrip(":"), "--side", side, "--format", form, "--by", "arm", "--drop-missing"]
+        arguments += ["--simultaneous", simultaneous] * (simultaneous is not None)
+        done = command("bound", "-", "--column", "reward", *arguments, stdin=content)
+        if done.code != 0 or form != "json":
+            continue
+        groups = read_table(content, "reward", "arm", drop_missing=True, decimal=".")
+        rows = json.loads(done.out)
+        level = 0.05 / len(groups) if simultaneous == "bonferroni" else 0.05
+        column = [reward for rewards in groups.values() for reward in rewards]
+        found = bound_groups(groups, side=side, simultaneous="max", **stated).bounds if simultaneous == "max" else {}
+        for row, (group, rewards) in zip(rows, groups.items(), strict=True):
+            n_rows += 1
+            if simultaneous == "max":
+                ends = [row["bound"]] if side != "two-sided" else [row["lower"], row["upper"]]
+                assert ends == [float(end) if np.isfinite(end) else None for end in np.atleast_1d(found[group].value)]
+                continue
+            choice = choose(rewards, level, side=side, column=column, **stated)
+            assert (row["method"], row["reason"]) == (choice.method, choice.reason)
+            options = dict(choice.options) | ({"seed": 0} if choice.method == "betting" else {})
+            check_row(row, rewards, choice.method, side, options, level)
+    assert n_rows >= 20  # so that numbers were compared, not refusals only
+
+
+METHODS = [
+    "welch",
+    "permutation",
+    "bootstrap",
+    "bootstrap_t:n_resamples=99",
+    "betting:support=(-1e6,1e6)",
+    "union:bound=betting,support=(-1e6,1e6)",
+]
 
 
 def test_a_damaged_table_is_compared_or_refused_by_the_command_line():

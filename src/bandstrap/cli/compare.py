@@ -9,7 +9,17 @@ from typing import Annotated, Any, cast
 import numpy as np
 import typer
 
-from bandstrap.cli.bound import END_COLUMNS, RESULT_COLUMNS, GroupBound, check_drawable, draw, rounded
+from bandstrap.cli.bound import (
+    END_COLUMNS,
+    NO_GROUP,
+    RESULT_COLUMNS,
+    GroupBound,
+    check_drawable,
+    draw,
+    rounded,
+    said_by,
+    together,
+)
 from bandstrap.cli.files import (
     Column,
     Data,
@@ -23,7 +33,7 @@ from bandstrap.cli.files import (
     check_plot,
     read,
 )
-from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
+from bandstrap.cli.terminal import FORMATS, complain, print_table, say, write_records
 from bandstrap.engine.interrupts import answered
 from bandstrap.errors import AssumptionWarning, check_choice, check_count, sample_mean
 from bandstrap.text import ONE, shortened
@@ -41,9 +51,13 @@ def compare(
     alpha: Annotated[float, typer.Option(help="Error probability, below 0.5: 0.05 for a confidence of 95 %.")] = 0.05,
     method: Annotated[
         str,
-        typer.Option(help="welch, permutation, bootstrap, bootstrap_t, union:bound=betting,support=(0,1), ..."),
+        typer.Option(help="welch, permutation, bootstrap, bootstrap_t, betting, union:bound=clopper_pearson, ..."),
     ] = "welch",
     side: Annotated[str, typer.Option(help="upper, lower or two-sided.")] = "two-sided",
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Lowest and highest possible reward of all groups, for methods that need them."),
+    ] = None,
     simultaneous: Annotated[
         str | None,
         typer.Option(help="Let alpha hold for all groups together: bonferroni, or max with --method bootstrap."),
@@ -71,7 +85,7 @@ def compare(
     """
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
-    from bandstrap.bounds.bound import SIDES, check_level, is_walk
+    from bandstrap.bounds.bound import SIDES, check_level, check_support
     from bandstrap.bounds.differences.compare import SIMULTANEOUS
     from bandstrap.bounds.differences.doubts import find_difference_doubts
     from bandstrap.calls import parse_call
@@ -90,8 +104,10 @@ def compare(
         options.setdefault("rng", seed)
     if call.name == "union":
         check_choice(options.setdefault("bound", "betting"), "bound", OWNER, BOUNDS)
-        if is_walk(options["bound"], options) and not in_order:
-            options.setdefault("seed", seed)
+    if support is not None:
+        options["support"] = check_support(support, OWNER)
+    if BOUNDS[options["bound"]].walks if call.name == "union" else call.name == "betting":
+        options.setdefault("seed", None if in_order else seed)
     groups = {
         name: np.array(rewards)
         for name, rewards in read(
@@ -122,9 +138,9 @@ def compare(
     comparison = answered(found_bounds)
     found = []
     for group, bound in comparison.bounds.items():
-        names = group or "rows without a group", control or "rows without a group"
+        names = group or NO_GROUP, control or NO_GROUP
         doubts = find_difference_doubts(
-            call.name, groups[group], groups[control], options, names, in_order=in_order and "seed" not in options
+            call.name, groups[group], groups[control], options, names, in_order=options.get("seed") is None
         )
         found.append(
             GroupBound(
@@ -132,8 +148,9 @@ def compare(
                 n=groups[group].size,
                 mean=float(bound.mean),
                 bound=bound,
-                warnings=[doubt.sentence for doubt in doubts] + list(bound.notes),
+                warnings=[doubt.sentence for doubt in doubts] + said_by(bound),
                 contradicted=bool(doubts) or bool(bound.excludes_all),
+                method=call.name,
             )
         )
     if plot is not None:
@@ -145,6 +162,7 @@ def compare(
     title += "".join(
         f", rows {order}" for order in dict.fromkeys(bound.order for bound in comparison.bounds.values()) if order
     )
+    joint = together(found) if simultaneous is not None else None
     of_control = float(sample_mean(groups[control]))
     if format == "table":
         print_table(
@@ -165,7 +183,12 @@ def compare(
             title=f"{title}; {shortened(control, ONE)}: n = {groups[control].size}, mean = {of_control:.6g}",
             digits=[each.digits for each in found],
         )
+        if joint is not None:
+            say(
+                f"That any of the bounds misses has a probability of at most {joint:.4g}, by the sum of what is proved."
+            )
     else:
+        more = {"together": joint} if simultaneous is not None else {}
         write_records(
             [
                 {name: each.group}
@@ -176,6 +199,7 @@ def compare(
                     "control": control,
                     "control_mean": of_control,
                 }
+                | more
                 for each in found
             ],
             format,
