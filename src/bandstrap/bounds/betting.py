@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
@@ -26,6 +28,10 @@ from bandstrap.errors import check_number, sample_mean
 
 # The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
 CAPITAL_ROUNDING = 1e-12
+# A capital whose logarithm is below that of 1/alpha by this much is so at every mean that rounding may mistake for another.
+CAPITAL_SLACK = 1e-6
+# The authors'.
+DEFAULT_SHARE = 0.5
 # What the order in which rewards came adds to a guarantee; a shuffled sample is of one size.
 AT_ALL_SIZES = ", at all sample sizes together"
 
@@ -81,14 +87,35 @@ def betting_batch(rows: Floats, alpha: float, share: float, out: Floats) -> None
         out[i] = betting_end(rows[i], alpha, share)
 
 
-@register(assumes=("bounded",), needs=("support",), walks=True)
+@entry
+def log_capital_batch(rows: Floats, alpha: float, share: float, mean: float, out: Floats) -> None:
+    """:func:`largest_log_capital` against one mean, row by row."""
+    bets = np.empty(rows.shape[1])
+    for i in range(rows.shape[0]):
+        predictable_bets(rows[i], alpha, bets)
+        out[i] = largest_log_capital(rows[i], bets, mean, share)
+
+
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Whether the capital against ``mean``, which rises with it, has stayed clearly below ``1/alpha``."""
+    ends = check_support(options.get("support"), "betting")
+    ordered = take_order(rewards, options.get("seed"), "betting")
+    scaled, (low, high), exponent = scale_to_support(ordered, mirror(ends, mirrored))
+    capital = np.empty(len(rewards))
+    place = float((np.ldexp(mean, -exponent) - low) / (high - low))
+    rows = (scaled - low) / (high - low)
+    log_capital_batch(float(rows.size), rows, alpha, options.get("share", DEFAULT_SHARE), place, capital)
+    return capital < math.log(1.0 / alpha) - CAPITAL_SLACK
+
+
+@register(assumes=("bounded",), needs=("support",), walks=True, covers=covers)
 def betting(
     sample: ArrayLike,
     alpha: float,
     *,
     side: Side = "upper",
     support: tuple[float, float] | None = None,
-    share: float = 0.5,
+    share: float = DEFAULT_SHARE,
     seed: int | None = None,
 ) -> Bound:
     r"""Time-uniform bound for bounded rewards: the means against which a gambler has not grown rich.

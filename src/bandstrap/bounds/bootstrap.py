@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
@@ -22,7 +23,7 @@ from bandstrap.bounds.bound import (
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, preliminary_width
 from bandstrap.engine.memory import check_memory
-from bandstrap.errors import check_choice, check_count, check_flag, check_number, requirement
+from bandstrap.errors import check_choice, check_count, check_flag, check_number, requirement, sample_mean
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.mean_sign import tail_rounding
 from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
@@ -33,16 +34,35 @@ from bandstrap.seeds import make_generator
 
 Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
+# That of the paper's experiments.
+DEFAULT_DELTA = 0.1
 
 
-@register(assumes=("symmetric",), needs=("sigma|support|phi",))
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
+    is_plain = {"quantile", "interval", "weights"}.isdisjoint(options)
+    correction = options.get("correction", "practical")
+    least = np.zeros(len(rewards))
+    if correction != "none" and is_plain:
+        given = {name: options.get(name) for name in ("sigma", "support", "beta")}
+        phi = preliminary_width(options.get("phi"), rewards, alpha, owner="bootstrap", options=given, mirrored=mirrored)
+        n = rewards.shape[-1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            least = correction_term(CORRECTIONS[correction], n, phi, alpha, options.get("delta", DEFAULT_DELTA), n)
+            least = np.fmin(least, phi)
+    with np.errstate(over="ignore"):
+        rounding = 1e-9 * (np.abs(rewards).max(axis=-1) + abs(mean))
+        return is_plain & (sample_mean(rewards) + least >= mean + rounding)
+
+
+@register(assumes=("symmetric",), needs=("sigma|support|phi",), covers=covers)
 def bootstrap(
     sample: ArrayLike,
     alpha: float,
     *,
     side: Side = "upper",
     weights: Weights = "rademacher",
-    delta: float = 0.1,
+    delta: float = DEFAULT_DELTA,
     correction: Correction = "practical",
     phi: Phi | None = None,
     sigma: float | None = None,

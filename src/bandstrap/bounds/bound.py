@@ -391,6 +391,16 @@ def mirror(support: Support, mirrored: bool) -> Support:
     return (-support[1], -support[0]) if mirrored else support
 
 
+class Covers(Protocol):
+    """Which samples have an upper bound that is certainly ``mean`` or more; some that have may not be found."""
+
+    def __call__(
+        self, rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any], /
+    ) -> NDArray[np.bool_]:
+        """For rewards of shape ``(samples, n)``, whose sign and whose mean's were turned if ``mirrored``."""
+        ...
+
+
 @dataclass(frozen=True)
 class RegisteredBound:
     """One registered bound.
@@ -407,6 +417,8 @@ class RegisteredBound:
     walks
         Whether it goes through the sample reward by reward, so that their order matters. It then takes a ``seed`` to
         shuffle them first, and tells the order as ``Bound.order``.
+    covers
+        Of a bound that takes long to compute, a quick test whether it certainly covers a mean.
     """
 
     name: str
@@ -414,6 +426,7 @@ class RegisteredBound:
     assumes: tuple[AssumptionName, ...]
     needs: tuple[str, ...] = ()
     walks: bool = False
+    covers: Covers | None = None
 
     @property
     def summary(self) -> str:
@@ -426,7 +439,11 @@ Function = TypeVar("Function", bound=Callable[..., Bound])
 
 
 def register(
-    *, assumes: tuple[AssumptionName, ...], needs: tuple[str, ...] = (), walks: bool = False
+    *,
+    assumes: tuple[AssumptionName, ...],
+    needs: tuple[str, ...] = (),
+    walks: bool = False,
+    covers: Covers | None = None,
 ) -> Callable[[Function], Function]:
     """Register a bound; listing, coverage lab, command line and benchmarks read the registry.
 
@@ -434,7 +451,7 @@ def register(
     """
 
     def add(function: Function) -> Function:
-        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs, walks)
+        BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs, walks, covers)
         return function
 
     return add
@@ -444,3 +461,23 @@ def is_walk(name: str, options: Mapping[str, Any]) -> bool:
     """Whether the order of rewards matters to a bound called with these options: itself, or the bound its phi names."""
     phi = options.get("phi")
     return BOUNDS[name].walks or (isinstance(phi, str) and phi in BOUNDS and BOUNDS[phi].walks)
+
+
+def misses(
+    name: str, rewards: Floats, alpha: float, mean: float, side: Side, options: Mapping[str, Any]
+) -> NDArray[np.bool_]:
+    """``Bound.misses(mean)`` of each sample; where a bound has a quick test, only those are bounded that it leaves open."""
+    entry = BOUNDS[name]
+    is_open = np.ones(len(rewards), dtype=bool)
+    if entry.covers is not None:
+        level = alpha / 2 if side == "two-sided" else alpha
+        is_covered = np.ones(len(rewards), dtype=bool)
+        for mirrored in (False, True):
+            if side in (("lower" if mirrored else "upper"), "two-sided"):
+                sign = -1.0 if mirrored else 1.0
+                is_covered &= entry.covers(sign * rewards, level, sign * mean, mirrored, options)
+        is_open = ~is_covered
+    found = np.zeros(len(rewards), dtype=bool)
+    if is_open.any():
+        found[is_open] = entry.function(rewards[is_open], alpha, side=side, **options).misses(mean)
+    return found

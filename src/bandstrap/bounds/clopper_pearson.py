@@ -48,8 +48,9 @@ def two_valued(
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         given = -rewards if mirrored else rewards
         check_two_values(given, values, name)
-        successes = (given == values[1]).sum(axis=-1)
-        low, high = ends(successes, rewards.shape[-1], alpha)
+        # Samples of a batch share their counts, of which there are few.
+        successes, which = np.unique((given == values[1]).sum(axis=-1), return_inverse=True)
+        low, high = (end[which.reshape(rewards.shape[:-1])] for end in ends(successes, rewards.shape[-1], alpha))
         # Of rewards whose sign was turned, the probability of the larger value is one minus that of the given ones.
         end = -between(values, low, down=True) if mirrored else between(values, high, down=False)
         with np.errstate(over="ignore"):

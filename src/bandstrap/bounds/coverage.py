@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.assumptions import judge
-from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level
+from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
@@ -44,7 +44,8 @@ class CoverageRow:
     says whether it is: ``"holds"``, ``"fails"``, or ``"unknown"`` where that cannot be read off the law; empty for bounds
     that prove nothing. ``skipped`` says why a bound was not run, and is empty for those that were. ``note`` says why an
     assumption does not hold, or that the median is covered because there is no mean. ``width_error`` is the standard
-    error of ``mean_width``, ``None`` where there is none because a width is infinite or alone.
+    error of ``mean_width``, ``None`` where there is none because a width is infinite or alone. ``widths`` is the number of
+    samples whose width was measured.
     """
 
     bound: str
@@ -62,6 +63,7 @@ class CoverageRow:
     note: str = ""
     width_error: float | None = None
     assumption: Literal["holds", "fails", "unknown", ""] = ""
+    widths: int = 0
 
 
 def coverage(
@@ -220,43 +222,55 @@ def measure(
     replications: int,
     seed: int,
     show: Show = lambda more, doing="", found=0: None,
+    n_widths: int | None = None,
+    blocks: Iterable[Floats] | None = None,
+    at_once: int | None = None,
 ) -> CoverageRow:
-    """Run one bound at one sample size, and show how many samples are done."""
+    """Run one bound at one sample size, and show how many samples are done.
+
+    Where ``n_widths`` is given, widths are those of the first samples, at least so many, and of the others it is only found
+    out whether the bound misses. ``blocks`` are the samples, where they have been drawn by :func:`sample_blocks` before.
+    ``at_once`` is how many are bounded in one call, and thus with one set of resamples; by default ``SLICE`` rewards.
+    """
     if isinstance(options, str):
         nothing = math.nan
         return CoverageRow(
             str(call), n, alpha, 0, 0, nothing, nothing, nothing, nothing, guarantee=None, skipped=options
         )
-    rng = np.random.default_rng([seed, n])
     mean = target(law)
     entry = BOUNDS[call.name]
     if "rng" in inspect.signature(entry.function).parameters and "rng" not in options:
         # A bound that draws does so anew for each slice: else one set of resamples would decide on all samples alike.
         options = options | {"rng": np.random.default_rng([seed, n, 1])}
-    misses = 0
-    widths: list[Floats] = []
-    guarantee = None
     told = options
     if options.get("phi") in ORACLES:
         if side != "upper":
             raise requirement("phi", "coverage", "known, not an oracle, unless side is 'upper'", repr(options["phi"]))
         told = options | {"phi": oracle_phi(options["phi"], law, n, alpha)}
-    step = max(1, MOST_REWARDS // n)
     doing = f"{call}, n = {n}"
-    for start in range(0, replications, step):
-        shape = min(step, replications - start), n
-        rewards = answered(draw_samples, law, shape, rng, tick=partial(show, 0, doing))
-        for first in range(0, len(rewards), max(1, SLICE // n)):
-            some = rewards[first : first + max(1, SLICE // n)]
-            function = partial(entry.function, some, alpha, side=side, **told)
-            try:
-                bound = answered(function, tick=partial(show, 0, doing))  # which may begin by being compiled
-            except TypeError as error:
-                raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
-            misses += int(np.sum(bound.misses(mean)))
-            widths.append(np.nan_to_num(bound.width, nan=0.0, posinf=np.inf))  # where no mean is left, nothing is wide
-            guarantee = bound.guarantee
-            show(len(some), doing)
+    tick = partial(show, 0, doing)
+    missed = done = 0
+    widths: list[Floats] = []
+    guarantee = None
+    step = max(1, SLICE // n) if at_once is None else at_once
+    drawn = sample_blocks(law, n, replications, seed, tick) if blocks is None else blocks
+    slices = (rewards[first : first + step] for rewards in drawn for first in range(0, len(rewards), step))
+    while done < replications:
+        some = next(slices)[: replications - done]
+        try:  # which may begin by being compiled
+            if n_widths is None or done < n_widths:
+                bound = answered(partial(entry.function, some, alpha, side=side, **told), tick=tick)
+                is_missed = bound.misses(mean)
+                # Where no mean is left, nothing is wide.
+                widths.append(np.nan_to_num(bound.width, nan=0.0, posinf=np.inf))
+                guarantee = bound.guarantee
+            else:
+                is_missed = answered(misses, call.name, some, alpha, mean, side, told, tick=tick)
+        except TypeError as error:
+            raise InvalidInput(f"{call} is not a call of the bound {call.name}: {error}.") from None
+        missed += int(np.sum(is_missed))
+        done += len(some)
+        show(len(some), doing)
     notes = [] if has_mean(law) else [NO_MEAN]
     assumption: Literal["holds", "fails", "unknown", ""] = ""
     if guarantee is not None:
@@ -266,16 +280,16 @@ def measure(
         if not verdict.holds:
             guarantee = None
             notes.append(f"{'not proved here' if verdict.holds is None else 'assumption fails'}: {verdict.why}")
-    low, high = binomial_interval(misses, replications)
+    low, high = binomial_interval(missed, done)
     width = np.concatenate(widths)
     is_finite = bool(np.isfinite(width).all())
     return CoverageRow(
         bound=str(call),
         sample_size=n,
         alpha=alpha,
-        replications=replications,
-        misses=misses,
-        miss_rate=misses / replications,
+        replications=done,
+        misses=missed,
+        miss_rate=missed / done,
         miss_low=low,
         miss_high=high,
         median_width=float(np.median(width)),
@@ -284,7 +298,18 @@ def measure(
         note="; ".join(notes),
         width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else None,
         assumption=assumption,
+        widths=width.size,
     )
+
+
+def sample_blocks(
+    law: Any, n: int, replications: int, seed: int, tick: Callable[[], None] = lambda: None
+) -> Iterator[Floats]:
+    """The samples that every bound sees at one sample size, as many at a time as memory should hold."""
+    rng = np.random.default_rng([seed, n])
+    step = max(1, MOST_REWARDS // n)
+    for start in range(0, replications, step):
+        yield answered(draw_samples, law, (min(step, replications - start), n), rng, tick=tick)
 
 
 def draw_samples(law: Any, shape: tuple[int, int], rng: np.random.Generator) -> Floats:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
@@ -24,7 +27,14 @@ from bandstrap.multipliers import subset_mean
 from bandstrap.seeds import make_generator
 
 
-@register(assumes=("symmetric",))
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a ``phi``."""
+    if options.get("randomized") or any(options.get(name) is not None for name in ("phi", "sigma", "support")):
+        return np.zeros(len(rewards), dtype=bool)
+    return subset_mean.are_certainly_above(rewards, alpha, mean)
+
+
+@register(assumes=("symmetric",), covers=covers)
 def sign_flip(
     sample: ArrayLike,
     alpha: float,

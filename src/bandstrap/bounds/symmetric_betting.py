@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.betting import AT_ALL_SIZES, CAPITAL_ROUNDING
+from bandstrap.bounds.betting import AT_ALL_SIZES, CAPITAL_ROUNDING, CAPITAL_SLACK
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, order_name, register, take_order, too_few
 from bandstrap.engine.kernel import entry, jitable
 from bandstrap.errors import near_one, sample_mean
@@ -89,7 +91,24 @@ def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
         out[i] = symmetric_end(rows[i], alpha)
 
 
-@register(assumes=("symmetric",), walks=True)
+@entry
+def log_capital_batch(rows: Floats, alpha: float, centre: Floats, out: Floats) -> None:
+    """:func:`largest_log_capital` against the centre of each row."""
+    bets = np.empty(rows.shape[1])
+    for i in range(rows.shape[0]):
+        scale_free_bets(rows[i], alpha, bets)
+        out[i] = largest_log_capital(rows[i], bets, centre[i])
+
+
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Whether the capital against ``mean``, which rises with it, has stayed clearly below ``1/alpha``."""
+    rows, exponents = near_one(take_order(rewards, options.get("seed"), "symmetric_betting"))
+    capital = np.empty(len(rows))
+    log_capital_batch(float(rows.size), rows, alpha, np.ldexp(mean, -exponents), capital)
+    return capital < math.log(1.0 / alpha) - CAPITAL_SLACK
+
+
+@register(assumes=("symmetric",), walks=True, covers=covers)
 def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", seed: int | None = None) -> Bound:
     r"""Time-uniform bound for symmetric rewards, with no scale and no range.
 
