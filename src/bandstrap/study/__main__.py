@@ -1,0 +1,34 @@
+"""``python -m bandstrap.study``: run the coverage study, or go on with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from bandstrap.errors import InvalidInput, check_count
+from bandstrap.storage import check_folder
+from bandstrap.study.plan import SEED, plan
+from bandstrap.study.run import COMMAND, FILE, run_study
+
+
+def main() -> None:
+    """Read the arguments and run."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("study-results"), help=f"folder for {FILE} and finished cells")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of everything")
+    parser.add_argument("--jobs", type=int, default=1, help="threads; the numbers do not depend on them")
+    given = parser.parse_args()
+    try:
+        check_count(given.jobs, "jobs", COMMAND)
+        check_count(given.seed, "seed", COMMAND, at_least=0, at_most=None)
+        check_folder(given.out, "out", COMMAND, folders=("cells",), files=(FILE,))
+    except InvalidInput as error:
+        sys.exit(f"{COMMAND}: {error}")
+    with ThreadPoolExecutor(given.jobs) as executor:
+        run_study(plan(given.seed), given.out, executor=executor)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Who is measured where, on how many samples: the cells of the study."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bandstrap.bounds import BOUNDS
+from bandstrap.bounds.assumptions import judge
+from bandstrap.bounds.bound import Side
+from bandstrap.bounds.corrections import PROVED
+from bandstrap.bounds.coverage import tell_truth
+from bandstrap.calls import Call, parse_call
+from bandstrap.storage import digest_sources
+from bandstrap.study.laws import BY_NAME, LAWS, psi_norm
+
+# Where skewness takes longest to wear off.
+LARGE = 1000
+SEED = 2019
+
+# Each as its users call it: the defaults, and the options whose choice is a question.
+EFRON = "bootstrap:correction=none,weights=efron,quantile=inversion"
+CALLS = (
+    "student_t",
+    "sign_flip",
+    "symmetric_betting",
+    "hoeffding",
+    "empirical_bernstein",
+    "empirical_bernstein:form=maurer-pontil",
+    "empirical_kl",
+    "empirical_kl:calibration=plain",
+    "betting",
+    "clopper_pearson",
+    "mid_p",
+    "sub_weibull",
+    "bootstrap:correction=none",
+    "bootstrap:correction=practical",
+    "bootstrap:correction=sharp",
+    EFRON,
+    "bootstrap:correction=none,weights=exponential",
+    "bootstrap:correction=none,weights=mammen",
+    "bootstrap_t",
+    "bca",
+    "hall",
+    "hall:quantile=normal",
+)
+
+# Samples of a cell: of bounds that prove something there, and of Student's t ...
+MOST = 100_000
+# ... of the others, but at 1000 rewards of none more ...
+SOME = 4_000
+# ... and of those that take long without proving anything.
+FEW = 1_000
+SLOW = ("sign_flip", "bootstrap_t", "bca", "hall", "bootstrap:correction=none,weights=mammen", EFRON)
+# Samples that share a set of resamples: few, so that the choice of a set decides nothing.
+AT_ONCE = {"bootstrap_t": 50, "bca": 50, "hall": 50}
+# Widths take longer to find than misses, and are measured on the first samples only.
+N_WIDTHS = {"sign_flip": 300, "bootstrap": 500, "betting": 2000, "symmetric_betting": 2000}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One law, sample size, level and side: a piece of work for ``engine/pool.py``."""
+
+    law: str
+    n: int
+    alpha: float
+    side: Side
+    seed: int = SEED
+    most: int = MOST
+
+    @property
+    def work(self) -> int:
+        """Samples, of all bounds."""
+        return sum(samples for _, _, samples in self.entries())
+
+    @property
+    def group(self) -> Any:
+        """None is done together with another."""
+        return self
+
+    @property
+    def race(self) -> Any:
+        """All in their order."""
+        return None
+
+    @property
+    def needs(self) -> None:
+        """Nothing is prepared."""
+        return
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return f"{self.law}, n = {self.n}, alpha = {self.alpha:g}, {self.side}"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything its rows depend on."""
+        return asdict(self) | {"bounds": [(str(c), samples) for c, _, samples in self.entries()], "sources": sources()}
+
+    def cut(self) -> Iterator[Cell]:
+        """It is its own piece."""
+        yield self
+
+    def record(self) -> Any:
+        """Where its rows are put."""
+        return Rows()
+
+    def entries(self) -> Iterator[tuple[Call, dict[str, Any], int]]:
+        """The bounds that can be computed here, what they are told, and on how many samples they are measured."""
+        studied = BY_NAME[self.law]
+        law = studied.make()
+        for text in CALLS:
+            call = parse_call(text)
+            told: dict[str, Any] | str
+            if call.name == "sub_weibull":
+                told = (
+                    "no psi norm is told"
+                    if studied.beta is None
+                    else {"sigma": psi_norm(self.law), "beta": studied.beta}
+                )
+            else:
+                told = tell_truth(call, law)
+            if not isinstance(told, str):
+                yield call, told, min(self.most, samples_of(call, told, law, self.n))
+
+
+class Rows:
+    """The rows of a cell, once they are there."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def put(self, piece: Cell, outcome: list[dict[str, Any]]) -> None:
+        """Take the rows."""
+        self.rows = outcome
+
+
+def samples_of(call: Call, told: dict[str, Any], law: Any, n: int) -> int:
+    """On how many samples a bound is measured."""
+    if n >= LARGE:
+        return FEW if str(call) in SLOW else SOME
+    is_form_without_proof = (
+        (call.name == "bootstrap" and told.get("correction", "practical") not in PROVED)
+        or told.get("calibration") == "plain"
+        or not BOUNDS[call.name].assumes
+    )
+    if call.name == "student_t" or (not is_form_without_proof and judge(call.name, told, law).holds):
+        return MOST
+    return FEW if str(call) in SLOW else SOME
+
+
+@functools.cache
+def sources() -> str:
+    """Digest of the code that numbers depend on."""
+    return digest_sources(Path(__file__).parents[1], ("bounds", "multipliers"))
+
+
+def plan(seed: int = SEED, most: int = MOST) -> list[Cell]:
+    """All cells, those that matter most first: of a symmetric law its upper side only, since the lower one is the same."""
+    grid = [(0.001, 4), *((0.05, n) for n in (10, 30, 100, 5)), *((0.005, n) for n in (30, 10, 5, 100)), (0.05, LARGE)]
+    return [
+        Cell(law.name, n, alpha, side, seed, most)
+        for alpha, n in grid
+        for law in LAWS
+        if (n != 4 or law.name == "fair coin") and (n != LARGE or law.kind == "skewed")
+        for side in sides(law.name)
+    ]
+
+
+def sides(law: str) -> tuple[Side, ...]:
+    """The sides that differ."""
+    return ("upper",) if BY_NAME[law].kind == "symmetric" else ("upper", "lower")

@@ -1,0 +1,148 @@
+"""Run the study, cell by cell; what was finished before is read from its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from collections.abc import Container, Iterable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bandstrap.bounds.coverage import measure, sample_blocks
+from bandstrap.bounds.laws import target
+from bandstrap.engine.parquet import read_about
+from bandstrap.engine.pool import finish
+from bandstrap.storage import NO_SEAL, Damaged, read_sealed, seal, write_bytes
+from bandstrap.study.laws import BY_NAME
+from bandstrap.study.plan import AT_ONCE, CALLS, N_WIDTHS, Cell
+
+FILE = "study.parquet"
+COMMAND = "python -m bandstrap.study"
+
+# The columns of the file, in their order; what each is stands on the page.
+COLUMNS = {
+    "law": str,
+    "n": int,
+    "alpha": float,
+    "side": str,
+    "bound": str,
+    "assumption": str,
+    "guarantee": float,
+    "samples": int,
+    "misses": int,
+    "widths": int,
+    "median_width": float,
+    "mean_width": float,
+    "exact_width": float,
+}
+
+
+def measure_cell(cell: Cell, only: Container[str] = CALLS) -> list[dict[str, Any]]:
+    """The rows of a cell: all bounds, or some, on the same samples, some on more of them than others."""
+    law = BY_NAME[cell.law].make()
+    entries = list(cell.entries())
+    most = max(samples for _, _, samples in entries)
+    blocks = list(sample_blocks(law, cell.n, most, cell.seed))
+    deviations = np.concatenate([target(law) - block.mean(axis=-1) for block in blocks])
+    # What a bound of constant width needs that knows the law.
+    exact = np.quantile(deviations if cell.side == "upper" else -deviations, 1 - cell.alpha, method="inverted_cdf")
+    rows = []
+    for call, told, samples in entries:
+        if str(call) not in only:
+            continue
+        row = measure(
+            call,
+            told,
+            law,
+            cell.n,
+            cell.alpha,
+            cell.side,
+            samples,
+            cell.seed,
+            n_widths=N_WIDTHS.get(call.name),
+            blocks=blocks,
+            at_once=AT_ONCE.get(str(call)),
+        )
+        rows.append(
+            {
+                "law": cell.law,
+                "n": cell.n,
+                "alpha": cell.alpha,
+                "side": cell.side,
+                "bound": row.bound,
+                "assumption": row.assumption,
+                "guarantee": row.guarantee,
+                "samples": row.replications,
+                "misses": row.misses,
+                "widths": row.widths,
+                "median_width": row.median_width,
+                "mean_width": row.mean_width if math.isfinite(row.mean_width) else math.inf,
+                "exact_width": float(exact),
+            }
+        )
+    return rows
+
+
+class CellStore:
+    """Finished cells in a folder, one sealed file each, named by everything its rows depend on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _path(self, cell: Cell) -> Path:
+        return self._folder / (hashlib.sha256(json.dumps(cell.about).encode()).hexdigest()[:24] + ".json")
+
+    def load(self, cell: Cell) -> list[dict[str, Any]] | None:
+        """The rows of a cell; ``None`` if they are not there, or damaged."""
+        try:
+            rows: list[dict[str, Any]] = json.loads(read_sealed(self._path(cell)))["rows"]
+        except (FileNotFoundError, Damaged):
+            return None
+        return rows
+
+    def save(self, cell: Cell, rows: list[dict[str, Any]]) -> None:
+        """Keep the rows of a cell."""
+        text = json.dumps({"about": cell.about, "rows": rows, "seal": NO_SEAL})
+        write_bytes(self._path(cell), seal(text.encode()), lasting=False)
+
+
+def run_study(
+    cells: Sequence[Cell], out: Path, *, executor: Executor | None = None, progress: bool = True
+) -> list[dict[str, Any]]:
+    """Measure all cells and write ``study.parquet`` to a folder; the rows depend on the cells alone."""
+    done = finish(
+        cells,
+        lambda group: [measure_cell(cell) for cell in group],
+        executor=executor,
+        store=CellStore(out / "cells"),
+        progress=progress,
+    )
+    rows = [row for cell in cells for row in done[cell].rows]
+    seeds = sorted({cell.seed for cell in cells})
+    write_bytes(out / FILE, as_parquet(rows, {"command": COMMAND, "seed": seeds[0] if len(seeds) == 1 else seeds}))
+    return rows
+
+
+def as_parquet(rows: Iterable[dict[str, Any]], about: dict[str, Any]) -> bytes:
+    """The file: rows in the order of the cells, and under a seal what it was made by."""
+    import polars
+
+    types = {str: polars.String, int: polars.Int64, float: polars.Float64}
+    frame = polars.DataFrame(list(rows), schema={name: types[kind] for name, kind in COLUMNS.items()})
+    content = io.BytesIO()
+    metadata = {"bandstrap": json.dumps({**about, "seal": NO_SEAL})}
+    frame.write_parquet(content, compression="zstd", compression_level=19, metadata=metadata)
+    return seal(content.getvalue())
+
+
+def read_study(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows of a file, and what it was made by; :class:`bandstrap.storage.Damaged` if a bit of it has changed."""
+    import polars
+
+    data = read_sealed(path)
+    return polars.read_parquet(io.BytesIO(data)).to_dicts(), read_about(data)

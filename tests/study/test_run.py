@@ -1,0 +1,80 @@
+"""The study goes on where it was stopped, and gives the same bytes however it is run."""
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bandstrap.bounds import BOUNDS, coverage
+from bandstrap.calls import parse_call
+from bandstrap.storage import Damaged
+from bandstrap.study import run as module
+from bandstrap.study.plan import CALLS, FEW, MOST, SOME, Cell, plan
+from bandstrap.study.run import FILE, CellStore, measure_cell, read_study, run_study
+
+CELLS = [
+    Cell("fair coin", 4, 0.001, "upper", most=12),
+    Cell("gamma(2)", 5, 0.05, "lower", most=12),
+    Cell("revenue", 5, 0.05, "upper", most=12),
+]
+
+
+def run(folder, cells=CELLS, jobs=1):
+    with ThreadPoolExecutor(jobs) as executor:
+        run_study(cells, folder, executor=executor, progress=False)
+    return (folder / FILE).read_bytes()
+
+
+def test_bytes_do_not_depend_on_workers_and_finished_cells_are_not_run_again(tmp_path, monkeypatch):
+    once = run(tmp_path / "one")
+    assert run(tmp_path / "two", jobs=3) == once
+
+    # A run that was stopped after two cells, with one of them damaged since: two are run.
+    files = sorted((tmp_path / "two" / "cells").iterdir())
+    assert len(files) == len(CELLS)
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes().replace(b'"misses": ', b'"misses": 1', 1))
+    ran = []
+    monkeypatch.setattr(module, "measure_cell", lambda cell: ran.append(cell) or measure_cell(cell))
+    assert run(tmp_path / "two") == once
+    assert len(ran) == 2
+
+
+def test_a_damaged_file_is_not_read(tmp_path):
+    whole = run(tmp_path, CELLS[:1])
+    rows, about = read_study(tmp_path / FILE)
+    assert about["command"] == "python -m bandstrap.study"
+    assert about["seed"] == 2019
+    assert [row["bound"] for row in rows] == [str(call) for call, _, _ in CELLS[0].entries()]
+    (tmp_path / FILE).write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    with pytest.raises(Damaged):
+        read_study(tmp_path / FILE)
+
+
+def test_cells_are_known_by_all_they_depend_on(tmp_path):
+    store = CellStore(tmp_path)
+    store.save(CELLS[1], [{"n": 5}])
+    assert store.load(CELLS[1]) == [{"n": 5}]
+    for change in ({"n": 6}, {"alpha": 0.01}, {"side": "upper"}, {"seed": 1}, {"most": 13}, {"law": "exponential"}):
+        assert store.load(dataclasses.replace(CELLS[1], **change)) is None
+
+
+def test_rows_are_those_of_the_lab():
+    cell = Cell("gamma(2)", 5, 0.05, "lower", most=500)
+    rows = {row["bound"]: row for row in measure_cell(cell, ("student_t", "hall:quantile=normal"))}
+    for row in coverage("gamma:a=2", 5, bounds=list(rows), side="lower", replications=500, seed=cell.seed):
+        found = rows[row.bound]
+        assert (found["misses"], found["median_width"], found["widths"]) == (row.misses, row.median_width, 500)
+
+
+def test_the_plan_has_every_bound_and_100000_samples_wherever_something_is_proved():
+    assert {parse_call(text).name for text in CALLS} == set(BOUNDS)
+    cells = plan()
+    assert len(cells) == len(set(cells))
+    assert Cell("fair coin", 4, 0.001, "upper") in cells
+    entries = {str(call): samples for call, _, samples in Cell("normal", 10, 0.05, "upper").entries()}
+    assert entries["sign_flip"] == entries["student_t"] == entries["bootstrap:correction=sharp"] == MOST
+    assert (entries["bootstrap:correction=none"], entries["bca"]) == (SOME, FEW)
+    skewed = {str(call): samples for call, _, samples in Cell("gamma(2)", 10, 0.05, "upper").entries()}
+    assert (skewed["sign_flip"], skewed["sub_weibull"]) == (FEW, MOST)
+    assert "betting" not in skewed
