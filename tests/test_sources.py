@@ -20,7 +20,18 @@ ROOTS = sorted(
     }
 )
 # What no number of a block can depend on.
-SHOWN_ONLY = ("plots", "pages", "paper", "league", "study", "cli", "experiments", "engine.result", "engine.simulate", "storage")
+SHOWN_ONLY = (
+    "plots",
+    "pages",
+    "paper",
+    "league",
+    "study",
+    "cli",
+    "experiments",
+    "engine.result",
+    "engine.simulate",
+    "storage",
+)
 # Formulas that a panel of bounds may show are numbers of its blocks.
 MEASURED = {"experiments.curves"}
 
