@@ -271,8 +271,8 @@ class StudentizedUCB(Policy):
         Strength of the skewness term. The default 1 is the second-order correction; with 0.5 exponential and lognormal
         rewards cost less on average, and more in the worst runs.
     caution
-        The level is divided by this number. The default 1 is for the mean of the regret; with 2 it is some 3 % higher, and
-        the worst runs cost less.
+        The level is divided by this number. The default 1 is for the mean of the regret; with 2 it is 1 to 8 % higher after
+        2000 rounds, and the worst runs mostly cost less.
     crowd
         With ``K`` arms the level is multiplied by ``max(1, crowd * K)``, and at most 1/2. The default 0 leaves it as it is;
         0.2 explores fifty arms and more with a quarter less regret at first, and more disastrous runs later on.
