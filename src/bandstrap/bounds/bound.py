@@ -307,6 +307,18 @@ def too_few(n: int, needed: int, level: float, what: str = "reward") -> str:
     return f"the bound is infinite, since {have} too few: an error probability of {level:g} takes at least {needed}"
 
 
+def fewest_rewards(alpha: float) -> int:
+    """The smallest ``n`` with ``2^-n <= alpha``, from which on signs alone can exclude a mean.
+
+    >>> fewest_rewards(0.05), fewest_rewards(0.25)
+    (5, 2)
+    """
+    n = 1
+    while 0.5**n > alpha:
+        n += 1
+    return n
+
+
 def check_level(alpha: Any, owner: str) -> float:
     """Return ``alpha`` as a float in (0, 1/2); what is larger is most likely a confidence.
 

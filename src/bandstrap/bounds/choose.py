@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import SIDES, Side, Support, check_level, check_support
+from bandstrap.bounds.bound import SIDES, Side, Support, check_level, check_support, fewest_rewards
 from bandstrap.bounds.resampling import N_RESAMPLES
-from bandstrap.bounds.sign_flip import fewest_rewards
 from bandstrap.errors import check_choice, check_flag, check_number, check_sample, requirement
 
 OWNER = "choose"
@@ -57,17 +56,18 @@ def choose(
 ) -> Choice:
     """Choose a bound for a sample by what is stated of its rewards.
 
-    =====================================  ==========================================  =====================================
-    what is known                          bound                                       what is proved
-    =====================================  ==========================================  =====================================
-    rewards are 0 or 1, or the two ends    ``clopper_pearson``                         exact for two values
+    ===================================  ==========================================  =======================================
+    what is known                        bound                                       what is proved
+    ===================================  ==========================================  =======================================
+    rewards are 0 or 1, or the two ends  ``clopper_pearson``                         exact for two values
     of the support
-    symmetric, and ``2^-n <= alpha``       ``sign_flip``                               exact for symmetric rewards
-    a support                              ``betting``                                 proved for rewards in it
-    a scale ``sigma``                      ``hoeffding``                               proved for sub-Gaussian rewards
-    nothing                                ``bootstrap_t``, or for more than 100,000   nothing; skewed rewards are missed
-                                           rewards ``hall:quantile=normal``            less often than by Student's t
-    =====================================  ==========================================  =====================================
+    symmetric, and ``2^-n <= alpha``     ``sign_flip``                               exact for symmetric rewards
+    a support                            ``betting``                                 proved for rewards in it
+    a scale ``sigma``                    ``hoeffding``                               proved for sub-Gaussian rewards
+    nothing                              ``bootstrap_t``, or for more than 100,000   nothing; for skewed rewards the miss
+                                         rewards ``hall:quantile=normal``            rate is nearer to ``alpha`` than that
+                                                                                     of Student's t
+    ===================================  ==========================================  =======================================
 
     The first row that applies decides.
 
@@ -174,7 +174,7 @@ def with_nothing_stated(rewards: Floats, values: Floats, level: float) -> Choice
     elif n > 2 and is_one_of(values, (low, high)):
         why += f"; stated as the support, {low:g} and {high:g} give an exact bound, if no others are possible"
     else:
-        why += "; of skewed rewards it misses less often than Student's t"
+        why += "; for skewed rewards its miss rate is nearer to alpha than that of Student's t"
     n_resamples = max(N_RESAMPLES, min(math.ceil(BEYOND / level) - 1, MOST_RESAMPLES))
     if n * n_resamples > MOST_DRAWN:
         return Choice("hall", {"quantile": "normal"}, why)

@@ -17,6 +17,7 @@ from bandstrap.bounds.bound import (
     build,
     check_level,
     check_support,
+    fewest_rewards,
     is_walk,
     register,
     too_few,
@@ -142,15 +143,3 @@ def sign_flip(
         holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
         order=AS_GIVEN if is_walk("sign_flip", {"phi": phi}) else None,
     )
-
-
-def fewest_rewards(alpha: float) -> int:
-    """The smallest ``n`` with ``2^-n <= alpha``, from which on the bound is finite.
-
-    >>> fewest_rewards(0.05), fewest_rewards(0.25)
-    (5, 2)
-    """
-    n = 1
-    while 0.5**n > alpha:
-        n += 1
-    return n
