@@ -37,8 +37,7 @@ def all_indices(policy, params, state, t, rng):
     return [score(params, state, k, shared, rng) for k in range(N_ARMS)]
 
 
-@pytest.mark.parametrize("rewards", REWARDS)
-@pytest.mark.parametrize(
+BY_CEILINGS = pytest.mark.parametrize(
     "policy",
     [
         BootstrappedUCB(quantile="exact"),
@@ -51,6 +50,10 @@ def all_indices(policy, params, state, t, rng):
     ],
     ids=lambda policy: policy.label,
 )
+
+
+@BY_CEILINGS
+@pytest.mark.parametrize("rewards", REWARDS)
 def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
     rng, luck = np.random.default_rng(1), np.random.default_rng(2)
     state = policy.start(N_ARMS, 0, rng)
@@ -64,6 +67,27 @@ def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
             assert arm == max(order, key=lambda k: (indices[k], -order.index(k)))
             assert arm == policy.kernel.choose(params, state, t, rng)
         policy.kernel.learn(params, state, arm, REWARDS[rewards](luck, arm), t, rng)
+
+
+@BY_CEILINGS
+@pytest.mark.parametrize("rewards", ["normal", "0 or 1", "three values", "clusters"])
+def test_it_is_where_no_reward_comes_for_many_decisions_and_then_several_of_one_arm_or_of_more(policy, rewards):
+    rng, luck = np.random.default_rng(1), np.random.default_rng(2)
+    state, params = policy.start(N_ARMS, 0, rng), policy.make_params(None)
+    order, owed, n_learned = state.order.tolist(), [*range(N_ARMS)] * policy.n_initial, 0
+    for decision in range(200):
+        if decision % 7 == 0:
+            luck.shuffle(owed)
+            late = owed if n_learned == 0 else [owed.pop() for _ in range(luck.integers(0, len(owed) + 1))]
+            for arm in late:
+                n_learned += 1
+                policy.kernel.learn(params, state, arm, REWARDS[rewards](luck, arm), n_learned, rng)
+            owed = [] if late is owed else owed
+        arm = policy.kernel.choose(params, state, n_learned + 1, rng)
+        indices = all_indices(policy, params, state, n_learned + 1, rng)
+        assert arm == max(order, key=lambda k: (indices[k], -order.index(k)))
+        owed += [arm] if decision % 3 else [int(luck.integers(N_ARMS))]
+    assert n_learned > 100
 
 
 @pytest.mark.parametrize("rewards", ["normal", "0 or 1", "t(3)", "equal", "three values"])

@@ -133,6 +133,10 @@ class Kernel:
 
     Notes
     -----
+    The round that ``learn`` is told counts the rewards learned, this one included; in the one that ``prepare`` and
+    ``choose`` are told, the next one would be learned. While each decision knows the rewards of all before, that is the
+    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be told the same.
+
     A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
     ``learn(params, state, features, reward, round_, rng)``.
 
