@@ -15,6 +15,8 @@ from bandstrap.laws import Law, is_law, law_called, law_content, law_name
 
 # Rounds that every reward is late by, or the law of their number: a distribution, or the text of one.
 Delay = int | str | Law
+# Characters of a number of rounds as text; Python refuses to read very long ones.
+LONGEST_NUMBER = 100
 
 
 class Arrivals(NamedTuple):
@@ -82,7 +84,7 @@ class Feedback:
             "a whole number of rounds, of at least 0, or a scipy.stats distribution of such numbers or its text, such as "
             "'geom:p=0.005'"
         )
-        if isinstance(delay, str) and delay.strip().isdecimal():
+        if isinstance(delay, str) and delay.strip().isdecimal() and len(delay) < LONGEST_NUMBER:
             delay = int(delay)
         if isinstance(delay, str):
             shown, law = str(parse_call(delay)), law_called(delay, "delay", self._owner, rule)
@@ -92,7 +94,7 @@ class Feedback:
             is_whole = isinstance(delay, int | np.integer) and not isinstance(delay, bool | np.timedelta64)
             if not is_whole or delay < 0:
                 raise requirement("delay", self._owner, rule, brief(delay))
-            return int(delay), None
+            return check_count(delay, "delay", self._owner, at_least=0), None
         least = law.support()[0]
         if not least >= 0:
             rule = "a distribution of numbers of at least 0"

@@ -59,8 +59,8 @@ class Policy(LivePolicy):
 
     Notes
     -----
-    Rewards may come late and in any order: ``select`` may be called again before ``update``. Arms without a reward are
-    handed out first, each once.
+    Rewards may come late, in any order, or never: ``select`` may be called again before ``update``. Arms are handed out in
+    turn until every arm has the rewards that the policy begins with, one for most.
 
     An update happens as a whole or not at all, a batch too, even if an exception such as ``KeyboardInterrupt`` comes in the
     middle. A ``select`` that is interrupted keeps all that is known of rewards, but may have used up random numbers, and
