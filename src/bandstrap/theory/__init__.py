@@ -3,6 +3,7 @@
 from bandstrap.theory.lower_bounds import divergence, lai_robbins_bound
 from bandstrap.theory.orlicz import orlicz_norm, sample_orlicz_norm
 from bandstrap.theory.regret_bounds import gap_free_bound, naive_lower_bound, problem_dependent_bound
+from bandstrap.theory.studentized import studentized_regret_bound
 from bandstrap.theory.tails import mean_deviation_bound, sub_weibull_constant, tail_bound
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "orlicz_norm",
     "problem_dependent_bound",
     "sample_orlicz_norm",
+    "studentized_regret_bound",
     "sub_weibull_constant",
     "tail_bound",
 ]
