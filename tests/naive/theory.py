@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import integrate, optimize
+from scipy import integrate, optimize, stats
 
 from naive.multipliers import rademacher_atoms
 
@@ -103,3 +103,36 @@ def weibull_mean_moment(n: int, order: int, beta: float) -> float:
             ways = math.factorial(order) / math.prod(math.factorial(p) for p in powers)
             total += ways * math.prod(math.gamma(1 + p / beta) for p in powers)
     return total ** (1 / order) / n
+
+
+def index_is_low(n: int, slope: float, shift: float) -> float:
+    """``P(Z >= sqrt(n) shift + slope W)`` of a normal ``Z`` and a chi ``W`` of ``n - 1`` degrees, by quad over log W."""
+    freedom, start = n - 1, math.sqrt(n) * shift
+
+    def integrand(log: float) -> float:
+        return stats.chi.pdf(math.exp(log), freedom) * math.exp(log) * stats.norm.sf(start + slope * math.exp(log))
+
+    ends = [math.log(stats.chi.ppf(1e-16, freedom)), math.log(stats.chi.isf(1e-16, freedom))]
+    inside = [point for point in (math.log(1 / slope), math.log(freedom) / 2) if ends[0] < point < ends[1]]
+    parts = itertools.pairwise(sorted([*ends, *inside]))
+    return sum(integrate.quad(integrand, *part, epsabs=0, epsrel=1e-10, limit=400)[0] for part in parts)
+
+
+def index_is_high(n: int, slope: float, value: float) -> float:
+    """``P(Z + slope W >= value)``: adaptively, over ``Z``."""
+
+    def integrand(z: float) -> float:
+        return stats.norm.pdf(z) * stats.chi.sf((value - z) / slope, n - 1)
+
+    middle = value - slope * math.sqrt(n - 1)
+    inside = [point for point in (value, middle - 2 * slope, middle, middle + 2 * slope) if -9 < point < 9]
+    parts = itertools.pairwise(sorted([-9.0, *inside, 9.0]))
+    return sum(integrate.quad(integrand, *part, epsabs=0, epsrel=1e-10, limit=400)[0] for part in parts)
+
+
+def studentized_multiplier(n: int, level: float, quantile: Callable[[float], float]) -> float:
+    """What ``sqrt(S2/n)`` is multiplied by where nothing is borrowed and rewards are not skewed, term by term."""
+    z = quantile(0.9 * level)
+    main = math.sqrt(math.exp(min(z**2 / (n - 1), 50)) - 1)
+    own = math.sqrt(n / (n - 1)) * math.sqrt(2 * math.log(1 / level)) / n  # s = sqrt(S2/n) sqrt(n/(n-1))
+    return main + own

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bandstrap.arrays import Floats
@@ -36,6 +36,7 @@ INITIAL_PULLS = 2
 # Probability left out at each end of the chi law by quadrature; it is put where it makes the result larger.
 LEFT_OUT = 1e-15
 FAR = 8.0  # what of a normal variable is beyond is left out likewise
+NEGLIGIBLE = 1e-16
 # The longest horizon: beyond, what is left out would count.
 LONGEST = 1e9
 # What a computed bound is raised by: more than ten times the error of quadrature, as measured by the tests.
@@ -43,12 +44,10 @@ MARGIN = 1e-6
 # Pulls up to which blocks of pulls are single, and the ratio of their ends from there on. Finer blocks of the worse arm
 # give smaller bounds and cost time; blocks of the better arm have a best size, because lemma 2 pays 2 for a block.
 SINGLE_PULLS, PULLS_RATIO = 40, 1.03
-SINGLE_BEST, BEST_RATIO, MOST_SINGLES = 6, 1.3, 20
+SINGLE_BEST, BEST_RATIO, MOST_SINGLES = 6, 1.3, 10
 # Probabilities, about, with which the index of the worse arm exceeds the values it is compared at.
-TAILS = np.array(
-    [0.999, 0.98, 0.94, 0.88, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.13, 0.08, 0.04, 0.02, 7e-3, 2e-3, 3e-4, 3e-5, 1e-6]
-    + [1e-8, 1e-10, 1e-12, 1e-14]
-)
+COMMON_TAILS = [0.999, 0.98, 0.94, 0.88, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.13, 0.08, 0.04, 0.02]
+TAILS = np.array([*COMMON_TAILS, 7e-3, 2e-3, 3e-4, 3e-5, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
 # Where the closed form is proved, in forced pulls over log t.
 LEAST_CLOSED, MOST_CLOSED = 0.08, 2.0
 # Shares of the gap over which the closed form is minimised: theta, and eta as a part of (1 - theta)/2.
@@ -86,7 +85,7 @@ def _legendre(size: int) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=4096)
 def chi_rule(freedom: int) -> _Rule:
     """Quadrature for ``W``; what is left out at either end has a point of its own, at 0 and at infinity."""
-    size = 160 if freedom < 2 else 96 if freedom < 4 else 64 if freedom < 10 else 40
+    size = 256 if freedom < 2 else 128 if freedom < 4 else 80 if freedom < 8 else 40
     points, weights = _legendre(size)
     low = math.log(2 * special.gammaincinv(freedom / 2, LEFT_OUT)) / 2
     high = math.log(2 * special.gammainccinv(freedom / 2, LEFT_OUT)) / 2
@@ -164,24 +163,30 @@ def ever_miss_bound(
     The sum over blocks of pulls ``n`` of the arm, up to ``most_pulls``, at level ``n/(n + others)``; each block counts as a
     whole by lemma 2 or one by one by lemma 1, whichever is less. Fewer pulls than are forced do not occur.
     """
-    k, shift = np.asarray(others, dtype=np.float64), np.asarray(shift, dtype=np.float64)
-
-    def level(n: int) -> Floats:
-        return np.asarray(np.minimum(n / (n + k), 0.5) / caution)
-
-    total = np.zeros(np.broadcast_shapes(k.shape, shift.shape))
+    pair = np.broadcast_arrays(np.asarray(others, dtype=np.float64), np.asarray(shift, dtype=np.float64))
+    all_others, all_shifts = pair[0].ravel(), pair[1].ravel()
+    total = np.where(all_shifts > 0, 0.0, 1.0)
     first = INITIAL_PULLS
     for last in blocks(INITIAL_PULLS, most_pulls, SINGLE_BEST, BEST_RATIO):
+        # By lemma 2 without a bonus, all pulls from first on together have at most this probability.
+        rest = 2 * special.ndtr(-math.sqrt(first) * all_shifts)
+        going = np.flatnonzero((total < 1) & (rest > NEGLIGIBLE))
+        if going.size == 0:
+            break
+        k, shifts = all_others[going], all_shifts[going]
         # n - exploration log(n + k + 1) rises with n from n + k + 1 >= exploration on: if the last is forced, all are.
         occurs = (last >= exploration * np.log(last + k + 1)) | (first + k + 1 < exploration)
-        bound: Floats | float = np.inf
-        if last - first < MOST_SINGLES:
-            bound = sum((miss_probability(n, level(n), shift) for n in range(first, last + 1)), np.zeros(()))
+        bound = np.full(going.size, np.inf)
         if last > first:
-            bound = np.minimum(bound, block_miss_bound(first, last, level(last), shift))
-        total += np.where(occurs, bound, 0.0)
+            level = np.minimum(last / (last + k), 0.5) / caution
+            bound = block_miss_bound(first, last, level, shifts)
+        if last - first < MOST_SINGLES:
+            levels = [np.minimum(n / (n + k), 0.5) / caution for n in range(first, last + 1)]
+            singles = [miss_probability(n, level, shifts) for n, level in enumerate(levels, start=first)]
+            bound = np.minimum(bound, np.sum(singles, axis=0))
+        total[going] += np.where(occurs, bound, 0.0)
         first = last + 1
-    return np.where(shift > 0, np.minimum(total, 1.0), 1.0)
+    return np.minimum(total + NEGLIGIBLE, 1.0).reshape(pair[0].shape)
 
 
 def blocks(first: int, last: int, single: int, ratio: float) -> list[int]:
@@ -198,7 +203,23 @@ def blocks(first: int, last: int, single: int, ratio: float) -> list[int]:
 # --- theorem 1: computed ----------------------------------------------------------------------------------------------
 
 
-def computed_pulls(
+class Options(TypedDict, total=False):
+    """What a bound on pulls depends on beside the two arms and the horizon."""
+
+    n_arms: int
+    caution: float
+    exploration: float
+
+
+class Chances(NamedTuple):
+    """Bounds on the probabilities that an arm with ``k`` pulls is pulled again, for ``k`` from ``firsts`` to ``lasts``."""
+
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+    chances: Floats
+
+
+def pull_chances(
     gap: float,
     scale: float,
     best_scale: float,
@@ -207,44 +228,49 @@ def computed_pulls(
     n_arms: int = 2,
     caution: float = 1.0,
     exploration: float = 0.25,
-) -> float:
-    """Theorem 1: bound on the expected pulls of an arm, compared with one that is better by ``gap``."""
-    if horizon <= INITIAL_PULLS:
-        return float(horizon)
-    ends = np.array(blocks(INITIAL_PULLS, horizon - 1, SINGLE_PULLS, PULLS_RATIO))
-    starts = np.concatenate([[INITIAL_PULLS], ends[:-1] + 1])
-    # When it is pulled, other arms have at most these pulls together with it.
-    most = max(horizon - 1 - INITIAL_PULLS * (n_arms - 2), 1)
-    slopes = multiplier(starts, np.minimum(starts / most, 0.5) / caution, ROUGHNESS)
-    values = np.empty((starts.size, TAILS.size))
+) -> Chances:
+    """Lemma 4, for an arm of standard deviation ``scale`` beside one that is better by ``gap``, in blocks of ``k``."""
+    lasts = np.array(blocks(INITIAL_PULLS, horizon - 1, SINGLE_PULLS, PULLS_RATIO), dtype=np.int64)
+    firsts = np.concatenate([[INITIAL_PULLS], lasts[:-1] + 1])
+    # Of all arms together, when it is pulled, but for the initial pulls of arms that are neither it nor the one with most.
+    pulls = max(horizon - 1 - INITIAL_PULLS * (n_arms - 2), 1)
+    slopes = multiplier(firsts, np.minimum(firsts / pulls, 0.5) / caution, ROUGHNESS)
+    values = np.empty((firsts.size, TAILS.size))
     tails = np.empty_like(values)
-    for row, (end, slope) in enumerate(zip(ends.tolist(), slopes.tolist(), strict=True)):
-        rule = chi_rule(end - 1)
+    for row, (last, slope) in enumerate(zip(lasts.tolist(), slopes.tolist(), strict=True)):
+        rule = chi_rule(last - 1)
         mean = float(rule.points[:-1] @ rule.weights[:-1])
         spread = math.hypot(1.0, slope * math.sqrt(np.square(rule.points[:-1] - mean) @ rule.weights[:-1]))
         values[row] = slope * mean - spread * special.ndtri(TAILS)
-        tails[row] = upper_tail(end - 1, values[row], slope)
-    roots = np.sqrt(np.where(values >= 0, starts[:, None], ends[:, None]))
+        tails[row] = upper_tail(last - 1, values[row], slope)
+    roots = np.sqrt(np.where(values >= 0, firsts[:, None], lasts[:, None]))
     shifts = (gap - scale * values / roots) / best_scale
-    misses = ever_miss_bound(starts[:, None], shifts, horizon, exploration=exploration, caution=caution)
-    # Lemma 4: the worse arm's index lies between two values with the difference of their tails.
+    misses = ever_miss_bound(firsts[:, None], shifts, horizon, exploration=exploration, caution=caution)
+    # The index lies between two values with a probability of the difference of their tails.
     between = -np.diff(tails, axis=1, prepend=1.0)
     chances = np.minimum((between * misses).sum(axis=1) + tails[:, -1], 1.0)
-    chances[starts < exploration * math.log(horizon)] = 1.0
-    pulls = INITIAL_PULLS + float(chances @ (ends - starts + 1))
+    chances[firsts < exploration * math.log(horizon)] = 1.0
+    return Chances(firsts, lasts, chances)
+
+
+def computed_pulls(gap: float, scale: float, best_scale: float, horizon: int, **options: Unpack[Options]) -> float:
+    """Theorem 1: bound on the expected pulls of an arm; ``options`` are those of :func:`pull_chances`."""
+    if horizon <= INITIAL_PULLS:
+        return float(horizon)
+    firsts, lasts, chances = pull_chances(gap, scale, best_scale, horizon, **options)
+    pulls = INITIAL_PULLS + float(chances @ (lasts - firsts + 1))
     return min(pulls * (1 + MARGIN), float(horizon))
 
 
 def _computed_bound(means: Floats, scales: Floats, horizon: int, caution: float, exploration: float) -> float:
+    options: Options = {"n_arms": means.size, "caution": caution, "exploration": exploration}
     pulls = np.zeros(means.size)
     for arm in range(means.size):
         # Any better arm may stand for the best; one that is worse and not less noisy than another cannot do better.
         better = np.flatnonzero(means > means[arm])
         useful = [j for j in better if not np.any((means > means[j]) & (scales <= scales[j]))]
         bounds = [
-            computed_pulls(
-                gap, scales[arm], scale, horizon, n_arms=means.size, caution=caution, exploration=exploration
-            )
+            computed_pulls(gap, scales[arm], scale, horizon, **options)
             for gap, scale in {(means[j] - means[arm], scales[j]) for j in useful}
         ]
         pulls[arm] = min(bounds, default=0.0)
