@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -221,6 +223,32 @@ def played():
     }
 
 
+@pytest.mark.parametrize(("gap", "scale", "pulls"), [(1.0, 1.0, (14, 30, 60)), (0.6, 2.0, (100, 200, 400))])
+def test_chances_are_above_those_of_drawn_indices(gap, scale, pulls):
+    draws, longest, horizon = 4000, 1000, 20_000
+    means, squares = paths(2, longest, draws, seed=9)
+    n = np.arange(2, longest + 1)
+    rng = np.random.default_rng(10)
+    firsts, lasts, chances = theory.pull_chances(gap, scale, 1.0, horizon)
+    ratios = []
+    for k in pulls:
+        upper = (
+            scale
+            * (
+                rng.standard_normal(draws)
+                + theory.multiplier(k, k / (horizon - 1), ROUGHNESS) * np.sqrt(rng.chisquare(k - 1, draws))
+            )
+            / math.sqrt(k)
+        )
+        level = np.minimum(n / (n + k), 0.5)
+        lower = gap + means + np.sqrt(np.maximum(squares, 0) / n) * theory.multiplier(n, level, -ROUGHNESS)
+        share = (upper[:, None] >= lower)[:, n >= 0.25 * np.log(n + k + 1)].any(axis=1).mean()
+        (chance,) = chances[(firsts <= k) & (k <= lasts)]
+        assert share - ERRORS * math.sqrt(share * (1 - share) / draws) <= chance
+        ratios.append(share / chance)
+    assert max(ratios) > 0.6  # were chances to be 0.6 of what they are, it would be found
+
+
 @pytest.mark.parametrize("problem", PROBLEMS[:-1], ids=str)
 def test_lemma_four(played, problem):
     (best, other), (best_scale, scale) = problem
@@ -343,6 +371,23 @@ def test_zeros_and_ones_break_the_bound():
     assert low > studentized_regret_bound(means, scales, horizon)
     proved_below = 0.1 * 0.1 * 0.8**forced * (horizon - forced)
     assert float(result.mean[0, -1] + 4 * result.standard_error[0, -1]) > proved_below
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_of_the_page_are_those_of_the_functions():
+    page = (Path(__file__).parents[2] / "docs" / "theorem.md").read_text()
+    for gap in (2, 1, 0.2):
+        (row,) = re.findall(rf"^\| gap {gap} \| (.*) \|$", page, re.M)
+        *cells, closed, least = row.split(" | ")
+        printed = [float(cell.split(" / ")[1]) for cell in cells]
+        assert printed == [round(float(b), 1) for b in studentized_regret_bound([gap, 0], 1.0, [200, 2000, 20_000])]
+        assert float(closed) == round(float(studentized_regret_bound([gap, 0], 1.0, 20_000, form="closed")))
+        slope = lai_robbins_bound([gap, 0], 20_000, family="gaussian-unknown-variance", sigma=1.0)
+        assert float(least) == round(float(slope), 1)
+        measured = [float(cell.split(" ")[0]) for cell in cells]
+        assert all(mean < bound for mean, bound in zip(measured, printed, strict=True))
 
 
 # --- the front door ---------------------------------------------------------------------------------------------------
