@@ -77,8 +77,12 @@ def folder(tmp_path):
             ["| rewards | C | A |", "| --- | ---: | ---: |", "| beta | - | **9.0 (from 8.0)** |"],
         ),
         (
-            "some | q95 | A | Gaussian",
-            ["| rewards | A |", "| --- | ---: |", "| Gaussian | **85 (42 to 170)** |"],
+            "some | q95 | | Gaussian",
+            [
+                "| rewards | A | B | C |",
+                "| --- | ---: | ---: | ---: |",
+                "| Gaussian | 85 (42 to 170) | 90 (45 to 180) | **80 (40 to 160)** |",
+            ],
         ),
         (
             "some | winners",

@@ -54,7 +54,7 @@ def make_table(wanted: str, folder: Path) -> list[str]:
     """The lines of the table that a comment wants."""
     import polars
 
-    file, kind, *names = (part.strip() for part in wanted.split(" | "))
+    file, kind, *names = (part.strip() for part in wanted.split("|"))
     policies, environments = (
         [name.strip() for name in part.split(";") if name.strip()] for part in [*names, "", ""][:2]
     )
