@@ -117,7 +117,9 @@ def test_the_level_of_a_side_and_the_number_of_rewards_decide_on_symmetry_and_re
     assert choose(np.arange(100_000.0), 0.05).method == "bootstrap_t"
     many = choose(np.arange(100_051.0), 0.05)
     assert (many.method, many.options) == ("hall", {"quantile": "normal"})
-    assert choose(np.arange(3000.0), 0.0001).method == "hall"
+    assert choose(np.arange(20.0), 0.0001).options == {"n_resamples": 99_999}
+    assert choose(np.arange(21.0), 0.0001).method == "hall"
+    assert choose(five, 1e-9).method == "hall"
     # Ten resamples lie beyond the quantile, so that one is found.
     assert bootstrap_t([*five, 9.0, 8.5, 2.2], 0.0005, **choose(five, 0.0005).options).upper < math.inf
 

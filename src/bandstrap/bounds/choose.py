@@ -17,11 +17,12 @@ from bandstrap.errors import check_choice, check_flag, check_number, check_sampl
 
 OWNER = "choose"
 ZERO_OR_ONE: Support = (0.0, 1.0)
-# So many resamples are to lie beyond the quantile, unless that takes more of them than there may be.
+# So many resamples are to lie beyond the quantile.
 BEYOND = 10
-MOST_RESAMPLES = 99_999
-# More rewards than this are not drawn, which takes seconds: so many miss about as often with the closed form of Hall.
+# More rewards than this are not drawn, which takes a second, and Hall's bound in closed form is taken. Where a small level
+# asks for more resamples than usual, there are often many groups, and less is drawn for each.
 MOST_DRAWN = 200_000_000
+MOST_DRAWN_MORE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,10 @@ def choose(
     symmetric, and ``2^-n <= alpha``     ``sign_flip``                               exact for symmetric rewards
     a support                            ``betting``                                 proved for rewards in it
     a scale ``sigma``                    ``hoeffding``                               proved for sub-Gaussian rewards
-    nothing                              ``bootstrap_t``, or for more than 100,000   nothing; for skewed rewards the miss
-                                         rewards ``hall:quantile=normal``            rate is nearer to ``alpha`` than that
-                                                                                     of Student's t
+    nothing                              ``bootstrap_t``, or where its resamples     nothing; for skewed rewards the miss
+                                         would take long ``hall:quantile=normal``:   rate is nearer to ``alpha`` than that
+                                         for more than 100,000 rewards, and for      of Student's t
+                                         small levels such as those of many groups
     ===================================  ==========================================  =======================================
 
     The first row that applies decides.
@@ -175,7 +177,7 @@ def with_nothing_stated(rewards: Floats, values: Floats, level: float) -> Choice
         why += f"; stated as the support, {low:g} and {high:g} give an exact bound, if no others are possible"
     else:
         why += "; for skewed rewards its miss rate is nearer to alpha than that of Student's t"
-    n_resamples = max(N_RESAMPLES, min(math.ceil(BEYOND / level) - 1, MOST_RESAMPLES))
-    if n * n_resamples > MOST_DRAWN:
+    n_resamples = max(N_RESAMPLES, math.ceil(BEYOND / level) - 1)
+    if n * n_resamples > (MOST_DRAWN if n_resamples == N_RESAMPLES else MOST_DRAWN_MORE):
         return Choice("hall", {"quantile": "normal"}, why)
     return Choice("bootstrap_t", {"n_resamples": n_resamples} if n_resamples > N_RESAMPLES else {}, why)

@@ -144,7 +144,8 @@ def choices_of(
     if method != AUTO:
         return dict.fromkeys(groups, Choice(method, dict(options), "it was asked for"))
     stated = {key: value for key, value in options.items() if key != "seed"}
-    column = np.unique(np.concatenate(list(groups.values())))
+    # Three different values tell as much as all: that there are more than two.
+    column = np.unique(np.concatenate(list(groups.values())))[:3]
     found = {}
     for group, rewards in groups.items():
         try:
