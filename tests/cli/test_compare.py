@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from bandstrap.bounds import compare, difference
+from naive.differences import permutation_p_value
 
 ARGUMENTS = ("--column", "revenue", "--by", "variant")
 
@@ -274,3 +275,14 @@ def test_infinite_bounds_say_what_would_make_them_finite(run, tmp_path):
     assert "red: the bound is infinite, since 2 rewards are too few" in said
     _, said = run_rows(run, path, "--method", "bootstrap_t:n_resamples=9")
     assert "9 resamples are too few: an error probability of 0.025 takes at least 39" in said
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_a_permutation_bound_of_few_rewards_with_ties_is_where_the_test_by_full_enumeration_turns(run, tmp_path, unit):
+    groups = {"red": [2, 3, 3, 5], "blue": [3, 4, 4, 7, 2]}
+    groups = {name: [unit * reward for reward in rewards] for name, rewards in groups.items()}
+    path = write(tmp_path / "a.csv", groups)
+    rows, _ = run_rows(run, path, "--method", "permutation", "--alpha", 0.1, "--side", "upper")
+    upper = rows["blue"]["bound"]
+    assert permutation_p_value(groups["blue"], groups["red"], upper - 1e-9) > 0.1
+    assert permutation_p_value(groups["blue"], groups["red"], upper + 1e-9) <= 0.1
