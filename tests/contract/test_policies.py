@@ -44,6 +44,7 @@ OTHER_CASES = [
     ("bootstrapped_ts", {"prior": "drawn", "n_replicates": 60}),
     ("robust_ucb", {"estimator": "median-of-means", "epsilon": 0.5}),
     ("robust_ucb", {"estimator": "catoni", "moment": 0.05}),
+    ("studentized_ucb", {"randomized": True}),
 ]
 FORMS = (
     [

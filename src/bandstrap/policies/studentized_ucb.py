@@ -51,7 +51,7 @@ WEIGHT, VARIANCE, NOISE, DEVIATION, SKEWNESS = range(5)
 
 class Params(NamedTuple):
     """Forced pulls over ``log t``, most borrowed degrees of freedom, strength of the skewness term, what the level is
-    divided by, and what it is multiplied by for each arm.
+    divided by, what it is multiplied by for each arm, and whether it is drawn.
     """
 
     exploration: float
@@ -59,6 +59,7 @@ class Params(NamedTuple):
     skew: float
     caution: float
     crowd: float
+    randomized: bool
 
 
 class State(NamedTuple):
@@ -109,8 +110,11 @@ def log_inverse_level(n: float, most: float, factor: float) -> float:
 
 @jitable
 def studentized_factor(log: float, freedom: float) -> float:
-    """``exp(z^2/nu) - 1`` with ``z = Phi^-1(1 - 0.9 e)``: a squared quantile of Student's t over nu, approximately."""
-    z = rough_quantile_of_log(log - LOG_QUANTILE_PART)
+    """``exp(z^2/nu) - 1`` with ``z = Phi^-1(1 - 0.9 e)``: a squared quantile of Student's t over nu, approximately.
+
+    ``z`` is 0 where ``0.9 e`` is more than 1/2, as only drawn levels are.
+    """
+    z = max(rough_quantile_of_log(log - LOG_QUANTILE_PART), 0.0)
     return math.expm1(min(z * z / freedom, MOST_EXPONENT))
 
 
@@ -207,14 +211,20 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
 
 @borrowing
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls."""
+    """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls.
+
+    ``randomized``, its level is ``max(e, U)``, and an arm that lacks pulls is forced on a round only if ``U`` is at most
+    ``e``: all rounds until its next reward comes would be too many. ``log(1/U)`` of a uniform ``U`` is exponential.
+    """
     n = float(state.pulls[arm])
-    if n < shared.least_pulls:
+    log = log_inverse_level(n, shared.most_pulls, shared.level_factor)
+    drawn = rng.standard_exponential() if params.randomized else math.inf
+    if n < shared.least_pulls and drawn >= log:
         return math.inf
+    log = min(log, drawn)
     unit = state.central.units[arm]
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
-    log = log_inverse_level(n, shared.most_pulls, shared.level_factor)
     squares = share * share * state.central.sums[SECOND][arm] + shared.freedom * shared.variance
     factor = studentized_factor(log, max(n - 1.0 + shared.freedom, LEAST_FREEDOM))
     own_part = shared.own_part * share * state.facts[DEVIATION][arm] * math.sqrt(2.0 * log)
@@ -283,6 +293,10 @@ class StudentizedUCB(Policy):
     proved
         Play the setting that a theorem covers, see Notes: ``borrowed`` and ``skew`` are 0. By default false: measured
         regret is lower with them, unless variances are far apart.
+    randomized
+        For rewards that come late or in batches: in every round each arm has the level :math:`\max(e, U)`, with a uniform
+        :math:`U` of its own, in place of :math:`e`. Off by default, when the arm with the highest index gets all pulls
+        until the next reward comes.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -297,10 +311,22 @@ class StudentizedUCB(Policy):
     best arm up and regret it in almost every round. Nothing is proved about the default, whose constants were chosen by
     experiment.
 
-    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties. Every arm is
-    pulled twice at the start. While no arm has had two different rewards, the range of the means stands for
-    :math:`\bar s`; while all rewards are equal, the arm pulled least is next, unless ``borrowed`` is 0. :math:`z`
-    is within 0.00045 of the quantile.
+    Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
+    at one; but it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below the mean. An arm
+    that lacks pulls is forced on a round with probability :math:`e` only. Mean regret as ::
+
+        bandstrap simulate --policy studentized_ucb --policy studentized_ucb:randomized=true --policy gaussian_ts \
+            --policy gaussian_ts_unknown_variance --horizon 4000 --delay 200
+
+    prints it is 187.8, 172.9, 187.8 and 196.4, of which 140 in the first 200 rounds, before any reward comes; with
+    ``--batch 100`` in place of the delay it is 131.2, 96.1, 106.9 and 109.9, and with rewards at once 51.4, 51.5, 65.4 and
+    84.8. At once, over thirteen environments, drawn levels cost 1 % on average, 7 % at the 95th percentile and 5 to 20 %
+    at the 99th.
+
+    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
+    if ``randomized``. Every arm is pulled twice at the start. While no arm has had two different rewards, the range of the
+    means stands for :math:`\bar s`; while all rewards are equal, the arm pulled least is next, unless ``borrowed`` is 0 or
+    levels are drawn. :math:`z` is within 0.00045 of the quantile.
 
     Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
 
@@ -325,6 +351,7 @@ class StudentizedUCB(Policy):
        terms.
     .. [2] Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
        Statistical Applications in Genetics and Molecular Biology 3, 2004: borrowed degrees of freedom.
+    .. [3] Jin, Xu, Shi, Xiao, Gu. MOTS: minimax optimal Thompson sampling. ICML 2021: draws cut at an upper bound.
     """
 
     kernel = KERNEL
@@ -340,6 +367,7 @@ class StudentizedUCB(Policy):
         caution: float = 1.0,
         crowd: float = 0.0,
         proved: bool = False,
+        randomized: bool = False,
         **online: Unpack[Online],
     ) -> None:
         self.exploration = self.not_negative(exploration, "exploration")
@@ -353,11 +381,14 @@ class StudentizedUCB(Policy):
             self.borrowed = self.skew = 0.0
         self.caution = self.positive(caution, "caution")
         self.crowd = self.not_negative(crowd, "crowd")
+        self.randomized = check_flag(randomized, "randomized", "StudentizedUCB")
+        if self.proved and self.randomized:
+            raise requirement("randomized", "StudentizedUCB", "false, or left out, where 'proved' is true", True)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(self.exploration, self.borrowed, self.skew, self.caution, self.crowd)
+        return Params(self.exploration, self.borrowed, self.skew, self.caution, self.crowd, self.randomized)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: all at zero."""
