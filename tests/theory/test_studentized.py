@@ -148,10 +148,10 @@ def test_lemma_two(first, last, others, shift):
 
 
 def test_the_two_of_lemma_two_is_needed():
-    first, last, shift = 10, 2000, 0.3
-    means, _ = paths(first, last, 5000, seed=3)
+    first, last, shift, draws = 10, 600, 0.3, 4000
+    means, _ = paths(first, last, draws, seed=3)
     share = (means <= -shift).any(axis=1).mean()
-    error = math.sqrt(share * (1 - share) / 5000)
+    error = math.sqrt(share * (1 - share) / draws)
     once = special.ndtr(-shift * math.sqrt(first))
     assert share - ERRORS * error <= 2 * once
     assert share - ERRORS * error > 1.4 * once  # what is left of 2 is the walk's: it is seen at whole times alone
@@ -161,7 +161,7 @@ def test_the_two_of_lemma_two_is_needed():
 
 
 def test_lemma_three():
-    draws, longest, seed = 4000, 1500, 5
+    draws, longest, seed = 3000, 800, 5
     means, squares = paths(2, longest, draws, seed)
     n = np.arange(2, longest + 1)
     for others, shift in [(4, 0.5), (30, 0.3), (200, 0.15), (1000, 0.4)]:
@@ -225,7 +225,7 @@ def played():
 
 @pytest.mark.parametrize(("gap", "scale", "pulls"), [(1.0, 1.0, (14, 30, 60)), (0.6, 2.0, (100, 200, 400))])
 def test_chances_are_above_those_of_drawn_indices(gap, scale, pulls):
-    draws, longest, horizon = 4000, 1000, 20_000
+    draws, longest, horizon = 3000, 600, 20_000
     means, squares = paths(2, longest, draws, seed=9)
     n = np.arange(2, longest + 1)
     rng = np.random.default_rng(10)
@@ -361,7 +361,7 @@ def test_zeros_and_ones_break_the_bound():
         StudentizedUCB(proved=True),
         Bernoulli(means),
         horizon=horizon,
-        replications=100,
+        replications=150,
         seed=8,
         checkpoints=[horizon],
         progress=False,
@@ -378,7 +378,7 @@ def test_zeros_and_ones_break_the_bound():
 
 def test_numbers_of_the_page_are_those_of_the_functions():
     page = (Path(__file__).parents[2] / "docs" / "theorem.md").read_text()
-    for gap in (2, 1, 0.2):
+    for gap in (2, 0.2):
         (row,) = re.findall(rf"^\| gap {gap} \| (.*) \|$", page, re.M)
         *cells, closed, least = row.split(" | ")
         printed = [float(cell.split(" / ")[1]) for cell in cells]
