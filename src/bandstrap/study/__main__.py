@@ -1,12 +1,12 @@
-"""``python -m bandstrap.study``: run the coverage study, or go on with it."""
+"""Run the coverage study, or go on with it where it was stopped."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bandstrap.engine.interrupts import Quit, leave
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
 from bandstrap.study.plan import SEED, plan
@@ -25,9 +25,14 @@ def main() -> None:
         check_count(given.seed, "seed", COMMAND, at_least=0, at_most=None)
         check_folder(given.out, "out", COMMAND, folders=("cells",), files=(FILE,))
     except InvalidInput as error:
-        sys.exit(f"{COMMAND}: {error}")
-    with ThreadPoolExecutor(given.jobs) as executor:
+        parser.error(str(error))
+    stop = Quit()
+    stop.install()
+    executor = ThreadPoolExecutor(given.jobs)
+    try:
         run_study(plan(given.seed), given.out, executor=executor)
+    except KeyboardInterrupt:
+        leave(stop.exit_code)
 
 
 if __name__ == "__main__":

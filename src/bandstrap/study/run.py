@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
-from collections.abc import Container, Iterable, Sequence
+import warnings
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bandstrap.bounds.coverage import measure, sample_blocks
+from bandstrap.arrays import Floats
+from bandstrap.bounds.coverage import CoverageRow, binomial_interval, measure, sample_blocks
 from bandstrap.bounds.laws import target
+from bandstrap.bounds.resampling import N_RESAMPLES
 from bandstrap.engine.parquet import read_about
 from bandstrap.engine.pool import finish
 from bandstrap.storage import NO_SEAL, Damaged, read_sealed, seal, write_bytes
 from bandstrap.study.laws import BY_NAME
-from bandstrap.study.plan import AT_ONCE, CALLS, N_WIDTHS, Cell
+from bandstrap.study.plan import AT_ONCE, CALLS, FEW, N_WIDTHS, SCIPY, Cell
 
 FILE = "study.parquet"
 COMMAND = "python -m bandstrap.study"
@@ -42,7 +44,7 @@ COLUMNS = {
 }
 
 
-def measure_cell(cell: Cell, only: Container[str] = CALLS) -> list[dict[str, Any]]:
+def measure_cell(cell: Cell, only: Container[str] = (*CALLS, *SCIPY)) -> list[dict[str, Any]]:
     """The rows of a cell: all bounds, or some, on the same samples, some on more of them than others."""
     law = BY_NAME[cell.law].make()
     entries = list(cell.entries())
@@ -51,41 +53,83 @@ def measure_cell(cell: Cell, only: Container[str] = CALLS) -> list[dict[str, Any
     deviations = np.concatenate([target(law) - block.mean(axis=-1) for block in blocks])
     # What a bound of constant width needs that knows the law.
     exact = np.quantile(deviations if cell.side == "upper" else -deviations, 1 - cell.alpha, method="inverted_cdf")
-    rows = []
-    for call, told, samples in entries:
-        if str(call) not in only:
-            continue
-        row = measure(
-            call,
-            told,
-            law,
-            cell.n,
-            cell.alpha,
-            cell.side,
-            samples,
-            cell.seed,
-            n_widths=N_WIDTHS.get(call.name),
-            blocks=blocks,
-            at_once=AT_ONCE.get(str(call)),
+    measured = scipy_rows(cell, target(law), blocks[0]) if cell.of_scipy else our_rows(cell, law, blocks, only)
+    return [
+        {
+            "law": cell.law,
+            "n": cell.n,
+            "alpha": cell.alpha,
+            "side": cell.side,
+            "bound": row.bound,
+            "assumption": row.assumption,
+            "guarantee": row.guarantee,
+            "samples": row.replications,
+            "misses": row.misses,
+            "widths": row.widths,
+            "median_width": row.median_width,
+            "mean_width": row.mean_width,
+            "exact_width": float(exact),
+        }
+        for row in measured
+        if row.bound in only
+    ]
+
+
+def our_rows(cell: Cell, law: Any, blocks: Sequence[Floats], only: Container[str]) -> Iterator[CoverageRow]:
+    """What the coverage lab measures of our bounds."""
+    for call, told, samples in cell.entries():
+        if str(call) in only:
+            yield measure(
+                call,
+                told,
+                law,
+                cell.n,
+                cell.alpha,
+                cell.side,
+                samples,
+                cell.seed,
+                n_widths=N_WIDTHS.get(call.name),
+                blocks=blocks,
+                at_once=AT_ONCE.get(str(call)),
+            )
+
+
+def scipy_rows(cell: Cell, mean: float, rewards: Floats) -> Iterator[CoverageRow]:
+    """What ``scipy.stats.bootstrap`` gives on the first of the samples; where it gives no number, no bound."""
+    from scipy import stats
+
+    bootstrap: Any = stats.bootstrap  # whose stubs have a kind of call for every kind of array
+    samples = rewards[: min(FEW, cell.most)]
+    for bound, method in SCIPY.items():
+        ends = []
+        for number, first in enumerate(range(0, len(samples), AT_ONCE["bca"])):
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")  # of equal rewards, where it gives no number
+                found = bootstrap(
+                    (samples[first : first + AT_ONCE["bca"]],),
+                    np.mean,
+                    axis=-1,
+                    vectorized=True,
+                    n_resamples=N_RESAMPLES,
+                    confidence_level=1 - cell.alpha,
+                    alternative="less" if cell.side == "upper" else "greater",
+                    method=method,
+                    random_state=np.random.default_rng([cell.seed, cell.n, 2, number]),
+                )
+            interval = found.confidence_interval
+            ends.append(interval.high if cell.side == "upper" else -interval.low)
+        end = np.nan_to_num(np.concatenate(ends), nan=np.inf, posinf=np.inf)
+        sign = 1.0 if cell.side == "upper" else -1.0
+        width = end - sign * samples.mean(axis=-1)
+        missed = int((end < sign * mean).sum())
+        rate, low, high = missed / len(samples), *binomial_interval(missed, len(samples))
+        yield CoverageRow(
+            *(bound, cell.n, cell.alpha, len(samples), missed, rate, low, high),
+            median_width=float(np.median(width)),
+            guarantee=None,
+            mean_width=float(width.mean()),
+            widths=len(samples),
         )
-        rows.append(
-            {
-                "law": cell.law,
-                "n": cell.n,
-                "alpha": cell.alpha,
-                "side": cell.side,
-                "bound": row.bound,
-                "assumption": row.assumption,
-                "guarantee": row.guarantee,
-                "samples": row.replications,
-                "misses": row.misses,
-                "widths": row.widths,
-                "median_width": row.median_width,
-                "mean_width": row.mean_width if math.isfinite(row.mean_width) else math.inf,
-                "exact_width": float(exact),
-            }
-        )
-    return rows
 
 
 class CellStore:
