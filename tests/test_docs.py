@@ -1,30 +1,53 @@
 """The numbers of the docs are those of the files they come from."""
 
+import math
 import re
 from pathlib import Path
 
 import polars
 import pytest
 
+from bandstrap.league.spec import read_league
+from bandstrap.league.tables import with_tables
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def tables():
-    """Header and rows of each table of means and percentiles, in order."""
-    blocks = re.findall(r"(?:^\|.*\|\n)+", (DOCS / "which-policy.md").read_text(), re.M)
-    cells = [[[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()] for block in blocks]
-    return [block for block in cells if block[0][0] == "rewards"]
+def test_the_tables_of_the_league_are_those_of_its_results():
+    page = (DOCS / "which-policy.md").read_text(encoding="utf-8")
+    assert with_tables(page, DOCS / "league") == page
+    # A table of numbers without a comment above it would not be compared.
+    for table in re.finditer(r"(?:^\|.*\|\n)+", page, re.M):
+        assert page[: table.start()].endswith(" -->\n") or not re.search(r"\d ±|\d to \d", table[0])
 
 
-@pytest.mark.parametrize(("number", "name", "digits"), [(0, "horizon-2000", 1), (1, "horizon-20000", 0)])
-def test_the_tables_of_the_league_are_those_of_its_results(number, name, digits):
-    (_, *policies), _, *rows = tables()[number]
-    frame = polars.read_parquet(DOCS / "league" / f"{name}.parquet")
-    assert [row[0] for row in rows] == frame["environment"].unique(maintain_order=True).to_list()
-    for environment, *cells in rows:
-        for policy, cell in zip(policies, cells, strict=True):
-            (found,) = frame.filter(environment=environment, policy=policy).iter_rows(named=True)
-            assert cell == f"{found['mean']:.{digits}f} / {found['q99']:.0f}"
+@pytest.mark.parametrize("name", ["horizon-2000", "horizon-20000", "overall-2000", "overall-20000"])
+def test_results_of_the_league_are_of_its_members_and_small(name):
+    path = DOCS / "league" / f"{name}.parquet"
+    assert path.stat().st_size < 150_000
+    frame, league = polars.read_parquet(path), read_league()
+    policies = {policy.name: policy.told for policy in league.policies}
+    assert dict(zip(frame["policy"], frame["told"], strict=True)).items() <= policies.items()
+    if "environment" in frame.columns:
+        assert set(frame["environment"]) <= {environment.name for environment in league.environments}
+        assert frame.group_by("environment", "policy").len()["len"].max() == 1
+
+
+def test_overall_numbers_are_the_geometric_means_of_the_matches():
+    for horizon in (2000, 20000):
+        matches = polars.read_parquet(DOCS / "league" / f"horizon-{horizon}.parquet").filter(polars.col("mean") > 0)
+        found = {(row["environment"], row["policy"]): row for row in matches.iter_rows(named=True)}
+        # Without late rewards and wrong truths.
+        plain = [e.name for e in read_league().environments if e.delay == 0 and e.batch == 1 and " x " not in e.name]
+        for row in polars.read_parquet(DOCS / "league" / f"overall-{horizon}.parquet").iter_rows(named=True):
+            both = [name for name in plain if (name, row["policy"]) in found and (name, row["yardstick"]) in found]
+            assert len(both) == row["n_common"]
+            for column, ratio in (("mean", "ratio"), ("q99", "ratio_q99")):
+                logs = [
+                    math.log(found[name, row["policy"]][column] / found[name, row["yardstick"]][column])
+                    for name in both
+                ]
+                assert math.exp(sum(logs) / len(logs)) == pytest.approx(row[ratio])
 
 
 def test_the_policy_of_ones_own_on_the_page_is_the_file_that_is_tested():

@@ -89,7 +89,7 @@ def folder(tmp_path):
             [
                 "| rewards | told nothing | told anything |",
                 "| --- | --- | --- |",
-                "| Gaussian | **A** 55.4 ± 1.0; as low within error: C | **B** 52.0 ± 1.0 |",
+                "| Gaussian | **A** 55.4 ± 1.0, within error of it C | **B** 52.0 ± 1.0 |",
                 "| beta | **A** 7.12 ± 0.12 | **A** 7.12 ± 0.12 |",
             ],
         ),

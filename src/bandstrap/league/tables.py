@@ -118,7 +118,7 @@ def show_first(rows: Iterable[Row]) -> str:
         if row["mean"] - first["mean"] < 2 * math.hypot(row["standard_error"], first["standard_error"])
     ]
     shown = f"**{first['policy']}** {show_mean(first)}"
-    return shown + (f"; as low within error: {', '.join(close)}" if close else "")
+    return shown + (f", within error of it {'; '.join(close)}" if close else "")
 
 
 def overall(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
