@@ -33,7 +33,8 @@ QUANTILE_PART = 0.9
 MOST_EXPONENT = 50.0
 INITIAL_PULLS = 2
 
-# Probability left out at each end of the chi law by quadrature; it is put where it makes the result larger.
+# Probability left out at each end of the chi law by quadrature, and put at 0 and at infinity: one of the two makes a result
+# larger, the other smaller by no more than this part of it.
 LEFT_OUT = 1e-15
 FAR = 8.0  # what of a normal variable is beyond is left out likewise
 NEGLIGIBLE = 1e-16
@@ -85,7 +86,7 @@ def _legendre(size: int) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=4096)
 def chi_rule(freedom: int) -> _Rule:
     """Quadrature for ``W``; what is left out at either end has a point of its own, at 0 and at infinity."""
-    size = 256 if freedom < 2 else 128 if freedom < 4 else 80 if freedom < 8 else 40
+    size = 256 if freedom < 2 else 128 if freedom < 4 else 80 if freedom < 16 else 40
     points, weights = _legendre(size)
     low = math.log(2 * special.gammaincinv(freedom / 2, LEFT_OUT)) / 2
     high = math.log(2 * special.gammainccinv(freedom / 2, LEFT_OUT)) / 2
