@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bandstrap import BootstrappedUCB, BootstrappedUCBPlus, SignFlipUCB, StudentizedUCB
+from bandstrap import BootstrappedUCB, BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB
 from bandstrap.engine.play import compiled_play
 from bandstrap.environments import Bernoulli, Beta, Gaussian
 from bandstrap.policies import POLICIES, UCB1
@@ -20,9 +20,10 @@ CONTENDERS = {
     "BootstrappedUCBPlus": lambda: BootstrappedUCBPlus(),
     "SignFlipUCB": lambda: SignFlipUCB(),
     "StudentizedUCB": lambda: StudentizedUCB(),
+    "EdgeworthUCB": lambda: EdgeworthUCB(),
 }
 # Times UCB1, where it is not the goal of all.
-OWN_GOALS = {"StudentizedUCB": 8.0}
+OWN_GOALS = {"StudentizedUCB": 8.0, "EdgeworthUCB": 8.0}
 # Keep every reward, or a thousand subsets or replicates, and cost as much.
 NOT_CONSTANT = (
     "bootstrapped_ts",

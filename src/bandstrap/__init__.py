@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import BootstrappedTS as BootstrappedTS
     from bandstrap.policies import BootstrappedUCB as BootstrappedUCB
     from bandstrap.policies import BootstrappedUCBPlus as BootstrappedUCBPlus
+    from bandstrap.policies import EdgeworthUCB as EdgeworthUCB
     from bandstrap.policies import EmpiricalKLUCB as EmpiricalKLUCB
     from bandstrap.policies import EpsilonGreedy as EpsilonGreedy
     from bandstrap.policies import GaussianTS as GaussianTS
@@ -86,10 +87,10 @@ else:
         "engine.simulate": "simulate",
         "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
         "multipliers": "bootstrap_quantile",
-        "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EmpiricalKLUCB EpsilonGreedy "
-        "GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS NaiveBootstrappedUCB "
-        "PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom "
-        "WeightedBootstrap",
+        "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EdgeworthUCB EmpiricalKLUCB "
+        "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS "
+        "NaiveBootstrappedUCB PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned "
+        "UCBV UniformRandom WeightedBootstrap",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

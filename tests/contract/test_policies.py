@@ -77,6 +77,7 @@ FORMS = (
         ("epsilon_greedy", {"epsilon": 5.0, "decay": 1.0}),
         ("gaussian_ts_unknown_variance", {"a": -1.0}),
         ("studentized_ucb", {"exploration": 1.0, "borrowed": 5.0, "skew": 0.5, "caution": 2.0, "crowd": 0.5}),
+        ("edgeworth_ucb", {"exploration": 1.0, "caution": 2.0}),
     ]
 )
 CASES = DEFAULTS + MODE_CASES + OTHER_CASES

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 from scipy import optimize, stats
@@ -50,13 +49,7 @@ def subset_root(y, x):
 
 def centred_sum(y, power):
     """``sum (y - ybar)^power``, exactly, before it is rounded."""
-    return exact_centred_sum(tuple(map(float, y)), power)
-
-
-@cache
-def exact_centred_sum(y, power):
-    """See :func:`centred_sum`."""
-    y = [Fraction(reward) for reward in y]
+    y = [Fraction(float(reward)) for reward in y]
     mean = sum(y) / len(y)
     return float(sum((reward - mean) ** power for reward in y))
 
@@ -64,6 +57,22 @@ def exact_centred_sum(y, power):
 def shrunk_skewness(s2, s3, s6):
     """``(S3/S2)_+ (1 - 2 S6/S3^2)_+``."""
     return 0.0 if s3 <= 0 else s3 / s2 * max(1 - 2 * s6 / s3**2, 0)
+
+
+def shared_variance(samples, borrowed):
+    """The variance that arms share, and the degrees of freedom it is worth."""
+    pulls = [len(y) for y in samples]
+    means = [np.mean(y) for y in samples]
+    several = [k for k, pulled in enumerate(pulls) if pulled > 1]
+    weights = {k: min(pulls[k] - 1, 20) for k in several}
+    variances = {k: centred_sum(samples[k], 2) / (pulls[k] - 1) for k in several}
+    if any(variances.values()):
+        shared = sum(weights[k] * variances[k] for k in several) / sum(weights.values())
+    else:
+        shared = (max(means) - min(means)) ** 2 or 1
+    spread = sum(weights[k] * ((variances[k] / shared - 1) ** 2 - 2 / (pulls[k] - 1)) for k in several)
+    h = (spread + 10 * 0.5) / (sum(weights.values()) + 10)
+    return shared, borrowed if h <= 0 else min(max(2 / h - 1, 0), borrowed)
 
 
 def studentized_index(
@@ -75,7 +84,6 @@ def studentized_index(
     """
     pulls = [len(y) for y in samples]
     sums = [[centred_sum(y, power) for power in (2, 3, 6)] for y in samples]
-    means = [np.mean(y) for y in samples]
     n = pulls[arm]
     level = min(0.5, max(1, crowd * len(samples)) / caution * n / (n + max(pulls)))
     if n < exploration * math.log(t) and drawn <= level:
@@ -83,21 +91,12 @@ def studentized_index(
     level = max(drawn, level)
     log = math.log(1 / level)
     z = max(0, quantile(0.9 * level))
-    several = [k for k, pulled in enumerate(pulls) if pulled > 1]
-    weights = {k: min(pulls[k] - 1, 20) for k in several}
-    variances = {k: sums[k][0] / (pulls[k] - 1) for k in several}
-    if any(variances.values()):
-        shared = sum(weights[k] * variances[k] for k in several) / sum(weights.values())
-    else:
-        shared = (max(means) - min(means)) ** 2 or 1
-    spread = sum(weights[k] * ((variances[k] / shared - 1) ** 2 - 2 / (pulls[k] - 1)) for k in several)
-    h = (spread + 10 * 0.5) / (sum(weights.values()) + 10)
-    d0 = borrowed if h <= 0 else min(max(2 / h - 1, 0), borrowed)
+    shared, d0 = shared_variance(samples, borrowed)
     nu = max(n - 1 + d0, 0.5)
     main = math.sqrt((sums[arm][0] + d0 * shared) / n * (math.exp(min(z**2 / nu, 50)) - 1))
     kappa = max(shrunk_skewness(*sums[arm]), shrunk_skewness(*np.sum(sums, axis=0)))
-    own = 2 / (2 + d0) * math.sqrt(variances.get(arm, 0)) * math.sqrt(2 * log)
-    return means[arm] + main + (own + skew * 2 * log / 3 * kappa) / n
+    own = 2 / (2 + d0) * math.sqrt(sums[arm][0] / max(n - 1, 1)) * math.sqrt(2 * log)
+    return np.mean(samples[arm]) + main + (own + skew * 2 * log / 3 * kappa) / n
 
 
 def studentized_weights(samples, t, *, n_levels=500, **options):
@@ -111,3 +110,30 @@ def studentized_weights(samples, t, *, n_levels=500, **options):
     return np.array(
         [np.mean(np.prod([b for k, b in enumerate(row) if k != arm], axis=0)) for arm, row in enumerate(below)]
     )
+
+
+def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, quantile=stats.norm.isf):
+    """A studentized index with a borrowed variance, all arms' coefficient of skewness and all arms' kurtosis."""
+    pulls = [len(y) for y in samples]
+    sums = [{power: centred_sum(y, power) for power in (2, 3, 4, 6)} for y in samples]
+    n = pulls[arm]
+    if n < exploration * math.log(t):
+        return math.inf
+    level = min(0.5, 0.75 * max(1, (len(samples) - 1) / 4) * n / (caution * t))
+    log = math.log(1 / level)
+    z = quantile(0.9 * level)
+    shared, d0 = shared_variance(samples, 50)
+    nu = max(n - 1 + d0, 0.5)
+    s = math.sqrt((sums[arm][2] + d0 * shared) / nu)
+    spread = [k for k, of_arm in enumerate(sums) if of_arm[2] > 0]
+    standardised = {p: sum(sums[k][p] / (sums[k][2] / (pulls[k] - 1)) ** (p / 2) for k in spread) for p in (3, 6)}
+    gamma = shrunk_skewness(sum(pulls[k] for k in spread), standardised[3], standardised[6])
+    excesses = {k: pulls[k] * sums[k][4] / sums[k][2] ** 2 - 3 * (pulls[k] - 1) / (pulls[k] + 1) for k in spread}
+    weights = {k: min(pulls[k] - 1, 20) for k in spread if pulls[k] > 3}
+    kurtosis = max(sum(weights[k] * excesses[k] for k in weights), 0) / max(sum(weights.values()), 1)
+    zeta = z / (1 + (n - 1) / nu * kurtosis / (12 * n) * max(z**2 - 3, 0))
+    main = s * math.sqrt(nu / n * (math.exp(min(zeta**2 / nu, 50)) - 1))
+    pooled = shrunk_skewness(*(sum(of_arm[power] for of_arm in sums) for power in (2, 3, 6)))
+    kappa = gamma * s if sums[arm][2] > 0 else pooled
+    own = 2 / (2 + d0) * s * math.sqrt(2 * log)
+    return np.mean(samples[arm]) + main + (own + (2 * z**2 + 1) / 6 * kappa) / n

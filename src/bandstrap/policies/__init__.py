@@ -11,6 +11,7 @@ from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
+from bandstrap.policies.edgeworth_ucb import EdgeworthUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.epsilon_greedy import EpsilonGreedy
 from bandstrap.policies.gaussian_ts import GaussianTS
@@ -57,6 +58,7 @@ __all__ = [
     "BootstrappedTS",
     "BootstrappedUCB",
     "BootstrappedUCBPlus",
+    "EdgeworthUCB",
     "EmpiricalKLUCB",
     "EpsilonGreedy",
     "GaussianTS",

@@ -83,6 +83,19 @@ class Pooled(NamedTuple):
     s6: float
 
 
+class Survey(NamedTuple):
+    """Sums over arms, the unit that they and the shared variance are in, that variance, the most pulls of any arm, and the
+    highest mean, as CentralSums has it.
+    """
+
+    pooled: Pooled
+    unit: float
+    variance: float
+    most_pulls: float
+    best_first: float
+    best_step: float
+
+
 class Shared(NamedTuple):
     """What all arms share in a round; variance and skewness are in powers of the unit."""
 
@@ -162,20 +175,16 @@ def pool(state: State, unit: float) -> Pooled:
     return Pooled(weight, first, second, noise, s2, s3, s6)
 
 
-# --- the kernel -------------------------------------------------------------------------------------------------------
-
-
-@borrowing
-def prepare(params: Params, state: State, round_: int) -> Shared:
-    """Level, shared variance, borrowed degrees of freedom and pooled skewness."""
+@jitable
+def survey(state: State) -> Survey:
+    """Look at all arms: how many pulls, which mean is highest, and what variance they share."""
     pulls, central = state.pulls, state.central
-    n_arms = len(pulls)
     most = 0
     unit = LEAST_UNIT
     low = math.inf
     high = -math.inf
     best = 0
-    for k in range(n_arms):
+    for k in range(len(pulls)):
         most = max(most, pulls[k])
         unit = max(unit, central.units[k])
         mean = mean_reward(central, k)
@@ -193,18 +202,38 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     else:  # all rewards are equal: with any scale the arm pulled least has the highest index
         unit = 1.0
         variance = 1.0
-    freedom = borrowed_freedom(pooled, variance, params.borrowed)
+    return Survey(pooled, unit, variance, float(most), central.firsts[best], central.steps[best])
+
+
+@jitable
+def note_variance(facts: Floats, arm: int, n: int, s2: float) -> None:
+    """What an arm of more than one reward gives to the shared variance."""
+    weight = float(min(n - 1, MOST_WEIGHT))
+    facts[WEIGHT][arm] = weight
+    facts[VARIANCE][arm] = s2 / (n - 1)
+    facts[NOISE][arm] = 2.0 * weight / (n - 1)
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------------
+
+
+@borrowing
+def prepare(params: Params, state: State, round_: int) -> Shared:
+    """Level, shared variance, borrowed degrees of freedom and pooled skewness."""
+    seen = survey(state)
+    pooled = seen.pooled
+    freedom = borrowed_freedom(pooled, seen.variance, params.borrowed)
     return Shared(
         params.exploration * math.log(round_),
-        float(most),
-        max(1.0, params.crowd * n_arms) / params.caution,
+        seen.most_pulls,
+        max(1.0, params.crowd * len(state.pulls)) / params.caution,
         freedom,
         2.0 / (2.0 + freedom),
-        central.firsts[best],
-        central.steps[best],
-        unit,
-        1.0 / unit,
-        variance,
+        seen.best_first,
+        seen.best_step,
+        seen.unit,
+        1.0 / seen.unit,
+        seen.variance,
         shrunk_skewness(pooled.s2, pooled.s3, pooled.s6),
     )
 
@@ -242,12 +271,8 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     facts, sums = state.facts, state.central.sums
     n = state.pulls[arm]
     if n > 1:
-        weight = float(min(n - 1, MOST_WEIGHT))
-        variance = sums[SECOND][arm] / (n - 1)
-        facts[WEIGHT][arm] = weight
-        facts[VARIANCE][arm] = variance
-        facts[NOISE][arm] = 2.0 * weight / (n - 1)
-        facts[DEVIATION][arm] = math.sqrt(variance)
+        note_variance(facts, arm, n, sums[SECOND][arm])
+        facts[DEVIATION][arm] = math.sqrt(facts[VARIANCE][arm])
         facts[SKEWNESS][arm] = shrunk_skewness(sums[SECOND][arm], sums[THIRD][arm], sums[SIXTH][arm])
 
 

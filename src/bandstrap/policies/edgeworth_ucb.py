@@ -1,0 +1,272 @@
+"""Edgeworth UCB: a studentized index, told nothing, with the second-order terms that skewness and kurtosis call for."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.arrays import Floats
+from bandstrap.engine.kernel import Kernel, borrowing, jitable
+from bandstrap.multipliers.normal import rough_quantile_of_log
+from bandstrap.policies.central_sums import (
+    FOURTH,
+    SECOND,
+    SIXTH,
+    THIRD,
+    add_reward,
+    mean_difference,
+    no_sums,
+)
+from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.studentized_ucb import (
+    BORROWED,
+    LEAST_FREEDOM,
+    LOG_QUANTILE_PART,
+    MOST_EXPONENT,
+    VARIANCE,
+    WEIGHT,
+    State,
+    borrowed_freedom,
+    note_variance,
+    shrunk_skewness,
+    survey,
+)
+
+# The level of an arm is this part of its share of the rounds, for caution = 1.
+LEVEL_PART = 0.75
+# With more rivals than these an arm's level grows with their number.
+FEW_RIVALS = 4.0
+LOG_2 = math.log(2.0)
+
+# What ``State.facts`` holds of the arms, row by row, besides WEIGHT, VARIANCE and NOISE of StudentizedUCB: pulls of an arm
+# with any spread, and the sums of its standardised deviations to the third and sixth power; for the pooled kurtosis, the
+# arm's weight, which needs four rewards, and that times its excess kurtosis; and of its pulls, inverse and logarithm.
+SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, INVERSE_PULLS, LOG_PULLS = range(3, 10)
+
+
+class Params(NamedTuple):
+    """Forced pulls over ``log t``, and what the level is divided by."""
+
+    exploration: float
+    caution: float
+
+
+class Shared(NamedTuple):
+    """What all arms share in a round; variance and lent skewness are in powers of the unit."""
+
+    least_pulls: float  # with fewer, an arm is pulled whatever it earns
+    log_rounds: float  # less the logarithm of an arm's pulls, L
+    freedom: float  # borrowed degrees of freedom, d0
+    own_part: float  # 2/(2 + d0)
+    best_first: float  # of the arm with the highest mean, as CentralSums has it
+    best_step: float
+    unit: float
+    inverse_unit: float
+    variance: float
+    skewness: float  # coefficient, of all arms
+    lent_skewness: float  # S3/S2 of all arms, for one that has no spread
+    kurtosis: float  # excess, of all arms, none below 0
+
+
+# --- the parts of the index -------------------------------------------------------------------------------------------
+
+
+@jitable
+def skewness_factor(z: float) -> float:
+    """``(2 z^2 + 1)/6``: by what a studentized mean's quantile moves with a unit of skewness over ``sqrt(n)`` (Hall)."""
+    return (2.0 * z * z + 1.0) / 6.0
+
+
+@jitable
+def tempered_quantile(z: float, part: float, kurtosis: float) -> float:
+    """``z/(1 + kurtosis (z^2 - 3)_+/(12 n))``, ``part = 1/n``: where tails are heavy, a mean that is far off has a large
+    spread, too (Hall 1988).
+    """
+    excess = kurtosis * (z * z - 3.0)
+    return z / (1.0 + excess * part / 12.0) if excess > 0.0 else z
+
+
+@jitable
+def log_level_rounds(round_: float, n_arms: int, caution: float) -> float:
+    """``log(n/e)`` with the level ``e = 0.75 max(1, (K - 1)/4) n/(caution t)``."""
+    return math.log(round_ * caution / (LEVEL_PART * max(1.0, (n_arms - 1) / FEW_RIVALS)))
+
+
+@jitable
+def pooled_shape(facts: Floats) -> tuple[float, float]:
+    """Coefficient of skewness, shrunk, and excess kurtosis, none below 0, of the standardised rewards of all arms."""
+    pulls, cubes, sixths = facts[SPREAD_PULLS], facts[CUBES], facts[SIXTHS]
+    weights, kurtoses = facts[KURTOSIS_WEIGHT], facts[KURTOSIS]
+    n = g3 = g6 = weight = kurtosis = 0.0
+    for k in range(len(pulls)):
+        n += pulls[k]
+        g3 += cubes[k]
+        g6 += sixths[k]
+        weight += weights[k]
+        kurtosis += kurtoses[k]
+    return shrunk_skewness(n, g3, g6), max(kurtosis, 0.0) / max(weight, 1.0)
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------------
+
+
+@borrowing
+def prepare(params: Params, state: State, round_: int) -> Shared:
+    """Level, shared variance, borrowed degrees of freedom, and the shape of all rewards."""
+    seen = survey(state)
+    pooled = seen.pooled
+    freedom = borrowed_freedom(pooled, seen.variance, BORROWED)
+    skewness, kurtosis = pooled_shape(state.facts)
+    return Shared(
+        params.exploration * math.log(round_),
+        log_level_rounds(float(round_), len(state.pulls), params.caution),
+        freedom,
+        2.0 / (2.0 + freedom),
+        seen.best_first,
+        seen.best_step,
+        seen.unit,
+        1.0 / seen.unit,
+        seen.variance,
+        skewness,
+        shrunk_skewness(pooled.s2, pooled.s3, pooled.s6),
+        kurtosis,
+    )
+
+
+@borrowing
+def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls."""
+    n = float(state.pulls[arm])
+    if n < shared.least_pulls:
+        return math.inf
+    unit = state.central.units[arm]
+    share = 1.0 if unit == shared.unit else unit / shared.unit
+    distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
+    part = state.facts[INVERSE_PULLS][arm]
+    log = max(shared.log_rounds - state.facts[LOG_PULLS][arm], LOG_2)
+    z = rough_quantile_of_log(log - LOG_QUANTILE_PART)
+    own = state.central.sums[SECOND][arm]
+    freedom = max(n - 1.0 + shared.freedom, LEAST_FREEDOM)
+    inverse_freedom = 1.0 / freedom
+    deviation = math.sqrt((share * share * own + shared.freedom * shared.variance) * inverse_freedom)
+    tempered = tempered_quantile(z, part, shared.kurtosis * (n - 1.0) * inverse_freedom)
+    factor = math.expm1(min(tempered * tempered * inverse_freedom, MOST_EXPONENT))
+    skewness = shared.skewness * deviation if own > 0.0 else shared.lent_skewness
+    return (
+        distance
+        + deviation * math.sqrt(part * freedom * factor)
+        + part * (shared.own_part * deviation * math.sqrt(2.0 * log) + skewness_factor(z) * skewness)
+    )
+
+
+@borrowing
+def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Take the reward into the sums, and what follows from them."""
+    add_reward(state.pulls, state.central, arm, reward)
+    facts, sums = state.facts, state.central.sums
+    n = state.pulls[arm]
+    facts[INVERSE_PULLS][arm] = 1.0 / n
+    facts[LOG_PULLS][arm] = math.log(n)
+    if n > 1:
+        note_variance(facts, arm, n, sums[SECOND][arm])
+        if facts[VARIANCE][arm] > 0.0:
+            inverse = 1.0 / facts[VARIANCE][arm]
+            facts[SPREAD_PULLS][arm] = float(n)
+            facts[CUBES][arm] = sums[THIRD][arm] * inverse * math.sqrt(inverse)
+            facts[SIXTHS][arm] = sums[SIXTH][arm] * inverse * inverse * inverse
+            if n > 3:
+                # m4/m2^2, less what that of normal rewards is on average
+                share = inverse / (n - 1)
+                excess = n * (sums[FOURTH][arm] * share * share) - 3.0 * (n - 1) / (n + 1)
+                weight = facts[WEIGHT][arm]
+                facts[KURTOSIS_WEIGHT][arm] = weight
+                facts[KURTOSIS][arm] = weight * excess
+
+
+KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
+
+
+class EdgeworthUCB(Policy):
+    r"""A studentized index with Edgeworth's terms for skewness and kurtosis, told nothing: the policy to begin with.
+
+    .. math:: \bar y + s \sqrt{\frac{\nu}{n} \bigl(e^{\zeta^2/\nu} - 1\bigr)}
+        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 z^2 + 1}{6} \gamma s\Bigr)
+
+    with the level :math:`e = \frac{3}{4} \max(1, \frac{K - 1}{4}) \, n/t` in round t with K arms, at most 1/2,
+    :math:`L = \log(1/e)`, and the normal quantile :math:`z = \Phi^{-1}(1 - 0.9 e)`. An arm that has had most
+    of the rounds sits at :math:`e = 1/2` and has almost no bonus.
+
+    - :math:`s^2 = (S_2 + d_0 \bar s^2)/\nu`, with :math:`\nu = n - 1 + d_0`, is the arm's variance, borrowing from the
+      other arms' :math:`\bar s^2` as many degrees of freedom, :math:`d_0 \le 50`, as their likeness is worth; both are as
+      in :class:`bandstrap.StudentizedUCB`. The first root is a quantile of Student's t, approximately.
+    - :math:`\gamma = (G_3/N)_+ (1 - 2 G_6/G_3^2)_+` is the coefficient of skewness of all rewards, standardised arm by arm,
+      as far as there is evidence of it: :math:`G_p` is the sum of p-th powers of :math:`N` standardised deviations, and
+      :math:`G_3^2/G_6` a squared t-statistic. Skewness makes the mean and the spread of few rewards too small together,
+      which the last term makes up for. An arm whose rewards are all equal takes :math:`S_3/S_2` of all arms, shrunk
+      likewise, for :math:`\gamma s`.
+    - :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)` with the excess kurtosis
+      :math:`\kappa`, pooled and none below 0: where tails are heavy, a mean that is far off has a large spread, too.
+
+    Parameters
+    ----------
+    caution
+        The level is divided by this number. The default 1 balances the mean of the regret and its worst runs. Over 21
+        problems of 2000 rounds, with 2 the mean was 8 % higher and the 99th percentile 6 % lower, with 0.75 the mean 3 %
+        lower and the 99th percentile 9 % higher.
+    exploration
+        Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, guards against an arm given up after
+        a few bad rewards; it asks for a third pull after 3,000 rounds.
+    arms, rng, direction, compiled
+        See :class:`bandstrap.Policy`.
+
+    Notes
+    -----
+    Nothing is proved about this policy: its constants were chosen by experiment. :class:`bandstrap.StudentizedUCB` has a
+    setting with a theorem.
+
+    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties. Every arm is
+    pulled twice at the start. While no arm has had two different rewards, the range of the means stands for
+    :math:`\bar s`; while all rewards are equal, the arm pulled least is next. :math:`z` is within 0.00045 of the quantile.
+
+    Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
+
+    See Also
+    --------
+    bandstrap.StudentizedUCB : the same without kurtosis, with each arm's own or all arms' skewness and another level.
+    bandstrap.BootstrappedUCBPlus : a multiplier bootstrap in place of Student's t.
+
+    Examples
+    --------
+    >>> from bandstrap import EdgeworthUCB
+    >>> policy = EdgeworthUCB(arms=["a", "b"], rng=0)
+    >>> policy.update(["a", "b"] * 5, [0.1, 1.0, 0.3, 1.2, 0.2, 0.9, 0.1, 1.1, 0.2, 1.0])
+    >>> policy.select()
+    'b'
+
+    References
+    ----------
+    .. [1] Hall. Theoretical comparison of bootstrap confidence intervals. Annals of Statistics 16, 1988: the polynomials in
+       :math:`z` that belong to skewness and kurtosis of a studentized mean.
+    .. [2] Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
+       Statistical Applications in Genetics and Molecular Biology 3, 2004: borrowed degrees of freedom.
+    """
+
+    kernel = KERNEL
+    name = "edgeworth_ucb"
+    n_initial = 2
+
+    def __init__(self, *, caution: float = 1.0, exploration: float = 0.25, **online: Unpack[Online]) -> None:
+        self.caution = self.positive(caution, "caution")
+        self.exploration = self.not_negative(exploration, "exploration")
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> Params:
+        """Numbers for the kernel."""
+        return Params(self.exploration, self.caution)
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """State before the first reward: all at zero."""
+        return State(order, np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((LOG_PULLS + 1, n_arms)))
