@@ -45,6 +45,7 @@ OTHER_CASES = [
     ("robust_ucb", {"estimator": "median-of-means", "epsilon": 0.5}),
     ("robust_ucb", {"estimator": "catoni", "moment": 0.05}),
     ("studentized_ucb", {"randomized": True}),
+    ("edgeworth_ucb", {"randomized": True}),
 ]
 FORMS = (
     [

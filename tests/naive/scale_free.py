@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from scipy import optimize, stats
@@ -49,7 +50,13 @@ def subset_root(y, x):
 
 def centred_sum(y, power):
     """``sum (y - ybar)^power``, exactly, before it is rounded."""
-    y = [Fraction(float(reward)) for reward in y]
+    return exact_centred_sum(tuple(map(float, y)), power)
+
+
+@cache
+def exact_centred_sum(y, power):
+    """See :func:`centred_sum`."""
+    y = [Fraction(reward) for reward in y]
     mean = sum(y) / len(y)
     return float(sum((reward - mean) ** power for reward in y))
 
@@ -99,29 +106,33 @@ def studentized_index(
     return np.mean(samples[arm]) + main + (own + skew * 2 * log / 3 * kappa) / n
 
 
-def studentized_weights(samples, t, *, n_levels=500, **options):
-    """The probability that each arm has the highest studentized index when the levels drawn are uniform and independent.
+def weights_of_drawn_levels(index, samples, t, *, n_levels=500, **options):
+    """The probability that each arm has the highest index when the levels drawn are uniform and independent.
 
     Within ``len(samples)/n_levels``: each level is one of as many in the middle of equal parts of (0, 1).
     """
     levels = (np.arange(n_levels) + 0.5) / n_levels
-    values = [[studentized_index(samples, arm, t, drawn=u, **options) for u in levels] for arm in range(len(samples))]
+    values = [[index(samples, arm, t, drawn=u, **options) for u in levels] for arm in range(len(samples))]
     below = [[np.mean(np.array(other)[:, None] < np.array(own), axis=0) for other in values] for own in values]
     return np.array(
         [np.mean(np.prod([b for k, b in enumerate(row) if k != arm], axis=0)) for arm, row in enumerate(below)]
     )
 
 
-def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, quantile=stats.norm.isf):
-    """A studentized index with a borrowed variance, all arms' coefficient of skewness and all arms' kurtosis."""
+def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, quantile=stats.norm.isf):
+    """A studentized index with a borrowed variance, all arms' coefficient of skewness and all arms' kurtosis.
+
+    Its level is at least the one ``drawn``, and only below it an arm that lacks pulls is forced.
+    """
     pulls = [len(y) for y in samples]
     sums = [{power: centred_sum(y, power) for power in (2, 3, 4, 6)} for y in samples]
     n = pulls[arm]
-    if n < exploration * math.log(t):
-        return math.inf
     level = min(0.5, 0.75 * max(1, (len(samples) - 1) / 4) * n / (caution * t))
+    if n < exploration * math.log(t) and drawn <= level:
+        return math.inf
+    level = max(drawn, level)
     log = math.log(1 / level)
-    z = quantile(0.9 * level)
+    z = max(0, quantile(0.9 * level))
     shared, d0 = shared_variance(samples, 50)
     nu = max(n - 1 + d0, 0.5)
     s = math.sqrt((sums[arm][2] + d0 * shared) / nu)

@@ -95,7 +95,7 @@ def test_arms_are_chosen_with_the_probability_that_their_draw_is_highest(name):
     params, state = learned(policy, *samples)
     rng = np.random.default_rng(2)
     counts = np.bincount([select(policy.kernel, params, state, t, rng) for _ in range(SIZE)], minlength=len(samples))
-    assert_frequencies(counts, naive.studentized_weights(samples, t))
+    assert_frequencies(counts, naive.weights_of_drawn_levels(naive.studentized_index, samples, t))
 
 
 def test_the_index_of_the_other_form_comes_with_the_probability_of_its_level():
@@ -125,7 +125,7 @@ def test_pulls_are_spread_while_no_reward_comes():
     for arm, sample in enumerate(samples):
         policy.update([arm] * len(sample), sample)
     counts = np.bincount([policy.select() for _ in range(SIZE)], minlength=3)
-    assert_frequencies(counts, naive.studentized_weights(samples, policy.n_rewards + 1))
+    assert_frequencies(counts, naive.weights_of_drawn_levels(naive.studentized_index, samples, policy.n_rewards + 1))
 
 
 def test_an_arm_that_lacks_pulls_is_forced_with_the_probability_of_its_level():

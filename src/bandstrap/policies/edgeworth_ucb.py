@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, borrowing, jitable
+from bandstrap.errors import check_flag
 from bandstrap.multipliers.normal import rough_quantile_of_log
 from bandstrap.policies.central_sums import (
     FOURTH,
@@ -48,10 +49,11 @@ SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, INVERSE_PULLS, LOG_PULLS
 
 
 class Params(NamedTuple):
-    """Forced pulls over ``log t``, and what the level is divided by."""
+    """Forced pulls over ``log t``, what the level is divided by, and whether it is drawn."""
 
     exploration: float
     caution: float
+    randomized: bool
 
 
 class Shared(NamedTuple):
@@ -138,16 +140,21 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
 
 @borrowing
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls."""
+    """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls.
+
+    ``randomized``, level and forced pulls are those of :class:`bandstrap.StudentizedUCB`.
+    """
     n = float(state.pulls[arm])
-    if n < shared.least_pulls:
+    log = max(shared.log_rounds - state.facts[LOG_PULLS][arm], LOG_2)
+    drawn = rng.standard_exponential() if params.randomized else math.inf
+    if n < shared.least_pulls and drawn >= log:
         return math.inf
+    log = min(log, drawn)
     unit = state.central.units[arm]
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
     part = state.facts[INVERSE_PULLS][arm]
-    log = max(shared.log_rounds - state.facts[LOG_PULLS][arm], LOG_2)
-    z = rough_quantile_of_log(log - LOG_QUANTILE_PART)
+    z = max(rough_quantile_of_log(log - LOG_QUANTILE_PART), 0.0)
     own = state.central.sums[SECOND][arm]
     freedom = max(n - 1.0 + shared.freedom, LEAST_FREEDOM)
     inverse_freedom = 1.0 / freedom
@@ -219,6 +226,9 @@ class EdgeworthUCB(Policy):
     exploration
         Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, guards against an arm given up after
         a few bad rewards; it asks for a third pull after 3,000 rounds.
+    randomized
+        For rewards that come late or in batches: levels are drawn, as those of :class:`bandstrap.StudentizedUCB` are. Off by
+        default, when the arm with the highest index gets all pulls until the next reward comes.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -258,14 +268,17 @@ class EdgeworthUCB(Policy):
     name = "edgeworth_ucb"
     n_initial = 2
 
-    def __init__(self, *, caution: float = 1.0, exploration: float = 0.25, **online: Unpack[Online]) -> None:
+    def __init__(
+        self, *, caution: float = 1.0, exploration: float = 0.25, randomized: bool = False, **online: Unpack[Online]
+    ) -> None:
         self.caution = self.positive(caution, "caution")
         self.exploration = self.not_negative(exploration, "exploration")
+        self.randomized = check_flag(randomized, "randomized", "EdgeworthUCB")
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(self.exploration, self.caution)
+        return Params(self.exploration, self.caution, self.randomized)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: all at zero."""
