@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.engine.play import compiled_play, play, select
+from bandstrap.errors import InvalidInput
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.edgeworth_ucb import (
     EdgeworthUCB,
@@ -227,6 +228,14 @@ def test_late_rewards_leave_arms_without_a_variance_of_their_own():
     samples = [[0.25, 0.5], [0.0], [1.0]]
     expected = [naive.edgeworth_index(samples, arm, 5, quantile=rough_normal_quantile) for arm in range(3)]
     assert indices(samples, 5) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{"caution": 0}, {"caution": 1e200}, {"exploration": -1}, {"randomized": "maybe"}], ids=str
+)
+def test_wrong_settings_are_refused(options):
+    with pytest.raises(InvalidInput, match=f"'{next(iter(options))}' parameter of EdgeworthUCB must be"):
+        EdgeworthUCB(**options)
 
 
 # --- levels that are drawn --------------------------------------------------------------------------------------------

@@ -287,6 +287,7 @@ def test_mean_regret_is_that_of_the_study():
         {"borrowed": -1},
         {"skew": np.nan},
         {"caution": 0},
+        {"caution": 1e200},
         {"crowd": np.inf},
         {"crowd": "many"},
         {"exploration": True},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, borrowing, jitable
-from bandstrap.errors import check_flag
+from bandstrap.errors import check_flag, check_number
 from bandstrap.multipliers.normal import rough_quantile_of_log
 from bandstrap.policies.central_sums import (
     FOURTH,
@@ -26,6 +26,7 @@ from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,
     LOG_QUANTILE_PART,
+    MOST_CAUTION,
     MOST_EXPONENT,
     VARIANCE,
     WEIGHT,
@@ -227,8 +228,8 @@ class EdgeworthUCB(Policy):
         Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, guards against an arm given up after
         a few bad rewards; it asks for a third pull after 3,000 rounds.
     randomized
-        For rewards that come late or in batches: levels are drawn, as those of :class:`bandstrap.StudentizedUCB` are. Off by
-        default, when the arm with the highest index gets all pulls until the next reward comes.
+        For rewards that come late or in batches: levels are drawn, as those of :class:`bandstrap.StudentizedUCB` are. Off
+        by default, when the arm with the highest index gets all pulls until the next reward comes.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -237,9 +238,10 @@ class EdgeworthUCB(Policy):
     Nothing is proved about this policy: its constants were chosen by experiment. :class:`bandstrap.StudentizedUCB` has a
     setting with a theorem.
 
-    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties. Every arm is
-    pulled twice at the start. While no arm has had two different rewards, the range of the means stands for
-    :math:`\bar s`; while all rewards are equal, the arm pulled least is next. :math:`z` is within 0.00045 of the quantile.
+    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
+    if ``randomized``. Every arm is pulled twice at the start. While no arm has had two different rewards, the range of the
+    means stands for :math:`\bar s`; while all rewards are equal, the arm pulled least is next, unless levels are drawn.
+    :math:`z` is within 0.00045 of the quantile.
 
     Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
 
@@ -271,7 +273,7 @@ class EdgeworthUCB(Policy):
     def __init__(
         self, *, caution: float = 1.0, exploration: float = 0.25, randomized: bool = False, **online: Unpack[Online]
     ) -> None:
-        self.caution = self.positive(caution, "caution")
+        self.caution = check_number(caution, "caution", "EdgeworthUCB", above=0, below=MOST_CAUTION)
         self.exploration = self.not_negative(exploration, "exploration")
         self.randomized = check_flag(randomized, "randomized", "EdgeworthUCB")
         super().__init__(**online)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, borrowing, jitable
-from bandstrap.errors import check_flag, requirement
+from bandstrap.errors import check_flag, check_number, requirement
 from bandstrap.multipliers.normal import rough_quantile_of_log
 from bandstrap.policies.central_sums import (
     LEAST_UNIT,
@@ -39,6 +39,8 @@ PRIOR_WEIGHT = 10.0
 # The fewest degrees of freedom, and the largest exponent, of the quantile: an arm pulled once has none of its own.
 LEAST_FREEDOM = 0.5
 MOST_EXPONENT = 50.0
+# More caution than this is none: a level must stay a number.
+MOST_CAUTION = 1e100
 # Defaults: the most borrowed degrees of freedom, and the strength of the skewness term.
 BORROWED = 50.0
 SKEW = 1.0
@@ -404,7 +406,7 @@ class StudentizedUCB(Policy):
                 if value not in (0.0, default):
                     raise requirement(name, "StudentizedUCB", "0, or left out, where 'proved' is true", value)
             self.borrowed = self.skew = 0.0
-        self.caution = self.positive(caution, "caution")
+        self.caution = check_number(caution, "caution", "StudentizedUCB", above=0, below=MOST_CAUTION)
         self.crowd = self.not_negative(crowd, "crowd")
         self.randomized = check_flag(randomized, "randomized", "StudentizedUCB")
         if self.proved and self.randomized:
