@@ -138,13 +138,16 @@ def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, qu
     s = math.sqrt((sums[arm][2] + d0 * shared) / nu)
     spread = [k for k, of_arm in enumerate(sums) if of_arm[2] > 0]
     standardised = {p: sum(sums[k][p] / (sums[k][2] / (pulls[k] - 1)) ** (p / 2) for k in spread) for p in (3, 6)}
-    gamma = shrunk_skewness(sum(pulls[k] for k in spread), standardised[3], standardised[6])
+    evidence = max(1 - 2 * standardised[6] / standardised[3] ** 2, 0) if standardised[3] > 0 else 0
     excesses = {k: pulls[k] * sums[k][4] / sums[k][2] ** 2 - 3 * (pulls[k] - 1) / (pulls[k] + 1) for k in spread}
     weights = {k: min(pulls[k] - 1, 20) for k in spread if pulls[k] > 3}
     kurtosis = max(sum(weights[k] * excesses[k] for k in weights), 0) / max(sum(weights.values()), 1)
     zeta = z / (1 + (n - 1) / nu * kurtosis / (12 * n) * max(z**2 - 3, 0))
     main = s * math.sqrt(nu / n * (math.exp(min(zeta**2 / nu, 50)) - 1))
-    pooled = shrunk_skewness(*(sum(of_arm[power] for of_arm in sums) for power in (2, 3, 6)))
-    kappa = gamma * s if sums[arm][2] > 0 else pooled
+    if sums[arm][2] > 0:
+        coefficient = standardised[3] / sum(pulls[k] for k in spread)
+        skewness = evidence * max(coefficient * s, sums[arm][3] / sums[arm][2])
+    else:
+        skewness = shrunk_skewness(*(sum(of_arm[power] for of_arm in sums) for power in (2, 3, 6)))
     own = 2 / (2 + d0) * s * math.sqrt(2 * log)
-    return np.mean(samples[arm]) + main + (own + (2 * z**2 + 1) / 6 * kappa) / n
+    return np.mean(samples[arm]) + main + (own + (2 * z**2 + 1) / 6 * skewness) / n

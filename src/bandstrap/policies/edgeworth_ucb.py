@@ -45,8 +45,9 @@ LOG_2 = math.log(2.0)
 
 # What ``State.facts`` holds of the arms, row by row, besides WEIGHT, VARIANCE and NOISE of StudentizedUCB: pulls of an arm
 # with any spread, and the sums of its standardised deviations to the third and sixth power; for the pooled kurtosis, the
-# arm's weight, which needs four rewards, and that times its excess kurtosis; and of its pulls, inverse and logarithm.
-SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, INVERSE_PULLS, LOG_PULLS = range(3, 10)
+# arm's weight, which needs four rewards, and that times its excess kurtosis; S3/S2, in the arm's unit; and of its pulls,
+# inverse and logarithm.
+SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, OWN_SKEWNESS, INVERSE_PULLS, LOG_PULLS = range(3, 11)
 
 
 class Params(NamedTuple):
@@ -69,7 +70,8 @@ class Shared(NamedTuple):
     unit: float
     inverse_unit: float
     variance: float
-    skewness: float  # coefficient, of all arms
+    skewness: float  # coefficient, of all arms, shrunk
+    evidence: float  # of skewness, from 0 to 1
     lent_skewness: float  # S3/S2 of all arms, for one that has no spread
     kurtosis: float  # excess, of all arms, none below 0
 
@@ -99,8 +101,10 @@ def log_level_rounds(round_: float, n_arms: int, caution: float) -> float:
 
 
 @jitable
-def pooled_shape(facts: Floats) -> tuple[float, float]:
-    """Coefficient of skewness, shrunk, and excess kurtosis, none below 0, of the standardised rewards of all arms."""
+def pooled_shape(facts: Floats) -> tuple[float, float, float]:
+    """Of the standardised rewards of all arms: the coefficient of skewness, shrunk; the evidence, by which it was shrunk;
+    and the excess kurtosis. None is below 0.
+    """
     pulls, cubes, sixths = facts[SPREAD_PULLS], facts[CUBES], facts[SIXTHS]
     weights, kurtoses = facts[KURTOSIS_WEIGHT], facts[KURTOSIS]
     n = g3 = g6 = weight = kurtosis = 0.0
@@ -110,7 +114,9 @@ def pooled_shape(facts: Floats) -> tuple[float, float]:
         g6 += sixths[k]
         weight += weights[k]
         kurtosis += kurtoses[k]
-    return shrunk_skewness(n, g3, g6), max(kurtosis, 0.0) / max(weight, 1.0)
+    skewness = shrunk_skewness(n, g3, g6)
+    evidence = skewness * n / g3 if skewness > 0.0 else 0.0
+    return skewness, evidence, max(kurtosis, 0.0) / max(weight, 1.0)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
@@ -122,7 +128,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     seen = survey(state)
     pooled = seen.pooled
     freedom = borrowed_freedom(pooled, seen.variance, BORROWED)
-    skewness, kurtosis = pooled_shape(state.facts)
+    skewness, evidence, kurtosis = pooled_shape(state.facts)
     return Shared(
         params.exploration * math.log(round_),
         log_level_rounds(float(round_), len(state.pulls), params.caution),
@@ -134,6 +140,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
         1.0 / seen.unit,
         seen.variance,
         skewness,
+        evidence,
         shrunk_skewness(pooled.s2, pooled.s3, pooled.s6),
         kurtosis,
     )
@@ -162,7 +169,9 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     deviation = math.sqrt((share * share * own + shared.freedom * shared.variance) * inverse_freedom)
     tempered = tempered_quantile(z, part, shared.kurtosis * (n - 1.0) * inverse_freedom)
     factor = math.expm1(min(tempered * tempered * inverse_freedom, MOST_EXPONENT))
-    skewness = shared.skewness * deviation if own > 0.0 else shared.lent_skewness
+    skewness = shared.lent_skewness
+    if own > 0.0:
+        skewness = max(shared.skewness * deviation, shared.evidence * share * state.facts[OWN_SKEWNESS][arm])
     return (
         distance
         + deviation * math.sqrt(part * freedom * factor)
@@ -183,6 +192,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
         if facts[VARIANCE][arm] > 0.0:
             inverse = 1.0 / facts[VARIANCE][arm]
             facts[SPREAD_PULLS][arm] = float(n)
+            facts[OWN_SKEWNESS][arm] = sums[THIRD][arm] / sums[SECOND][arm]
             facts[CUBES][arm] = sums[THIRD][arm] * inverse * math.sqrt(inverse)
             facts[SIXTHS][arm] = sums[SIXTH][arm] * inverse * inverse * inverse
             if n > 3:
@@ -201,7 +211,7 @@ class EdgeworthUCB(Policy):
     r"""A studentized index with Edgeworth's terms for skewness and kurtosis, told nothing: the policy to begin with.
 
     .. math:: \bar y + s \sqrt{\frac{\nu}{n} \bigl(e^{\zeta^2/\nu} - 1\bigr)}
-        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 z^2 + 1}{6} \gamma s\Bigr)
+        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 z^2 + 1}{6} \lambda\Bigr)
 
     with the level :math:`e = \frac{3}{4} \max(1, \frac{K - 1}{4}) \, n/t` in round t with K arms, at most 1/2,
     :math:`L = \log(1/e)`, and the normal quantile :math:`z = \Phi^{-1}(1 - 0.9 e)`. An arm that has had most
@@ -210,11 +220,12 @@ class EdgeworthUCB(Policy):
     - :math:`s^2 = (S_2 + d_0 \bar s^2)/\nu`, with :math:`\nu = n - 1 + d_0`, is the arm's variance, borrowing from the
       other arms' :math:`\bar s^2` as many degrees of freedom, :math:`d_0 \le 50`, as their likeness is worth; both are as
       in :class:`bandstrap.StudentizedUCB`. The first root is a quantile of Student's t, approximately.
-    - :math:`\gamma = (G_3/N)_+ (1 - 2 G_6/G_3^2)_+` is the coefficient of skewness of all rewards, standardised arm by arm,
-      as far as there is evidence of it: :math:`G_p` is the sum of p-th powers of :math:`N` standardised deviations, and
-      :math:`G_3^2/G_6` a squared t-statistic. Skewness makes the mean and the spread of few rewards too small together,
-      which the last term makes up for. An arm whose rewards are all equal takes :math:`S_3/S_2` of all arms, shrunk
-      likewise, for :math:`\gamma s`.
+    - :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` makes up for skewness, by which mean and spread of few rewards are too
+      small together. :math:`G_p` is the sum of p-th powers of the :math:`N` rewards of all arms, standardised arm by
+      arm; :math:`\eta = (1 - 2 G_6/G_3^2)_+`, 0 unless :math:`G_3 > 0`, is the evidence of skewness, in which
+      :math:`G_3^2/G_6` is a squared t-statistic; :math:`S_2` and :math:`S_3` are the arm's own central sums, and rare
+      ones among zeros have a quotient near 1 when their :math:`s` is still too small. An arm whose rewards are all equal
+      takes :math:`S_3/S_2` of all arms together, shrunk likewise.
     - :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)` with the excess kurtosis
       :math:`\kappa`, pooled and none below 0: where tails are heavy, a mean that is far off has a large spread, too.
 
