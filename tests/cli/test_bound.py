@@ -344,3 +344,11 @@ def test_too_few_rewards_for_the_level_are_told_with_how_many_it_takes(run):
     why = "the bound is infinite, since 3 rewards are too few: an error probability of 0.05 takes at least 5"
     assert (row["bound"], row["warning"], row["guarantee"]) == (None, why, 0.05)
     assert done.stderr == f"warning: {why}.\n"
+
+
+@pytest.mark.parametrize("rewards", [(1.5, 3.5), (1.5, 3.5, 4.5)])
+def test_few_rewards_that_differ_are_not_called_equal(run, rewards):
+    text = "y\n" + "".join(f"{y}\n" for y in rewards)
+    done = run("bound", "-", "--column", "y", "--alpha", "0.01", stdin=text)
+    n = len(rewards)
+    assert f"the bound is infinite, since {n} rewards are too few, or too many of them are equal, and" in done.stderr

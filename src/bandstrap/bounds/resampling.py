@@ -134,9 +134,11 @@ def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
         return too_few(n_resamples, math.ceil((1 - 1e-9) / level) - 1, level, "resample")
     if n == 1:
         return "the bound is infinite, since one reward cannot show how much rewards vary"
+    # Of rewards that differ, a resample holds one alone with probability n^(1-n): below the level, that is no reason.
+    few = f"{n} rewards are too few, or too many of them are equal" if float(n) ** (1 - n) >= level else ""
     return (
-        "the bound is infinite, since too many of the rewards are equal, and resamples without spread decide on it; "
-        "a bound that is told a support, such as betting, is finite"
+        f"the bound is infinite, since {few or 'too many of the rewards are equal'}, and resamples without spread decide "
+        "on it; a bound that is told a support, such as betting, is finite"
     )
 
 
