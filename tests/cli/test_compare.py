@@ -98,7 +98,7 @@ def test_a_proof_is_claimed_unless_the_groups_contradict_it(run, tmp_path):
     rows, said = run_rows(run, write(tmp_path / "a.csv", groups), "--method", "permutation")
     assert rows["moved"]["guarantee"] == 0.05
     assert rows["wide"]["guarantee"] is None
-    assert said.startswith("warning: wide: wide and red differ in spread (Brown and Forsythe's test, p = ")
+    assert said.startswith("warning: wide minus red: wide and red differ in spread (Brown and Forsythe's test, p = ")
     shown = run("compare", tmp_path / "a.csv", *ARGUMENTS, "--control", "red", "--method", "permutation").stdout
     assert "assumption fails" in shown
     assert "<= 0.05" in shown
@@ -115,7 +115,7 @@ def test_rates_of_zeros_and_ones_by_exact_bounds_on_each(run, tmp_path):
     assert rows["never"]["lower"] < -0.12 < rows["never"]["upper"]
     assert rows["never"]["guarantee"] == pytest.approx(0.05)
     _, said = run_rows(run, path, "--method", "permutation")
-    assert "warning: blue: blue and red differ in spread" in said  # 0 and 1 at another rate are no shift
+    assert "warning: blue minus red: blue and red differ in spread" in said  # 0 and 1 at another rate are no shift
     done = run("compare", path, *ARGUMENTS, "--control", "red", "--method", "union:bound=clopper_pearson,support=(0,2)")
     assert done.returncode == 2
     assert "error: " in done.stderr
@@ -128,10 +128,10 @@ def test_groups_that_cannot_show_their_spread_are_told(run, tmp_path):
     assert rows["one"]["lower"] is None  # infinite
     assert rows["one"]["upper"] is None
     assert (
-        "warning: one: one has one reward, which cannot show how much rewards vary; the bound is infinite: it takes"
+        "warning: one minus red: one has one reward, which cannot show how much rewards vary; the bound is infinite: "
         in said
     )
-    assert "warning: same: all 4 rewards of same are 2, which cannot show how much they vary." in said
+    assert "warning: same minus red: all 4 rewards of same are 2, which cannot show how much they vary." in said
     assert rows["twin"]["difference"] == 0.0
     assert rows["twin"]["lower"] < 0 < rows["twin"]["upper"]
     rows, said = run_rows(run, path, control="same")
@@ -244,7 +244,7 @@ def test_a_trend_speaks_against_pairs_in_order(run, tmp_path):
     groups = {"red": np.arange(100) / 100, "blue": np.full(100, 0.5)}
     path = write(tmp_path / "a.csv", groups)
     rows, said = run_rows(run, path, "--method", "betting", "--support", 0, 1, "--in-order")
-    assert "warning: blue: red: the rewards rise along the sample" in said
+    assert "warning: blue minus red: red: the rewards rise along the sample" in said
     assert rows["blue"]["guarantee"] is None
     rows, said = run_rows(run, path, "--method", "betting", "--support", 0, 1)
     assert (rows["blue"]["guarantee"], said) == (0.05, "")
@@ -269,9 +269,9 @@ def test_infinite_bounds_say_what_would_make_them_finite(run, tmp_path):
         "0.025 takes at least 40: more rewards are needed"
     )
     assert (rows["blue"]["lower"], rows["blue"]["warning"], rows["blue"]["guarantee"]) == (None, why, 0.05)
-    assert said == f"warning: blue: {why}.\n"
+    assert said == f"warning: blue minus red: {why}.\n"
     _, said = run_rows(run, path, "--method", "union:bound=sign_flip")
-    assert said.startswith("warning: blue: blue: the bound is infinite, since 3 rewards are too few")
+    assert said.startswith("warning: blue minus red: blue: the bound is infinite, since 3 rewards are too few")
     assert "red: the bound is infinite, since 2 rewards are too few" in said
     _, said = run_rows(run, path, "--method", "bootstrap_t:n_resamples=9")
     assert "9 resamples are too few: an error probability of 0.025 takes at least 39" in said

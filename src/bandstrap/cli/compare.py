@@ -206,6 +206,8 @@ def compare(
         )
     for each in found:
         if each.warnings:
-            complain(f"warning: {each.group or 'rows without a group'}: {'; '.join(each.warnings)}.")
+            # Of both, since a sentence may be on either.
+            pair = f"{each.group or NO_GROUP} minus {control or NO_GROUP}"
+            complain(f"warning: {pair}: {'; '.join(each.warnings)}.")
     if plot is not None:
         draw(found, plot, title, f"{column} minus that of {control}")
