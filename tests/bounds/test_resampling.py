@@ -229,3 +229,12 @@ def test_normal_rewards_are_missed_about_as_often_as_aimed_at(name, side):
     samples = np.random.default_rng(9).normal(0.3, 2.0, size=(REPLICATIONS, 40))
     rate = RESAMPLED[name](samples, 0.1, side=side, n_resamples=399).misses(0.3).mean()
     assert rate == pytest.approx(0.1, abs=0.02 + 4 * math.sqrt(0.1 * 0.9 / REPLICATIONS))
+
+
+@every_resampled
+def test_rewards_that_are_large_and_close_together_keep_their_spread(name):
+    # Numbers near 1e15 are 1/8 apart, and so are bounds; the rounding of the mean is up to 1/16.
+    for seed in range(8):
+        rewards = np.round(np.random.default_rng(seed).normal(0, 0.9, 30) * 8) / 8
+        near, far = (float(RESAMPLED[name](rewards + offset, 0.05).width) for offset in (0.0, 1e15))
+        assert abs(far - near) <= 0.125

@@ -228,6 +228,10 @@ def quantiles(
     return Quantiles(out.reshape(shape + levels.shape), methods.reshape(shape))
 
 
+# A mean of residuals that is more than this part of the largest is taken off them once more.
+ROUNDED_MEAN = 2.0**-30
+
+
 def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
     """``y - ybar`` per row, divided by a power of two that brings the largest to [1/2, 1); and the powers.
 
@@ -238,6 +242,9 @@ def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
     residuals = reduced - reduced.mean(axis=-1, keepdims=True)
     constant = (rows == rows[:, :1]).all(axis=-1)
     residuals[constant] = 0.0  # the mean of equal numbers need not equal them
+    # Beside rewards that are large and close together, the rounding of their mean is not small: the mean of what is left.
+    off = residuals.mean(axis=-1, keepdims=True)
+    residuals -= np.where(np.abs(off) > ROUNDED_MEAN * np.abs(residuals).max(axis=-1, keepdims=True), off, 0.0)
     _, rest = np.frexp(np.abs(residuals).max(axis=-1, keepdims=True))
     exponents: np.ndarray = (size + rest)[:, 0]
     return np.ldexp(residuals, -rest), exponents
