@@ -33,21 +33,49 @@ def test_results_of_the_league_are_of_its_members_and_small(name):
         assert frame.group_by("environment", "policy").len()["len"].max() == 1
 
 
-def test_overall_numbers_are_the_geometric_means_of_the_matches():
-    for horizon in (2000, 20000):
-        matches = polars.read_parquet(DOCS / "league" / f"horizon-{horizon}.parquet").filter(polars.col("mean") > 0)
-        found = {(row["environment"], row["policy"]): row for row in matches.iter_rows(named=True)}
-        # Without late rewards and wrong truths.
-        plain = [e.name for e in read_league().environments if e.delay == 0 and e.batch == 1 and " x " not in e.name]
-        for row in polars.read_parquet(DOCS / "league" / f"overall-{horizon}.parquet").iter_rows(named=True):
-            both = [name for name in plain if (name, row["policy"]) in found and (name, row["yardstick"]) in found]
-            assert len(both) == row["n_common"]
-            for column, ratio in (("mean", "ratio"), ("q99", "ratio_q99")):
-                logs = [
-                    math.log(found[name, row["policy"]][column] / found[name, row["yardstick"]][column])
-                    for name in both
-                ]
-                assert math.exp(sum(logs) / len(logs)) == pytest.approx(row[ratio])
+def matches_of(horizon):
+    """Rows of the matches that were played, by environment and policy."""
+    frame = polars.read_parquet(DOCS / "league" / f"horizon-{horizon}.parquet").filter(polars.col("mean") > 0)
+    return {(row["environment"], row["policy"]): row for row in frame.iter_rows(named=True)}
+
+
+# Environments without late rewards and wrong truths.
+PLAIN = [e.name for e in read_league().environments if e.delay == 0 and e.batch == 1 and " x " not in e.name]
+
+
+@pytest.mark.parametrize("horizon", [2000, 20000])
+def test_overall_numbers_are_the_geometric_means_of_the_matches(horizon):
+    found = matches_of(horizon)
+    for row in polars.read_parquet(DOCS / "league" / f"overall-{horizon}.parquet").iter_rows(named=True):
+        both = [name for name in PLAIN if (name, row["policy"]) in found and (name, row["yardstick"]) in found]
+        assert len(both) == row["n_common"]
+        for column, ratio in (("mean", "ratio"), ("q99", "ratio_q99")):
+            logs = [
+                math.log(found[name, row["policy"]][column] / found[name, row["yardstick"]][column]) for name in both
+            ]
+            assert math.exp(sum(logs) / len(logs)) == pytest.approx(row[ratio])
+
+
+def test_what_the_page_says_of_edgeworth_is_so():
+    page = " ".join((DOCS / "which-policy.md").read_text(encoding="utf-8").split())
+    found = matches_of(2000)
+    (overall,) = polars.read_parquet(DOCS / "league" / "overall-2000.parquet").filter(policy="Edgeworth UCB").to_dicts()
+
+    def above(other, column="mean"):
+        return {name for name in PLAIN if found[name, "Edgeworth UCB"][column] > found[name, other][column]}
+
+    assert f"has {overall['ratio']:.3f} of BUCB+'s mean regret" in page
+    assert f"{overall['ratio_q99']:.3f} of its 99th percentile" in page
+    assert f"below BUCB+'s on {21 - len(above('BUCB+'))} of the 21 environments" in page
+    assert f"below that of duels (RB-SDA) on {21 - len(above('RB-SDA'))}," in page
+    assert f"and on {21 - len(above('MOSS'))} below that of MOSS" in page
+    assert above("BUCB+") == {"exponential", "lognormal", "Poisson", "unequal variances"}
+    assert {"truncated normal", "mirrored exponential"} <= above("RB-SDA")
+    assert "hundred arms" in above("MOSS")
+    tails = {name: found[name, "Edgeworth UCB"]["q99"] / found[name, "BUCB+"]["q99"] for name in PLAIN}
+    assert f"the largest multiple is {max(tails.values()):.2f}, with {max(tails, key=tails.get)}" in page
+    for name in above("BUCB+", "q99"):
+        assert found[name, "Edgeworth UCB"]["q99_low"] <= found[name, "BUCB+"]["q99_high"]
 
 
 def test_the_policy_of_ones_own_on_the_page_is_the_file_that_is_tested():

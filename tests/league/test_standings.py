@@ -124,6 +124,7 @@ def test_standings_have_the_moments_and_quantiles_of_the_replications():
         assert standing.mean == values.mean()
         assert standing.standard_error == pytest.approx(stats.sem(values))
         assert (standing.q95, standing.q99) == (percentile(values, 0.95), percentile(values, 0.99))
+        assert standing.worst == max(values)
         assert standing.relative == pytest.approx(values.mean() / best.mean())
         assert standing.relative_q99 == pytest.approx(
             percentile(values, 0.99) / min(percentile(other, 0.99) for other in players.values())

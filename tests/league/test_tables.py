@@ -22,6 +22,7 @@ def match(environment, policy, mean, q99, told="nothing", error=1.0):
         "q99": q99,
         "q99_low": q99 - 1,
         "q99_high": math.inf,
+        "worst": 3 * q99,
     }
 
 
@@ -31,7 +32,7 @@ MATCHES = [
     match("Gaussian", "C", 56.9, 160.0),
     match("beta", "A", 7.125, 9.0, error=0.125),
     match("beta", "B", 123.0, 200.0, told="sigma"),
-    match("beta", "C", 8.0, 20.0, error=0.1) | {"mean": None, "q95": None, "q99": None},
+    match("beta", "C", 8.0, 20.0, error=0.1) | {"mean": None, "q95": None, "q99": None, "worst": None},
 ]
 OVERALL = [
     {
@@ -85,6 +86,10 @@ def folder(tmp_path):
             ],
         ),
         (
+            "some | worst | A; B | beta",
+            ["| rewards | A | B |", "| --- | ---: | ---: |", "| beta | **27 (4 x)** | 600 (5 x) |"],
+        ),
+        (
             "some | winners",
             [
                 "| rewards | told nothing | told anything |",
@@ -116,7 +121,7 @@ def test_a_table_is_made_from_the_file_and_the_rest_of_the_page_kept(folder, wan
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("some | median", "a league has no table 'median'; it has mean, q95, q99, winners, overall."),
+        ("some | median", "a league has no table 'median'; it has mean, q95, q99, worst, winners, overall."),
         ("some | mean | A; D", "some.parquet has no policy 'D'."),
         ("some | mean | A | Poisson", "some.parquet has no environment 'Poisson'."),
     ],

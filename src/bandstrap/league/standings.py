@@ -49,6 +49,8 @@ class Standing:
         Percentiles: the smallest regret that 95 (99) per cent of the replications do not exceed.
     q95_interval, q99_interval
         Their order-statistic intervals.
+    worst
+        The largest regret of a replication.
     rank, rank_interval
         Place by mean regret among the policies that played, and its bootstrap interval.
     relative, relative_interval
@@ -67,6 +69,7 @@ class Standing:
     q95_interval: Interval
     q99: float
     q99_interval: Interval
+    worst: float
     rank: int
     rank_interval: Interval
     relative: float
@@ -259,6 +262,7 @@ def rank_environment(
                 q95_interval=q95_interval,
                 q99=q99,
                 q99_interval=q99_interval,
+                worst=float(values.max()),
                 rank=int(ranks[i]),
                 rank_interval=rank_intervals[i],
                 relative=float(relative[i]),

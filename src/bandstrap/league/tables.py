@@ -7,9 +7,9 @@ A comment says what the table below it shows, its parts separated by bars::
 the file in the folder ``league`` beside the page, without its ending; the kind of table; and, where they matter, policies
 and environments, all by default. ``python -m bandstrap.league.tables docs/which-policy.md`` writes every table anew.
 
-``mean``, ``q95``, ``q99``
-    A row per environment, a column per policy: mean regret with its standard error, or a percentile with its interval. The
-    lowest of a row is bold.
+``mean``, ``q95``, ``q99``, ``worst``
+    A row per environment, a column per policy: mean regret with its standard error, a percentile with its interval, or the
+    regret of the worst run and its multiple of the mean. The lowest of a row is bold.
 ``winners``
     Who has the lowest mean regret on each environment, among the policies that are told nothing and among all.
 ``overall``
@@ -150,6 +150,11 @@ def show_mean(row: Row) -> str:
     return f"{row['mean']:.{digits}f} ± {row['standard_error']:.{digits}f}"
 
 
+def show_worst(row: Row) -> str:
+    """The worst run, and how many times the mean it is."""
+    return f"{row['worst']:.0f} ({row['worst'] / row['mean']:.0f} x)"
+
+
 def show_percentile(name: str) -> Callable[[Row], str]:
     """What shows a percentile with its interval."""
 
@@ -186,6 +191,7 @@ KINDS: dict[str, Table] = {
     "mean": by_environment("mean", show_mean),
     "q95": by_environment("q95", show_percentile("q95")),
     "q99": by_environment("q99", show_percentile("q99")),
+    "worst": by_environment("worst", show_worst),
     "winners": winners,
     "overall": overall,
 }
