@@ -77,7 +77,7 @@ def test_initial_pulls_make_the_posterior_proper(a, n_initial):
     assert policy.n_initial == n_initial
     assert [policy.select() for _ in range(2 * n_initial)] == [0, 1] * n_initial
     policy.update([0] * n_initial + [1], [9.0] * n_initial + [0.0])
-    assert policy.select() == 1  # its draw is infinite until enough rewards are in
+    assert [policy.select() for _ in range(4)] == [0, 1, 0, 1]  # in turn until enough rewards of both are in
 
 
 def test_equal_rewards_leave_their_mean():
