@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstrap.engine.play import play
+from bandstrap.engine.play import compiled_play, play
 
 
 def learned(policy, *samples, seed=0):
@@ -40,3 +40,33 @@ def run(policy, tape, seed=0):
     choices = np.empty(horizon, dtype=np.int64)
     play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, n_arms * policy.n_initial)
     return choices.tolist(), state.order.tolist()
+
+
+class Exponentials:
+    """A generator whose exponential draws are all one number."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def standard_exponential(self):
+        return self.value
+
+
+def indices_of(policy, samples, t, rng=None):
+    """Indices of arms that have these rewards, in the units of rewards, of a policy that has units of its own."""
+    params, state = learned(policy, *samples)
+    shared = policy.kernel.prepare(params, state, t)
+    top = shared.best_first + shared.best_step
+    return [top + shared.unit * policy.kernel.score(params, state, arm, shared, rng) for arm in range(len(samples))]
+
+
+def choices_on(policy, tape, by=compiled_play, order=None):
+    """Choices on a tape of rewards, with ties broken in an order."""
+    rng = np.random.default_rng(5)
+    n_arms, horizon = tape.shape
+    state = policy.start(n_arms, horizon, rng)
+    if order is not None:
+        state.order[:] = order
+    choices = np.empty(horizon, dtype=np.int64)
+    by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, n_arms * policy.n_initial)
+    return choices

@@ -19,7 +19,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.studentized_ucb import StudentizedUCB, prepare, score
 from naive import scale_free as naive
-from policies.learning import learned
+from policies.learning import Exponentials, learned
 
 SIZE = 4000
 SIGNIFICANCE = 1e-6
@@ -27,16 +27,6 @@ SIGNIFICANCE = 1e-6
 a_sample = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=9) | st.lists(
     st.sampled_from([0.0, 1.0]), min_size=2, max_size=20
 )
-
-
-class Exponentials:
-    """A generator whose exponential draws are all one number."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def standard_exponential(self):
-        return self.value
 
 
 def index(samples, arm, t, generator, **options):
@@ -109,14 +99,6 @@ def test_the_index_of_the_other_form_comes_with_the_probability_of_its_level():
         level = len(samples[arm]) / (len(samples[arm]) + 32)
         assert (found <= highest).all()
         assert abs((found == highest).mean() - level) < 5 * math.sqrt(level * (1 - level) / SIZE)
-
-
-def test_the_other_form_draws_nothing():
-    policy = StudentizedUCB(arms=3, rng=0)
-    policy.update([0, 1, 2] * 4, np.random.default_rng(0).random(12))
-    before = policy.rng.bit_generator.state
-    assert len({policy.select() for _ in range(20)}) == 1
-    assert policy.rng.bit_generator.state == before
 
 
 def test_pulls_are_spread_while_no_reward_comes():

@@ -1,0 +1,93 @@
+"""What indices that are told nothing have in common: units do not matter, nor names, nor that a reward is late."""
+
+import numpy as np
+import pytest
+
+from bandstrap.engine.play import play
+from bandstrap.multipliers.normal import rough_normal_quantile
+from bandstrap.policies import EdgeworthUCB, StudentizedUCB
+from naive import scale_free as naive
+from policies.learning import choices_on, indices_of
+
+INDICES = {"studentized": (StudentizedUCB, naive.studentized_index), "edgeworth": (EdgeworthUCB, naive.edgeworth_index)}
+every_index = pytest.mark.parametrize(("kind", "formula"), INDICES.values(), ids=INDICES)
+
+LAWS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "exponential": lambda rng, size: rng.exponential(size=size),
+    "t": lambda rng, size: rng.standard_t(3, size=size),
+    "coins": lambda rng, size: rng.integers(0, 2, size=size) * 1.0,
+}
+
+
+def assert_formula(kind, formula, samples, t):
+    """All indices are those of the formula."""
+    expected = [formula(samples, arm, t, quantile=rough_normal_quantile) for arm in range(len(samples))]
+    assert indices_of(kind(), samples, t) == pytest.approx(expected, rel=1e-9)
+
+
+@every_index
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("scale", "shift"),
+    [(1.0, 1e6), (1.0, -1e9), (2.0**-40, 1.0), (3.7, 0.0), (1e-300, 0.0), (1e300, 0.0)]
+    + [(2.0**exponent, 0.0) for exponent in (-1000, -40, 40, 490, 990)],
+)
+def test_choices_do_not_change_with_scale_and_shift(kind, formula, law, scale, shift):
+    # Rewards are multiples of 2^-10: shifted by 1e9, or in small units by 1, they lose no bit. Sixth powers are far from
+    # doubles.
+    draws = LAWS[law](np.random.default_rng(2), (4, 500)) + np.array([[0.0], [0.3], [0.5], [0.2]])
+    tape = np.round(draws * 2**10) / 2**10
+    assert choices_on(kind(), tape).tolist() == choices_on(kind(), shift + scale * tape).tolist()
+
+
+@every_index
+def test_rewards_of_different_sizes_are_in_different_units_and_comparable(kind, formula):
+    # An arm near 1e-40 and one near 1e40, which have different units: the second is better, and its spread decides.
+    rng = np.random.default_rng(0)
+    tape = np.stack([1e-40 * rng.normal(size=400), 1e40 * rng.normal(1.0, 1.0, 400), rng.normal(size=400)])
+    choices = choices_on(kind(), tape)
+    assert choices.tolist() == choices_on(kind(), tape, by=play).tolist()
+    assert np.bincount(choices, minlength=3)[1] > 350
+    assert_formula(kind, formula, [tape[0, :6], tape[1, :30], tape[2, :9]], 50)
+
+
+@every_index
+@pytest.mark.parametrize("seed", range(3))
+def test_relabelling_arms_relabels_choices(kind, formula, seed):
+    tape = np.random.default_rng(seed).exponential(size=(4, 400))
+    perm = np.random.default_rng(seed + 10).permutation(4)
+    order = np.array([2, 0, 3, 1])
+    choices = choices_on(kind(), tape, order=order)[8:]
+    relabelled = choices_on(kind(), np.ascontiguousarray(tape[perm]), order=np.argsort(perm)[order])[8:]
+    assert perm[relabelled].tolist() == choices.tolist()
+
+
+@every_index
+def test_an_arm_with_one_late_reward_has_no_variance_of_its_own(kind, formula):
+    policy = kind(arms=3, rng=0)
+    for _ in range(10):  # nothing comes back
+        policy.select()
+    policy.update([0, 0, 1, 2], [0.25, 0.5, 0.0, 1.0])
+    assert policy.select() in (0, 1, 2)
+    assert_formula(kind, formula, [[0.25, 0.5], [0.0], [1.0]], 5)
+    policy.update([2] * 50, [1.0, 0.9] * 25)
+    assert policy.select() in (0, 1, 2)
+
+
+@every_index
+def test_arms_that_never_differ_are_told_apart_by_the_range_of_means(kind, formula):
+    for scale in (1e-300, 1.0, 1e300):
+        tape = scale * np.repeat([[0.0], [1.0], [0.5]], 300, axis=1)
+        counts = np.bincount(choices_on(kind(), tape), minlength=3)
+        assert counts[1] > 270
+        assert (counts >= 3).all()
+
+
+@every_index
+def test_the_form_that_is_not_drawn_draws_nothing(kind, formula):
+    policy = kind(arms=3, rng=0)
+    policy.update([0, 1, 2] * 4, np.random.default_rng(0).random(12))
+    before = policy.rng.bit_generator.state
+    assert len({policy.select() for _ in range(20)}) == 1
+    assert policy.rng.bit_generator.state == before
