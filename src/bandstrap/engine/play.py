@@ -154,43 +154,9 @@ def play_late(
     """
     n_arms = tape.shape[0]
     pulls = np.zeros(n_arms, dtype=np.int64)
-    known = np.zeros(n_arms, dtype=np.int64)
+    known = np.zeros(n_arms, dtype=np.int64)  # rewards learned of each arm
     rewards = np.empty(choices.size)
-    play_late_rounds(
-        kernel,
-        params,
-        state,
-        tape,
-        rng,
-        choices,
-        pulls,
-        rewards,
-        known,
-        arrivals.order,
-        arrivals.due,
-        n_initial,
-        by_round,
-    )
-
-
-@inlined
-def late_rounds(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
-    rewards: Floats,
-    known: NDArray[np.int64],
-    order: NDArray[np.int64],
-    due: NDArray[np.int64],
-    n_initial: int,
-    by_round: bool,
-) -> None:
-    """The rounds of :func:`play_late`."""
-    n_arms = tape.shape[0]
+    order, due = arrivals.order, arrivals.due
     n_lacking = n_arms if n_initial > 0 else 0  # arms
     n_learned = 0  # rewards
     for t in range(choices.size):
@@ -206,46 +172,6 @@ def late_rounds(
             known[arm] += 1
             if known[arm] == n_initial:
                 n_lacking -= 1
-
-
-@inlined
-def play_late_rounds(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
-    rewards: Floats,
-    known: NDArray[np.int64],
-    order: NDArray[np.int64],
-    due: NDArray[np.int64],
-    n_initial: int,
-    by_round: bool,
-) -> None:
-    """:func:`late_rounds`, with references counted where a kernel makes arrays."""
-    late_rounds(kernel, params, state, tape, rng, choices, pulls, rewards, known, order, due, n_initial, by_round)
-
-
-@borrowing
-def play_late_rounds_borrowing(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
-    rewards: Floats,
-    known: NDArray[np.int64],
-    order: NDArray[np.int64],
-    due: NDArray[np.int64],
-    n_initial: int,
-    by_round: bool,
-) -> None:
-    """:func:`late_rounds` of a kernel that borrows its arrays."""
-    late_rounds(kernel, params, state, tape, rng, choices, pulls, rewards, known, order, due, n_initial, by_round)
 
 
 def select_action(
@@ -349,12 +275,7 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     if kernel.choose is None:
         generics[select] = highest_score
     borrows = all(is_borrowing(function) for function in kernel.functions)
-    return generics | {
-        rounds: rounds,
-        play_rounds: play_rounds_borrowing if borrows else play_rounds,
-        late_rounds: late_rounds,
-        play_late_rounds: play_late_rounds_borrowing if borrows else play_late_rounds,
-    }
+    return generics | {rounds: rounds, play_rounds: play_rounds_borrowing if borrows else play_rounds}
 
 
 _compiled: dict[tuple[Any, str], Any] = {}
