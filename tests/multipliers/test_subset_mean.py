@@ -15,6 +15,7 @@ from bandstrap.multipliers.subset_mean import (
     INVERSION,
     MOST_COUNTED,
     MOST_COUNTED_FAR,
+    certain_tail_batch,
     is_counted,
     subset_mean_batch,
 )
@@ -233,6 +234,18 @@ def test_compiled_and_plain_entry_give_the_same_bits(n):
         subset_mean_batch.compiled(rows, level, compiled_methods, compiled)
         assert plain.tolist() == compiled.tolist()
         assert plain_methods.tolist() == compiled_methods.tolist()
+
+
+@pytest.mark.parametrize("n", [25, 30, 60])
+def test_compiled_and_plain_tail_have_the_same_bits(n):
+    rng = np.random.default_rng(n)
+    rows = np.array([rng.normal(0.3, 1.0, n), rng.standard_t(3, n), rng.integers(-2, 4, n)]) / 8.0
+    for level in (0.05, 0.005):
+        plain, compiled = np.empty((2, len(rows)))
+        certain_tail_batch.plain(rows, level, plain)
+        certain_tail_batch.compiled(rows, level, compiled)
+        assert plain.tolist() == compiled.tolist()
+        assert (plain > 0).any()
 
 
 @pytest.mark.parametrize("n", [9, 30])
