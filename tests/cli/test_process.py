@@ -31,7 +31,7 @@ def test_a_process_refuses_without_a_traceback(arguments, message):
 
 
 def test_a_process_reads_a_pipe_and_writes_nothing_but_its_answer():
-    done = run("bound", "-", "--column", "y", "--format", "json", stdin="y\n1\n2\n")
+    done = run("bound", "-", "--column", "y", "--method", "student_t", "--format", "json", stdin="y\n1\n2\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)[0]["n"] == 2
 
@@ -62,7 +62,7 @@ def test_streams_that_are_closed_or_full_are_no_traceback(command, code, out, er
 def test_where_output_is_ascii_letters_are_written_out_and_data_are_kept():
     text = "g,y\näβ,1\näβ,2\n"
     ascii_only = {"PYTHONIOENCODING": "ascii"}
-    table = shell(f"bandstrap bound - --column y --by g <<< '{text}'", **ascii_only)
+    table = shell(f"bandstrap bound - --column y --by g --method student_t <<< '{text}'", **ascii_only)
     assert (table.returncode, table.stderr) == (0, b"")
     assert b"\\xe4\\u03b2" in table.stdout
     data = shell(f"bandstrap bound - --column y --by g --format csv <<< '{text}'", **ascii_only)
