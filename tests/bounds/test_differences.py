@@ -624,3 +624,10 @@ def test_bounds_that_hold_together_miss_any_group_about_as_often_as_aimed_at(sim
         missed += any(bound.misses(float(group)) for group, bound in found.bounds.items())
     assert missed / replications <= 0.13 + 3.7 * math.sqrt(0.1 * 0.9 / replications)
     assert missed / replications >= 0.05
+
+
+@every_case
+def test_a_side_that_is_none_is_refused_before_anything_else(method):
+    for side in (np.array([1.0, 2.0]), "both", None):
+        with pytest.raises(InvalidInput, match=r"'side' parameter of \w+ must be one of 'upper', 'lower', 'two-sided'"):
+            difference(*groups(), method=method, side=side)

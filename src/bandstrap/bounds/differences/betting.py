@@ -88,7 +88,7 @@ def betting(
     ----------
     .. [1] Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B 86, 2024.
     """
-    x, y = check_groups(first, second, "betting")
+    x, y = check_groups(first, second, "betting", side)
     alpha = check_level(alpha, "betting")
     ends = check_support(support, "betting")
     for group in (x, y):

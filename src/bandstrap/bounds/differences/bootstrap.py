@@ -58,7 +58,7 @@ def bootstrap(
     >>> difference([3.1, 2.4, 4.4, 3.8, 2.9], [1.8, 2.2, 2.6, 1.1], method="bootstrap").value
     (0.462, 2.328)
     """
-    x, y = check_groups(first, second, "bootstrap")
+    x, y = check_groups(first, second, "bootstrap", side)
     alpha = check_level(alpha, "bootstrap")
     check_choice(weights, "weights", "bootstrap", INDEPENDENT_WEIGHTS)
     scaled_x, scaled_y, exponents = scaled_pair(x, y)

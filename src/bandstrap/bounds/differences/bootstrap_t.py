@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import SIDES, Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
     NO_SPREAD,
@@ -27,7 +27,6 @@ from bandstrap.bounds.resampling import (
     studentised,
     why_no_quantile,
 )
-from bandstrap.errors import check_choice
 from bandstrap.seeds import make_generator
 
 
@@ -72,9 +71,8 @@ def bootstrap_t(
     ----------
     .. [1] Efron, Tibshirani. An introduction to the bootstrap. 1993, section 12.5.
     """
-    x, y = check_groups(first, second, "bootstrap_t")
+    x, y = check_groups(first, second, "bootstrap_t", side)
     alpha = check_level(alpha, "bootstrap_t")
-    check_choice(side, "side", "bootstrap_t", SIDES)
     check_resamples(n_resamples, "bootstrap_t")
     seeds = [int(seed) for seed in make_generator(rng, "bootstrap_t").integers(2**63, size=2)]
     scaled_x, scaled_y, exponents = scaled_pair(x, y)

@@ -175,7 +175,6 @@ def build(
     notes: Sequence[str] = (),
 ) -> Bound:
     """Turn an upper threshold into a :class:`Bound`; ends that cross become ``nan``, and a note says so."""
-    check_choice(side, "side", name, SIDES)
     mean = difference_of_means(first, second, name)
     ends = ends_of(mean, alpha, side, threshold)
     every = (
@@ -186,8 +185,9 @@ def build(
     return from_ends(name, alpha, side, mean, ends, guarantee, holds_for, order, every)
 
 
-def check_groups(first: ArrayLike, second: ArrayLike, owner: str) -> tuple[Floats, Floats]:
-    """Return both groups as finite floats of shapes ``(..., m)`` and ``(..., n)``."""
+def check_groups(first: ArrayLike, second: ArrayLike, owner: str, side: Side = "two-sided") -> tuple[Floats, Floats]:
+    """Return both groups as finite floats of shapes ``(..., m)`` and ``(..., n)``, for a side that there is."""
+    check_choice(side, "side", owner, SIDES)
     groups = [check_group(group, key, owner) for key, group in (("first", first), ("second", second))]
     if groups[0].shape[:-1] != groups[1].shape[:-1]:
         rule = "of the same batch shape as 'first'"

@@ -84,7 +84,7 @@ def permutation(
     ----------
     .. [1] Pitman. Significance tests which may be applied to samples from any populations. JRSS Supplement 4, 1937.
     """
-    x, y = check_groups(first, second, "permutation")
+    x, y = check_groups(first, second, "permutation", side)
     alpha = check_level(alpha, "permutation")
     check_count(n_permutations, "n_permutations", "permutation")
     check_memory(4 * WORD * n_permutations, "n_permutations", "permutation", n_permutations)

@@ -54,7 +54,7 @@ def union(
     >>> bound.value, bound.guarantee
     ((-0.011, 0.356), 0.05)
     """
-    x, y = check_groups(first, second, "union")
+    x, y = check_groups(first, second, "union", side)
     alpha = check_level(alpha, "union")
     check_choice(bound, "bound", "union", BOUNDS)
     sides = 2 if side == "two-sided" else 1

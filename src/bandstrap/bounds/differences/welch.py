@@ -48,7 +48,7 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
     .. [1] Welch. The generalization of "Student's" problem when several different population variances are involved.
        Biometrika 34, 1947.
     """
-    x, y = check_groups(first, second, "welch")
+    x, y = check_groups(first, second, "welch", side)
     alpha = check_level(alpha, "welch")
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
