@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
 import typer
 
 from bandstrap.cli.files import (
@@ -121,19 +120,16 @@ def bound(
     if symmetric:
         options["symmetric"] = True
     check_plot(plot, OWNER)
-    groups = {
-        name: np.array(rewards)
-        for name, rewards in read(
-            data,
-            column,
-            by,
-            drop_missing=drop_missing,
-            separator=separator,
-            decimal=decimal,
-            missing=na,
-            encoding=encoding,
-        ).items()
-    }
+    groups = read(
+        data,
+        column,
+        by,
+        drop_missing=drop_missing,
+        separator=separator,
+        decimal=decimal,
+        missing=na,
+        encoding=encoding,
+    )
     shuffle = None if in_order else seed
     if simultaneous == "max":
         options.setdefault("rng", seed)

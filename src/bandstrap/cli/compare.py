@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import numpy as np
 import typer
 
 from bandstrap.cli.bound import (
@@ -108,19 +107,16 @@ def compare(
         options["support"] = check_support(support, OWNER)
     if BOUNDS[options["bound"]].walks if call.name == "union" else call.name == "betting":
         options.setdefault("seed", None if in_order else seed)
-    groups = {
-        name: np.array(rewards)
-        for name, rewards in read(
-            data,
-            column,
-            by,
-            drop_missing=drop_missing,
-            separator=separator,
-            decimal=decimal,
-            missing=na,
-            encoding=encoding,
-        ).items()
-    }
+    groups = read(
+        data,
+        column,
+        by,
+        drop_missing=drop_missing,
+        separator=separator,
+        decimal=decimal,
+        missing=na,
+        encoding=encoding,
+    )
 
     def found_bounds() -> Any:
         with warnings.catch_warnings():

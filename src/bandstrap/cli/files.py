@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from bandstrap.arrays import Floats
 from bandstrap.storage import check_file
 
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
@@ -40,8 +42,8 @@ def read(
     decimal: str,
     missing: list[str] | None,
     encoding: str | None,
-) -> dict[str, list[float]]:
-    """:func:`bandstrap.tables.read_groups`, whose refusals name the options that help."""
+) -> dict[str, Floats]:
+    """:func:`bandstrap.tables.read_groups` as arrays; refusals name the options that help."""
     from bandstrap.tables import Hints, read_groups
 
     hints = Hints(
@@ -50,7 +52,7 @@ def read(
         decimal="use --decimal ',' if the comma is its decimal mark",
         encoding="--encoding names another, such as latin-1 or utf-16",
     )
-    return read_groups(
+    groups = read_groups(
         data,
         column,
         by,
@@ -61,6 +63,7 @@ def read(
         encoding=encoding,
         hints=hints,
     )
+    return {name: np.array(rewards) for name, rewards in groups.items()}
 
 
 def check_plot(plot: Path | None, owner: str) -> None:

@@ -327,19 +327,9 @@ def compiled_play(
     compiled(play, kernel)(None, params, state, tape, rng, choices, n_first, by_round)
 
 
-def compiled_play_late(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    arrivals: Arrivals,
-    n_initial: int,
-    by_round: bool = False,
-) -> None:
+def compiled_play_late(kernel: Kernel, *arguments: Any) -> None:
     """:func:`play_late`, compiled."""
-    compiled(play_late, kernel)(None, params, state, tape, rng, choices, arrivals, n_initial, by_round)
+    compiled(play_late, kernel)(None, *arguments)
 
 
 def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:

@@ -32,6 +32,7 @@ from bandstrap.policies.studentized_ucb import (
     WEIGHT,
     State,
     borrowed_freedom,
+    log_inverse_drawn_level,
     note_variance,
     shrunk_skewness,
     survey,
@@ -153,11 +154,10 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     ``randomized``, level and forced pulls are those of :class:`bandstrap.StudentizedUCB`.
     """
     n = float(state.pulls[arm])
-    log = max(shared.log_rounds - state.facts[LOG_PULLS][arm], LOG_2)
-    drawn = rng.standard_exponential() if params.randomized else math.inf
-    if n < shared.least_pulls and drawn >= log:
+    highest = max(shared.log_rounds - state.facts[LOG_PULLS][arm], LOG_2)
+    log = log_inverse_drawn_level(highest, params.randomized, rng)
+    if n < shared.least_pulls and log == highest:
         return math.inf
-    log = min(log, drawn)
     unit = state.central.units[arm]
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit

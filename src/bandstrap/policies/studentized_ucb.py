@@ -124,6 +124,12 @@ def log_inverse_level(n: float, most: float, factor: float) -> float:
 
 
 @jitable
+def log_inverse_drawn_level(log: float, randomized: bool, rng: np.random.Generator) -> float:
+    """``log(1/max(e, U))`` with a uniform ``U`` if ``randomized``, else ``log(1/e)``: ``log(1/U)`` is exponential."""
+    return min(log, rng.standard_exponential()) if randomized else log
+
+
+@jitable
 def studentized_factor(log: float, freedom: float) -> float:
     """``exp(z^2/nu) - 1`` with ``z = Phi^-1(1 - 0.9 e)``: a squared quantile of Student's t over nu, approximately.
 
@@ -245,14 +251,13 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     """The index, less the highest mean, in units that all arms share; infinite for an arm that lacks pulls.
 
     ``randomized``, its level is ``max(e, U)``, and an arm that lacks pulls is forced on a round only if ``U`` is at most
-    ``e``: all rounds until its next reward comes would be too many. ``log(1/U)`` of a uniform ``U`` is exponential.
+    ``e``: all rounds until its next reward comes would be too many.
     """
     n = float(state.pulls[arm])
-    log = log_inverse_level(n, shared.most_pulls, shared.level_factor)
-    drawn = rng.standard_exponential() if params.randomized else math.inf
-    if n < shared.least_pulls and drawn >= log:
+    highest = log_inverse_level(n, shared.most_pulls, shared.level_factor)
+    log = log_inverse_drawn_level(highest, params.randomized, rng)
+    if n < shared.least_pulls and log == highest:
         return math.inf
-    log = min(log, drawn)
     unit = state.central.units[arm]
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
