@@ -1,0 +1,1 @@
+"""Policies behind live traffic: decisions that survive restarts, many workers, late rewards, exact propensities."""
