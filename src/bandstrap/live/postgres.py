@@ -1,0 +1,117 @@
+"""Live experiments in PostgreSQL, by psycopg 3, which the extra ``bandstrap[postgres]`` brings.
+
+Locks and settings end with the transaction and no statement is prepared, so that it works behind PgBouncer.
+"""
+# ruff: noqa: S608 - see the store
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+
+from bandstrap.live.store import Store, StoreError
+
+# Seconds for which a connection, or a lock that another transaction holds, is waited for.
+PATIENCE = 10
+# Key of the lock under which tables are made: "bandstrap" as a number.
+MAKING_TABLES = int.from_bytes(b"bandstra") & (2**63 - 1)
+
+# By SQLSTATE, or by its class of two characters.
+REASONS = {
+    "53100": "the server's disk is full",
+    "53200": "the server is out of memory",
+    "53300": "the server has too many connections",
+    "25006": "it is read only",
+    "55P03": f"another transaction has kept it locked for {PATIENCE} seconds",
+    "57P01": "the server is shutting down",
+    "57P02": "the server has crashed",
+    "57P03": "the server is starting or stopping",
+    "42501": "this user may not do that",
+    "3D000": "there is no such database",
+    "28": "the server refuses this user or password",
+    "08": "the connection was lost",
+    "XX": "the server reports damage",
+}
+
+
+class PostgresStore(Store):
+    """A database of a PostgreSQL server."""
+
+    name = "postgres"
+    now = "extract(epoch FROM clock_timestamp())::float8"
+    # Each statement has to see what was committed before it, whatever the server's default is.
+    beginning = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{PATIENCE}s'"
+    errors = (psycopg.Error,)
+    most_rows = 100_000
+    has_schema = "SELECT to_regclass('live_schema') IS NOT NULL"
+    sequencing = " FOR NO KEY UPDATE"
+    rewarding = " FOR KEY SHARE OF d"
+    # A decision whose rewards are being added is settled next time.
+    settling = " FOR UPDATE OF d SKIP LOCKED"
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._url = url
+
+    def __str__(self) -> str:
+        parts = urlsplit(self._url)
+        return (
+            f"The database {parts.path.lstrip('/') or '(default)'} of PostgreSQL at {parts.hostname or 'this machine'}"
+        )
+
+    def _new_connection(self) -> psycopg.Connection:
+        defaults = {"connect_timeout": PATIENCE, "fallback_application_name": "bandstrap"}
+        given = psycopg.conninfo.conninfo_to_dict(self._url)
+        return psycopg.connect(
+            self._url,
+            autocommit=True,  # transactions begin and end where we say
+            prepare_threshold=None,
+            **{name: value for name, value in defaults.items() if name not in given},  # type: ignore[arg-type]
+        )
+
+    def _is_stale(self) -> bool:
+        return bool(self._connection.closed)
+
+    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        # In binary, because a server may be set to round the floats it writes as text.
+        cursor = self._connection.execute(in_psycopg(statement), parameters or None, binary=bool(parameters))
+        return [] if cursor.description is None else cursor.fetchall()
+
+    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
+        arrays = ", ".join(f"?::{kind}[]" for kind in columns.values())
+        return f"SELECT * FROM unnest({arrays})", map(list, zip(*rows, strict=True))
+
+    def _lock_schema(self) -> None:
+        self._ask("SELECT pg_advisory_xact_lock(?)", MAKING_TABLES)
+
+    def _is_passing(self, error: Exception) -> bool:
+        """A deadlock, a conflict, or a connection that was lost."""
+        is_conflict = isinstance(error, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure)
+        return is_conflict or (self._connection is not None and bool(self._connection.closed))
+
+    def _failure(self, error: Exception) -> StoreError:
+        state = getattr(error, "sqlstate", None) or ""
+        if self._connection is not None and self._connection.closed:
+            state = state or "08"
+        reason = REASONS.get(state) or REASONS.get(state[:2]) or self._without_password(str(error))
+        return StoreError(f"{self} cannot be used: {reason.strip().rstrip('.')}.")
+
+    def _without_password(self, text: str) -> str:
+        """Text without the password, and without parts of one in which an ``@`` was not written as ``%40``."""
+        password = urlsplit(self._url).password or ""
+        given = re.findall("password=([^&]*)", self._url)
+        for secret in sorted({*given, password, *password.split("@")}, key=len, reverse=True):
+            for form in {secret, unquote(secret)} - {""}:
+                text = text.replace(form, "***")
+        return text
+
+
+@functools.cache
+def in_psycopg(statement: str) -> str:
+    """A statement whose parameters are written as psycopg wants them."""
+    return statement.replace("?", "%s")

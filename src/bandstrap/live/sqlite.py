@@ -1,0 +1,126 @@
+"""Live experiments in a file of SQLite, by Python's standard library."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bandstrap.live.store import Durability, Store, StoreError
+
+# Seconds for which a writer waits for another one.
+PATIENCE = 10.0
+# INSERT ... RETURNING is new in this version.
+OLDEST = (3, 35)
+
+REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "it is read only",
+    sqlite3.SQLITE_BUSY: f"another process has kept it locked for {PATIENCE:g} seconds",
+    sqlite3.SQLITE_LOCKED: "it is locked",
+    sqlite3.SQLITE_PROTOCOL: "other processes keep it locked",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_NOTADB: "the file is no database of SQLite",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PERM: "access is denied",
+    sqlite3.SQLITE_IOERR: "the file cannot be read or written",
+}
+
+
+class SqliteStore(Store):
+    """A file of SQLite, in WAL mode: readers never wait, one writes at a time."""
+
+    name = "sqlite"
+    # Milliseconds are what SQLite's clock tells; julianday() has them in all versions, as a sum that is to be rounded.
+    now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
+    beginning = "BEGIN IMMEDIATE"
+    errors = (sqlite3.OperationalError, sqlite3.DatabaseError)
+    most_rows = 1000  # of up to 32 columns: a statement may have 32,766 parameters
+    has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
+    sequencing = rewarding = settling = ""
+
+    def __init__(self, path: str | Path, durability: Durability, *, create: bool) -> None:
+        super().__init__()
+        self._path = Path(path).absolute()  # the process may change its folder
+        self._durability = durability
+        self._file: tuple[int, int] | None = None
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise StoreError(
+                f"Live experiments need SQLite 3.35 or newer, and this Python has {sqlite3.sqlite_version}."
+            )
+        if self._path.is_dir():
+            raise StoreError(f"{self} cannot be used: it is a folder.")
+        if create:
+            self._make_file()
+        elif not self._path.exists():
+            raise StoreError(f"{self} does not exist.")
+
+    def __str__(self) -> str:
+        return f"The database {self._path}"
+
+    def _make_file(self) -> None:
+        """Make the file, unless there is one, and let readers and writers not wait for each other."""
+        start = time.monotonic()
+        while True:
+            try:
+                connection = self._open("rwc")
+                try:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                finally:
+                    connection.close()
+            except self.errors as error:
+                # Of several who do this at once, all but one are refused without waiting.
+                is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or time.monotonic() - start > PATIENCE:
+                    raise self._failure(error) from None
+                time.sleep(0.01)
+            else:
+                return
+
+    def _open(self, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self._path.as_uri()}?mode={mode}",
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,  # transactions begin and end where we say
+            check_same_thread=False,  # the store has a lock
+        )
+
+    def _new_connection(self) -> sqlite3.Connection:
+        connection = self._open("rw")
+        connection.execute(f"PRAGMA synchronous = {self._durability}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        self._file = self._identity()
+        return connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file has our path now."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _is_stale(self) -> bool:
+        # Whatever is written to a file that was removed, or replaced by another, is lost without an error.
+        return self._identity() != self._file
+
+    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
+        row = f"({', '.join('?' * len(columns))})"
+        return f"VALUES {', '.join([row] * len(rows))}", itertools.chain.from_iterable(rows)
+
+    def _lock_schema(self) -> None:
+        """Nothing: a writer is the only one."""
+
+    def _is_passing(self, error: Exception) -> bool:
+        return False  # it has waited long enough
+
+    def _failure(self, error: Exception) -> StoreError:
+        reason = REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error))
+        return StoreError(f"{self} cannot be used: {reason}.")
