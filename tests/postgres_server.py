@@ -107,7 +107,7 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for the tests
-                preexec_fn=end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
+                preexec_fn=end_with_parent if sys.platform == "linux" else None,
                 **self.identity,
             )
         deadline = time.monotonic() + PATIENCE

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from bandstrap.live.store import Store
 
 

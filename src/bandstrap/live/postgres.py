@@ -7,6 +7,7 @@ Locks and settings end with the transaction and no statement is prepared, so tha
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -45,7 +46,11 @@ class PostgresStore(Store):
     name = "postgres"
     now = "extract(epoch FROM clock_timestamp())::float8"
     # Each statement has to see what was committed before it, whatever the server's default is.
-    beginning = f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{PATIENCE}s'"
+    # A few rows are looked up by their keys, which the planner would not believe of tables without statistics.
+    beginning = (
+        f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{PATIENCE}s'; SET LOCAL enable_seqscan = off;"
+        " SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
+    )
     errors = (psycopg.Error,)
     most_rows = 100_000
     has_schema = "SELECT to_regclass('live_schema') IS NOT NULL"
@@ -83,8 +88,11 @@ class PostgresStore(Store):
         return [] if cursor.description is None else cursor.fetchall()
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
-        arrays = ", ".join(f"?::{kind}[]" for kind in columns.values())
-        return f"SELECT * FROM unnest({arrays})", map(list, zip(*rows, strict=True))
+        # As JSON, which takes half the time that arrays take. Python writes floats so that they are read back exactly.
+        names = tuple(columns)
+        text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], allow_nan=False)
+        kinds = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        return f"SELECT * FROM json_to_recordset(?::json) AS t ({kinds})", [text]
 
     def _lock_schema(self) -> None:
         self._ask("SELECT pg_advisory_xact_lock(?)", MAKING_TABLES)

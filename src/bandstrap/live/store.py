@@ -707,23 +707,22 @@ class Store(ABC):
 
     def _decisions(self, experiment: int, ids: Iterable[str]) -> dict[str, Decision]:
         """Decisions by id, as far as there are any."""
+        # Found by their ids alone: PostgreSQL would, for want of statistics, look through those of the experiment.
         rows = self._ask_rows(
-            f"SELECT {DECISION} FROM r CROSS JOIN live_decision d WHERE d.id = r.id AND d.experiment = ?",
+            f"SELECT d.experiment, {DECISION} FROM r CROSS JOIN live_decision d WHERE d.id = r.id",
             {"id": "text"},
             [(id_,) for id_ in ids],
-            experiment,
         )
-        return {row[0]: decision_of(row) for row in rows}
+        return {row[0]: decision_of(row) for owner, *row in rows if owner == experiment}
 
     def _check_known(self, experiment: int, ids: set[str], owner: str) -> None:
         """Refuse ids of which there is no decision; lock those there are."""
         rows = self._ask_rows(
-            "SELECT d.id FROM r CROSS JOIN live_decision d WHERE d.id = r.id AND d.experiment = ?" + self.rewarding,
+            "SELECT d.experiment, d.id FROM r CROSS JOIN live_decision d WHERE d.id = r.id" + self.rewarding,
             {"id": "text"},
             [(id_,) for id_ in sorted(ids)],
-            experiment,
         )
-        unknown = ids - {id_ for (id_,) in rows}
+        unknown = ids - {id_ for owner, id_ in rows if owner == experiment}
         if unknown:
             raise requirement("decision", owner, "the id of a decision of this experiment", brief(min(unknown)))
 
