@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies.linear import LinearReBoot as LinearReBoot
     from bandstrap.policies.linear import LinearTS as LinearTS
     from bandstrap.policies.linear import LinUCB as LinUCB
+    from bandstrap.policies.saved import load as load
 
     __version__: str
 else:
@@ -91,6 +92,7 @@ else:
         "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS "
         "NaiveBootstrappedUCB PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned "
         "UCBV UniformRandom WeightedBootstrap",
+        "policies.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -1,6 +1,7 @@
 """What every linear policy keeps, over every entry of the registry and the forms of each."""
 
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from bandstrap.engine.streams import ENVIRONMENT, LOSS, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
+from bandstrap.policies.linear import LinearPolicy
 from naive.feedback import play_with_dictionary
 from policies.linear.states import same_states, snapshot
 
@@ -236,6 +238,48 @@ def test_online_play_never_imports_the_compiler():
 
 
 # --- the online object ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [0, 17, 40])
+@every_form
+def test_a_policy_that_was_saved_goes_on_as_it_would_have(case, at, tmp_path):
+    sets, tape = game(contextual=True, seed=2)
+    policy = make(case, rng=1)
+    play_online(policy, sets, tape, last=at)
+    policy.save(tmp_path / "policy.json")
+    twin = bandstrap.load(tmp_path / "policy.json")
+    assert type(twin) is type(policy)
+    assert snapshot(twin) == snapshot(policy)
+    last = at + 12
+    assert play_online(twin, sets, tape, first=at, last=last) == play_online(policy, sets, tape, first=at, last=last)
+    assert snapshot(twin) == snapshot(policy)
+
+
+@every_case
+@pytest.mark.parametrize("at", [0, 16, 40])
+def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case, at):
+    sets, tape = game(contextual=True, seed=2)
+    plain, compiled = (make(case, rng=1, compiled=flag) for flag in (False, True))
+    for policy in (plain, compiled):
+        play_online(policy, sets, tape, last=at)
+    assert written(plain) == written(compiled)
+    twins = [
+        LinearPolicy.from_dict(plain.to_dict(), compiled=True),
+        LinearPolicy.from_dict(compiled.to_dict(), compiled=False),
+        LinearPolicy.from_dict(compiled.to_dict()),
+    ]
+    assert [policy.compiled for policy in twins] == [True, False, True]
+    expected = play_online(plain, sets, tape, first=at, last=at + 12)
+    for policy in (compiled, *twins):
+        assert play_online(policy, sets, tape, first=at, last=at + 12) == expected
+        assert written(policy) == written(plain)
+
+
+def written(policy):
+    """What is saved of a policy, through JSON as strict as can be; whether it is compiled is left out."""
+    saved = json.loads(json.dumps(policy.to_dict(), allow_nan=False))
+    del saved["compiled"]
+    return saved
 
 
 @either_way

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import json
 import os
 import shutil
 import subprocess
@@ -430,6 +431,78 @@ def test_a_copy_goes_on_as_the_original_would(case, compiled):
     assert same_snapshot(snapshot(policy), snapshot(twin))
 
 
+# --- saved and loaded -------------------------------------------------------------------------------------------------
+
+
+def written(policy: Policy) -> dict:
+    """What is saved of a policy, through JSON as strict as can be; whether it is compiled is left out."""
+    saved = json.loads(json.dumps(policy.to_dict(), allow_nan=False))
+    del saved["compiled"]
+    return saved
+
+
+@every_form
+def test_a_policy_that_was_saved_goes_on_as_it_would_have(case, tmp_path):
+    tape = make_tape(seed=2)
+    policy = make(case, arms=3, rng=1)
+    play_online(policy, tape, 40)
+    policy.save(tmp_path / "policy.json")
+    twin = bandstrap.load(tmp_path / "policy.json")
+    assert type(twin) is type(policy)
+    assert same_snapshot(snapshot(twin), snapshot(policy))
+    rest = tape[:, 40:]
+    assert play_online(twin, rest, 60) == play_online(policy, rest, 60)
+    assert same_snapshot(snapshot(twin), snapshot(policy))
+
+
+@every_case
+def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case):
+    tape = make_tape(seed=2)
+    plain, compiled = (make(case, arms=3, rng=1, compiled=flag) for flag in (False, True))
+    for policy in (plain, compiled):
+        play_online(policy, tape, 40)
+    assert written(plain) == written(compiled)
+    twins = [Policy.from_dict(plain.to_dict(), compiled=True), Policy.from_dict(compiled.to_dict(), compiled=False)]
+    again = Policy.from_dict(compiled.to_dict())
+    assert [policy.compiled for policy in (*twins, again)] == [True, False, True]
+    rest = tape[:, 40:]
+    expected = play_online(plain, rest, 60)
+    for policy in (compiled, *twins, again):
+        assert play_online(policy, rest, 60) == expected
+        assert written(policy) == written(plain)
+
+
+GO_ON = """
+    import sys
+    from pathlib import Path
+    import numpy as np
+    import bandstrap
+    tape = np.load(sys.argv[1])
+    for path in sorted(Path(sys.argv[2]).glob("*.json")):
+        policy = bandstrap.load(path)
+        for i in range(40):
+            policy.update(arm := policy.select(), tape[arm, i])
+        policy.save(path)
+"""
+
+
+def test_a_policy_that_was_saved_goes_on_in_another_process(tmp_path):
+    # Each is saved after every number of rewards that the first rounds give, and where rows are full.
+    tape = make_tape(4, seed=3)
+    np.save(tmp_path / "tape.npy", tape)
+    expected = {}
+    for number, case in enumerate(CASES):
+        policy = make(case, arms=list(range(4)), rng=number)
+        play_online(policy, tape, number % 7 if number % 2 else 60 + number)
+        policy.save(tmp_path / f"{number}.json")
+        for i in range(40):
+            policy.update(arm := policy.select(), tape[arm, i])
+        expected[number] = policy.to_dict()
+    run(GO_ON, tmp_path / "tape.npy", tmp_path)
+    for number, saved in expected.items():
+        assert bandstrap.load(tmp_path / f"{number}.json").to_dict() == saved, CASES[number]
+
+
 @either_way
 @every_case
 def test_a_batch_of_rewards_equals_one_by_one(case, compiled):
@@ -716,10 +789,10 @@ def test_a_bounded_policy_is_not_let_into_an_unbounded_environment(case):
 # --- the disk cache ---------------------------------------------------------------------------------------------------
 
 
-def run(code: str, **environment: object) -> str:
+def run(code: str, *arguments: object, **environment: object) -> str:
     """What ``code`` prints in a fresh interpreter."""
     finished = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         capture_output=True,
         text=True,
         env=os.environ | {name: str(value) for name, value in environment.items()},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from bandstrap.engine.machine import Machine
@@ -42,6 +44,38 @@ class LivePolicy(Described):
         with self._lock:
             self._settle()
             return copy.deepcopy(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the policy knows, as a dictionary that JSON can hold.
+
+        Class, settings, direction, arms or the number of features, counts, state and generator: what :meth:`from_dict`
+        makes of it goes on to the last bit as this policy would. Labels of arms must be texts, numbers, truth values,
+        ``None``, or tuples of these, and no setting a function.
+        """
+        from bandstrap.policies.saved import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
+        """The policy that :meth:`to_dict` was called of, of this class or one derived from it.
+
+        It runs as machine code if that one did, unless ``compiled`` says otherwise.
+        """
+        from bandstrap.policies.saved import from_dict
+
+        policy: Self = from_dict(cls, saved, compiled)
+        return policy
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to a file, for :func:`bandstrap.load`.
+
+        The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
+        when this returns; a file that was there before is replaced then and not sooner.
+        """
+        from bandstrap.policies.saved import save
+
+        save(self, path)
 
     def _draws_in_update(self) -> bool:
         """Whether taking in a reward draws random numbers."""

@@ -70,6 +70,14 @@ def make_from_file(call: FileCall) -> Any:
     return policy
 
 
+def class_in_file(origin: str) -> type | None:
+    """The class that a policy's ``origin`` names; ``None`` if the text names no file, or has options too."""
+    call = parse_file_call(origin)
+    if call is None or call.name is None or call.options:
+        return None
+    return find_policy(load_file(Path(call.file)), call)
+
+
 def find_policy(module: types.ModuleType, call: FileCall) -> type:
     """The class of a policy, by name or because there is no other."""
     candidates = {
