@@ -30,9 +30,10 @@ from bandstrap.policies.json_values import (
     write_generator,
     write_value,
 )
+from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
 from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.own_file import class_in_file
-from bandstrap.policies.policy import FIRST_ROOM, as_lists, is_own
+from bandstrap.policies.policy import FIRST_ROOM, POLICIES, as_lists, is_own
 from bandstrap.policies.saved_state import read_doubling_state, read_state, write_state
 from bandstrap.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
 
@@ -109,10 +110,13 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Any:
         raise InvalidInput(f"{place} is not a policy as it was saved: {reason}.") from None
     except (ValueError, RecursionError):  # under a seal, so that somebody else's program wrote it
         raise InvalidInput(f"{place} is not a policy as it was saved: it is another file.") from None
+    if isinstance(saved, dict):
+        saved.pop("seal", None)
+    check_compiled(compiled, "load")
     try:
-        if isinstance(saved, dict):
-            saved.pop("seal", None)
-        return from_dict(LivePolicy, saved, compiled)
+        return read_policy(saved, compiled)
+    except Unreadable as error:
+        raise InvalidInput(f"{place} cannot be loaded: it must be {error}.") from None
     except InvalidInput as error:
         raise InvalidInput(f"{place} cannot be loaded: {error}") from error
 
@@ -158,50 +162,56 @@ def to_dict(policy: LivePolicy) -> dict[str, Any]:
             ) from None
 
 
-def from_dict(kind: type[LivePolicy], saved: Any, compiled: bool | None = None) -> Any:
+def from_dict(kind: type[LivePolicy], saved: Any, compiled: bool | None) -> Any:
     """The policy of class ``kind``, or of one derived from it, that :func:`to_dict` was given."""
     owner = f"{kind.__name__}.from_dict"
-    check_form(saved, owner)
-    if compiled is not None and not isinstance(compiled, bool):
-        raise requirement("compiled", owner, "True, False or None", brief(compiled))
-    found, origin = class_of(saved["policy"], owner)
-    if not issubclass(found, kind):
-        raise requirement("saved", owner, f"a {kind.__name__}", f"a {found.__name__}")
+    check_compiled(compiled, owner)
     try:
-        settings = {name: read_value(value) for name, value in entries(saved, "settings").items()}
-        for name in settings:
-            if name not in found.parameters():
-                raise Unreadable(f"settings of {found.__name__}; got {brief(name)}, which it does not have")
-        is_compiled = saved["compiled"] if compiled is None else compiled
-        if not isinstance(is_compiled, bool):
-            raise Unreadable(f"a policy whose 'compiled' is true or false; got {brief(is_compiled)}")
-        rng = read_generator(saved["rng"])
-        about = settings | {"direction": read_value(saved["direction"])}
-        policy = read_policy(found, about, saved, is_compiled)
+        return read_policy(saved, compiled, kind)
     except Unreadable as error:
         raise InvalidInput(f"The 'saved' parameter of {owner} must be {error}.") from None
+
+
+def check_compiled(compiled: Any, owner: str) -> None:
+    """Refuse what is neither a truth value nor left open."""
+    if compiled is not None and not isinstance(compiled, bool):
+        raise requirement("compiled", owner, "True, False or None", brief(compiled))
+
+
+def read_policy(saved: Any, compiled: bool | None, kind: type[LivePolicy] = LivePolicy) -> Any:
+    """A policy, live; nothing is compiled before all is checked."""
+    check_form(saved)
+    cls, origin = class_of(saved["policy"])
+    if not issubclass(cls, kind):
+        raise Unreadable(f"a {kind.__name__}; got a {cls.__name__}")
+    settings = {name: read_value(value) for name, value in entries(saved, "settings").items()}
+    for name in settings:
+        if name not in cls.parameters():
+            raise Unreadable(f"a policy with settings of {cls.__name__}; got {brief(name)}, which it does not have")
+    if type(saved["compiled"]) is not bool:
+        raise Unreadable(f"a policy whose 'compiled' is true or false; got {brief(saved['compiled'])}")
+    rng = read_generator(saved["rng"])
+    read = read_policy_of_arms if cls.plays == "arms" else read_linear_policy
+    about = settings | {"direction": read_value(saved["direction"])}
+    policy = read(cls, about, saved, saved["compiled"] if compiled is None else compiled)
     policy.rng = rng
     if origin is not None:
         policy.origin = origin
     return policy
 
 
-def check_form(saved: Any, owner: str) -> None:
+def check_form(saved: Any) -> None:
     """Refuse what is no policy, or one in a format of another time."""
-    if not isinstance(saved, Mapping) or saved.get("format") != FORMAT:
-        raise requirement("saved", owner, "what to_dict() of a policy gave", brief(saved))
+    if not isinstance(saved, Mapping) or type(saved.get("format")) is not str or saved["format"] != FORMAT:
+        raise Unreadable(f"what to_dict() of a policy gave; got {brief(saved)}")
     version = saved.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise requirement(
-            "saved",
-            owner,
-            f"in format {VERSION}, the one that this bandstrap {release()} knows",
-            f"format {brief(version)} of bandstrap {brief(saved.get('bandstrap'))}",
-        )
+    if type(version) is not int or version != VERSION:
+        theirs = f"format {brief(version)} of bandstrap {brief(saved.get('bandstrap'))}"
+        raise Unreadable(f"in format {VERSION}, the one that this bandstrap {release()} knows; got {theirs}")
     if {*saved} != {*KEYS}:
         missing, more = (sorted(map(str, names)) for names in ({*KEYS} - {*saved}, {*saved} - {*KEYS}))
         wrong = f"one without {missing[0]!r}" if missing else f"one with {brief(more[0])}"
-        raise requirement("saved", owner, "a dictionary with the keys that to_dict() gives", wrong)
+        raise Unreadable(f"a policy with the keys that to_dict() gives; got {wrong}")
 
 
 @functools.cache
@@ -228,19 +238,17 @@ def is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "bandstrap"
 
 
-def class_of(name: Any, owner: str) -> tuple[type[LivePolicy], str | None]:
+def class_of(name: Any) -> tuple[type[LivePolicy], str | None]:
     """The class that is meant by a name, and the name where it says in which file the class is."""
     if isinstance(name, str):
-        classes = [cls for cls in derived(LivePolicy) if hasattr(cls, "kernel") or not is_ours(cls)]
-        known = {cls.name: cls for cls in classes if is_ours(cls)}
-        known |= {f"{cls.__module__}.{cls.__qualname__}": cls for cls in classes if not is_ours(cls)}
+        known: dict[str, type[LivePolicy]] = {**POLICIES, **LINEAR_POLICIES}
+        known |= {f"{cls.__module__}.{cls.__qualname__}": cls for cls in derived(LivePolicy) if not is_ours(cls)}
         if name in known:
             return known[name], None
         found = class_in_file(name)
         if found is not None and issubclass(found, LivePolicy):
             return found, name
-    rule = "that of a policy of bandstrap, or of a class that has been imported, or was found in its file"
-    raise requirement("policy", owner, rule, brief(name))
+    raise Unreadable(f"a policy of bandstrap, of a class that has been imported, or of a file; got {brief(name)}")
 
 
 def derived(cls: type[LivePolicy]) -> list[type[LivePolicy]]:
@@ -266,37 +274,33 @@ def write_counts(policy: Any) -> dict[str, Any]:
     return counts
 
 
-def read_policy(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
-    """A policy, live, with all that was saved of it but for the generator; nothing is compiled before all is checked."""
-    of_arms = cls.plays == "arms"
-    plays = entries(saved, "plays", ["arms"] if of_arms else ["dimension"])
-    counts = entries(saved, "counts", ["rewards", "waiting", "ready"] if of_arms else ["rewards"])
+def read_counts(saved: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """What a policy counts, its rewards among it."""
+    counts = entries(saved, "counts", names)
     n_rewards = counts["rewards"]
     if type(n_rewards) is not int or not 0 <= n_rewards <= LARGEST_COUNT:
         raise Unreadable(f"a policy whose number of rewards is a whole number of at least 0; got {brief(n_rewards)}")
-    make = read_policy_of_arms if of_arms else read_linear_policy
-    policy = make(cls, about, plays, counts, saved["state"], compiled)
-    policy.n_rewards = n_rewards
-    return policy
+    return counts
 
 
-def read_policy_of_arms(
-    cls: Any, about: dict[str, Any], plays: dict[str, Any], counts: dict[str, Any], saved: Any, compiled: bool
-) -> Any:
+def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
     """A policy of arms: its arms, those handed out without a reward yet, its state."""
+    plays, counts = entries(saved, "plays", ["arms"]), read_counts(saved, ["rewards", "waiting", "ready"])
     if type(plays["arms"]) is not list or not plays["arms"]:
         raise Unreadable(f"a policy with a list of arms; got {brief(plays['arms'])}")
     arms = [read_value(label) for label in plays["arms"]]
     described = cls(**about)
     template = described.start(len(described._labels(arms)), FIRST_ROOM, np.random.default_rng(0))
     growing, _, _ = described._long_fields()
-    state = read_state(saved, template, growing, compiled or not is_own(template), cls.__name__)
+    state = read_state(saved["state"], template, growing, compiled or not is_own(template), cls.__name__)
     if not compiled:
         state = as_lists(state)
     if is_own(state) and sum(state.pulls) != counts["rewards"]:
         raise Unreadable(f"a policy whose pulls are as many as its {counts['rewards']} rewards; got {sum(state.pulls)}")
-    if (is_own(state) or cls.kernel.choose is None) and sorted(state.order) != list(range(len(arms))):
-        raise Unreadable(f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['order'])}")
+    if (is_own(state) or described.kernel.choose is None) and sorted(state.order) != list(range(len(arms))):
+        raise Unreadable(
+            f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['state']['order'])}"
+        )
     waiting = read_array(counts["waiting"], (len(arms),), np.dtype(np.int64)).tolist()
     if min(*waiting, *state.pulls) < 0:
         raise Unreadable(f"a policy whose arms are not pulled less than never; got {brief(counts['waiting'])}")
@@ -306,27 +310,28 @@ def read_policy_of_arms(
     policy._waiting, policy._is_ready = waiting, counts["ready"]
     policy._state = state
     policy._rows = policy._rows_of(state)
+    policy.n_rewards = counts["rewards"]
     return policy
 
 
-def read_linear_policy(
-    cls: Any, about: dict[str, Any], plays: dict[str, Any], counts: dict[str, Any], saved: Any, compiled: bool
-) -> Any:
+def read_linear_policy(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
     """A linear policy: the number of features and the state, which it may both lack before the first actions."""
+    plays, counts = entries(saved, "plays", ["dimension"]), read_counts(saved, ["rewards"])
     dimension = plays["dimension"]
     if dimension is not None and (type(dimension) is not int or not 1 <= dimension <= LARGEST_COUNT):
         raise Unreadable(f"a policy whose dimension is a whole number or null; got {brief(dimension)}")
-    if (saved is None and counts["rewards"] > 0) or (saved is not None and dimension is None):
+    if (saved["state"] is None and counts["rewards"] > 0) or (saved["state"] is not None and dimension is None):
         raise Unreadable("a policy with a state and a dimension, or with neither and without rewards; got one of them")
     state = None
-    if saved is not None:
+    if saved["state"] is not None:
         described = cls(**about, dimension=dimension)
         once, twice = (described.start(dimension, n * FIRST_ROOM, np.random.default_rng(0)) for n in (1, 2))
-        state = read_doubling_state(saved, once, twice)
+        state = read_doubling_state(saved["state"], once, twice)
     policy = cls(**about, dimension=dimension, rng=0, compiled=compiled)
     if state is not None:
         policy._params = policy.make_params(None)
         policy._state = state if compiled else as_lists(state)
+    policy.n_rewards = counts["rewards"]
     return policy
 
 
