@@ -62,7 +62,7 @@ def learned(policy, *samples, seed=0):
 
 def main_term(policy, params, state, arm, shared, rng) -> float:
     """The bootstrapped quantile of an arm, by the way the policy asks for."""
-    return way_to(policy.quantile, policy.weights).main_term(params, state, arm, shared, rng)
+    return way_to(policy.quantile, policy.multipliers).main_term(params, state, arm, shared, rng)
 
 
 def at_level(level: float, n_resamples: int = 200) -> Shared:

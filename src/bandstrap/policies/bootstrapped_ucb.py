@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +142,7 @@ class BootstrappedUCB(Policy):
     """
 
     kernel = RESAMPLED.kernel
+    kept_as: ClassVar[dict[str, str]] = {"weights": "multipliers"}
 
     def __init__(
         self,
@@ -165,8 +166,8 @@ class BootstrappedUCB(Policy):
         self.quantile = check_choice(quantile, "quantile", owner, QUANTILES)
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
         self.check_size(1)
-        self.weights = check_choice(weights, "weights", owner, WEIGHTS)
-        self.kernel = way_to(self.quantile, self.weights).kernel
+        self.multipliers = check_choice(weights, "weights", owner, WEIGHTS)
+        self.kernel = way_to(self.quantile, self.multipliers).kernel
         self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
         self.phi = check_choice(phi, "phi", owner, PHIS)
         self.beta = self.positive(beta, "beta")
@@ -190,7 +191,7 @@ class BootstrappedUCB(Policy):
         schedule = self.schedule_for(horizon)
         return Params(
             schedule,
-            LAWS[self.weights],
+            LAWS[self.multipliers],
             self.n_resamples,
             CORRECTIONS[self.correction],
             PHIS[self.phi],
@@ -212,7 +213,7 @@ class BootstrappedUCB(Policy):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: an empty quantile memory, and room for what ``quantile`` needs."""
-        return new_state(self.quantile, self.weights, n_arms, capacity, self.n_resamples, order)
+        return new_state(self.quantile, self.multipliers, n_arms, capacity, self.n_resamples, order)
 
     def quantile_source(self, arm: int, n: int, level: float) -> str:
         """How the quantile of an arm with ``n`` rewards is known, in a word; see :meth:`bounds`."""
@@ -220,9 +221,9 @@ class BootstrappedUCB(Policy):
             return "drawn"
         if n == 1:
             return "counted"
-        if self.weights == "gaussian":
+        if self.multipliers == "gaussian":
             return "closed-form"
-        if self.weights != "rademacher":
+        if self.multipliers != "rademacher":
             return "fitted"
         return sign_memory.quantile_source(self._state.memory, arm, n, level)
 
@@ -245,7 +246,7 @@ class BootstrappedUCB(Policy):
             rng.bit_generator.state = self.rng.bit_generator.state
             params = self.round_params(self._params)
             shared = prepare(params, self._state, self.n_rewards + 1)
-            main_term = way_to(self.quantile, self.weights).main_term
+            main_term = way_to(self.quantile, self.multipliers).main_term
             sign = 1.0 if self.direction == "max" else -1.0
             table: dict[Hashable, Any] = {label: {} for label in self.arms}
             for i in self._state.order:  # the order in which the next round draws

@@ -106,3 +106,11 @@ def growth_to_ceiling(part: float, gap: float, width: float, log: float) -> floa
     if width <= 0.0:
         return 0.0
     return min(2.0 * part * log * gap / width, 0.5)
+
+
+def without_bounds(ceilings: Ceilings) -> Ceilings:
+    """Forget all bounds, because other arms are compared; whether an index ripples is kept."""
+    for arm in range(len(ceilings.bounds)):
+        ceilings.until[arm] = -math.inf
+        ceilings.settled[arm] = -math.inf
+    return ceilings

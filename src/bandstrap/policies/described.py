@@ -54,6 +54,8 @@ class Described(metaclass=Declared):
     name: ClassVar[str]
     # What the constructors of all policies of a kind take beside a policy's own parameters.
     online_only: ClassVar[tuple[str, ...]]
+    # Attributes of the parameters whose names are those of methods.
+    kept_as: ClassVar[dict[str, str]] = {}
     # The interval rewards must lie in; a policy with a range says so here or per object.
     support: tuple[float, float] = (-np.inf, np.inf)
     # The largest reward, in size, that is taken live: squares are summed, and must not overflow.
@@ -119,7 +121,8 @@ class Described(metaclass=Declared):
         """The parameters that differ from their defaults, but for those that make a policy live."""
         known = inspect.signature(type(self)).parameters.values()
         described = {parameter.name: parameter.default for parameter in known if parameter.name not in LIVE_ONLY}
-        return {name: getattr(self, name) for name, default in described.items() if getattr(self, name) != default}
+        values = {name: getattr(self, self.kept_as.get(name, name)) for name in described}
+        return {name: value for name, value in values.items() if value != described[name]}
 
     @property
     def label(self) -> str:

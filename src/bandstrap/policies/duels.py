@@ -6,7 +6,7 @@ has ``order``, ``pulls``, ``sums`` (of rewards, all around the same origin), and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,3 +82,27 @@ def new_contest(n_arms: int) -> dict[str, Any]:
         "queue": np.zeros(n_arms, dtype=np.int64),
         "contest": np.array([0, -1, 0]),
     }
+
+
+def contest_among(queue: Any, contest: Any, arms: Sequence[int]) -> tuple[Any, Any]:
+    """Queue and contest among some arms, which are numbered anew; others that wait are passed over."""
+    places = {arm: place for place, arm in enumerate(arms)}
+    waiting = [places[arm] for arm in queue[: contest[WAITING]] if arm in places]
+    few_queue = waiting + [0] * (len(arms) - len(waiting))
+    few_contest = [len(waiting), places.get(contest[LEADER], -1), int(contest[ROUND])]
+    if isinstance(queue, list):
+        return few_queue, few_contest
+    return np.array(few_queue, dtype=queue.dtype), np.array(few_contest, dtype=contest.dtype)
+
+
+def contest_of_all(
+    queue: Any, contest: Any, few_queue: Any, few_contest: Any, arms: Sequence[int]
+) -> list[tuple[Any, slice, list[int]]]:
+    """What becomes of queue and contest when a choice among some arms was made by theirs."""
+    n_waiting, leader, round_ = (int(entry) for entry in few_contest)
+    waiting = [arms[place] for place in few_queue[:n_waiting]]
+    leader = arms[leader] if leader >= 0 else int(contest[LEADER])
+    return [
+        (queue, slice(None), waiting + [int(arm) for arm in queue[n_waiting:]]),
+        (contest, slice(None), [n_waiting, leader, round_]),
+    ]

@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.policy import Online, Policy
@@ -22,21 +22,31 @@ class Params(NamedTuple):
     decay: float
 
 
+@inlined
+def exploration_rate(params: Params, n_arms: int, round_: int) -> float:
+    """``epsilon (K/t)^decay``: the probability of any arm, certain from 1 on."""
+    return params.epsilon * (n_arms / round_) ** params.decay
+
+
+@jitable
+def leader(state: State) -> int:
+    """The arm with the highest mean."""
+    best = -1
+    highest = -math.inf
+    for i in range(len(state.order)):
+        arm = state.order[i]
+        mean = state.sums[arm] / state.pulls[arm]
+        if mean > highest:
+            best = arm
+            highest = mean
+    return best
+
+
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """Any arm with probability ``epsilon (K/t)^decay``, else the one with the highest mean."""
     n_arms = len(state.order)
-    best = -1
-    if rng.random() < params.epsilon * (n_arms / round_) ** params.decay:
-        best = random_index(n_arms, rng)
-    else:
-        highest = -math.inf
-        for i in range(n_arms):
-            arm = state.order[i]
-            mean = state.sums[arm] / state.pulls[arm]
-            if mean > highest:
-                best = arm
-                highest = mean
-    return best
+    explores = rng.random() < exploration_rate(params, n_arms, round_)
+    return random_index(n_arms, rng) if explores else leader(state)
 
 
 KERNEL = Kernel("epsilon_greedy", learn=learn, choose=choose)
@@ -92,3 +102,10 @@ class EpsilonGreedy(Policy):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)
+
+    def exact_weights(self, params: Params, state: State, round_: int) -> list[float]:
+        """An equal part of the rate of exploration for each, and what is left of 1 for the leader."""
+        n_arms = len(state.order)
+        rate = min(exploration_rate(params, n_arms, round_), 1.0)
+        best = leader(state)
+        return [rate / n_arms + (1.0 - rate if arm == best else 0.0) for arm in range(n_arms)]

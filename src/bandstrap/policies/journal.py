@@ -135,11 +135,11 @@ def uses_generator(learn: Callable[..., None]) -> bool:
     return any(step.opname.startswith("LOAD") and step.argval == rng for step in dis.get_instructions(code))
 
 
-def refuse_inside_update(take_in: CodeType, owner: object) -> None:
+def refuse_inside_update(steps: Collection[CodeType], owner: object) -> None:
     """Refuse a call that came out of an update of the same object: a signal handler's, run in the middle of it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code is take_in and frame.f_locals.get("self") is owner:
+        if frame.f_code in steps and frame.f_locals.get("self") is owner:
             raise RuntimeError(
                 f"This {type(owner).__name__} is in the middle of an update, out of which it was called. Let a signal "
                 "handler take a note, and call the policy later."

@@ -101,15 +101,14 @@ class MaillardSampling(Policy):
         """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)
 
-    def probabilities(self) -> dict[Hashable, float]:
-        """For each arm, the probability that :meth:`select` returns it next."""
-        self._need_arms("probabilities")
-        with self._lock:
-            self._settle()
-            initial = -1 if self._is_ready else self._initial_arm()
-            if initial >= 0:
-                return {label: float(arm == initial) for arm, label in enumerate(self.arms)}
-            best = highest_mean(self._state)
-            weights = [math.exp(log_weight(self._params, self._state, arm, best)) for arm in range(len(self.arms))]
+    def exact_weights(self, params: Params, state: State, round_: int) -> list[float]:
+        """The weights over their sum."""
+        best = highest_mean(state)
+        weights = [math.exp(log_weight(params, state, arm, best)) for arm in range(len(state.pulls))]
         total = math.fsum(weights)
-        return {label: weight / total for label, weight in zip(self.arms, weights, strict=True)}
+        return [weight / total for weight in weights]
+
+    def probabilities(self) -> dict[Hashable, float]:
+        """For each arm, the probability that :meth:`select` returns it next: :meth:`weights`, which are exact here."""
+        self._need_arms("probabilities")
+        return self.weights()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, Unpack
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,7 @@ class MBE(Policy):
     """
 
     kernel = KERNEL
+    kept_as: ClassVar[dict[str, str]] = {"weights": "multipliers"}
 
     def __init__(
         self,
@@ -133,18 +134,18 @@ class MBE(Policy):
         **online: Unpack[Online],
     ) -> None:
         self.strength = self.positive(strength, "strength")
-        self.weights = check_choice(weights, "weights", type(self).__name__, LAWS)
+        self.multipliers = check_choice(weights, "weights", type(self).__name__, LAWS)
         self.variance = self.positive(variance, "variance")
         self.limit_range(check_range)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(LAWS[self.weights], math.sqrt(self.variance), self.strength)
+        return Params(LAWS[self.multipliers], math.sqrt(self.variance), self.strength)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: moments at zero, and room for the rewards if weights are exponential."""
-        n_kept = n_arms if self.weights == "exponential" else 0
+        n_kept = n_arms if self.multipliers == "exponential" else 0
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),

@@ -19,6 +19,8 @@ class LivePolicy(Described):
 
     # Attributes that an update may give another value.
     changing: ClassVar[tuple[str, ...]]
+    # Methods that change something that is written down before.
+    steps: ClassVar[tuple[str, ...]] = ("_take_in",)
     _params: Any
     _state: Any
     _rows: Rows
@@ -88,7 +90,7 @@ class LivePolicy(Described):
     def _settle(self) -> None:
         """Take back an update that was interrupted, and whose taking back was interrupted as well."""
         if self._undo is not None:
-            refuse_inside_update(type(self)._take_in.__code__, self)
+            refuse_inside_update([getattr(type(self), step).__code__ for step in self.steps], self)
             self._take_back()
 
     def _take_back(self) -> None:

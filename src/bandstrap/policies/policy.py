@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, TypedDict, TypeGuard
 
 import numpy as np
@@ -11,18 +12,23 @@ from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
-from bandstrap.errors import requirement
+from bandstrap.errors import check_count, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.journal import Rows, leaves, save_whole
+from bandstrap.policies.journal import Rows, leaves, put_back_whole, save_whole
 from bandstrap.policies.moments import no_rewards
 from bandstrap.policies.online import LivePolicy
+from bandstrap.policies.restricted import changes, duplicate, is_own, part_of, what_choices_depend_on
+from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
+from bandstrap.seeds import make_generator
 
 POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
 BYTES_PER_ARM = 200
 # The arms' number, or their labels.
 Arms = int | Sequence[Hashable] | NDArray[Any]
+# Labels of the arms that can be chosen.
+Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
 # Most rewards are one of these; the union of them would be made anew with every call.
 ONE_NUMBER = (float, int)
 # Rewards of an arm that fit into a new live policy where it keeps them; rows double when they are full.
@@ -83,6 +89,7 @@ class Policy(LivePolicy):
 
     plays: ClassVar[str] = "arms"
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "_is_ready", "_state", "_rows")
+    steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back")
     # Pulls of each arm before scores are compared.
     n_initial: int = 1
 
@@ -130,6 +137,13 @@ class Policy(LivePolicy):
         """
         return no_rewards(n_arms, order)
 
+    def exact_weights(self, params: Any, state: Any, round_: int) -> Sequence[float] | None:
+        """The probability of each arm of a state in a round, where there is a formula for it; by default there is none.
+
+        Without one, :meth:`weights` makes the choice many times.
+        """
+        return None
+
     # -- shared by simulator and online use -------------------------------------------------------------------------
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
@@ -145,21 +159,135 @@ class Policy(LivePolicy):
 
     # -- online ----------------------------------------------------------------------------------------------------
 
-    def select(self) -> Any:  # a label of the user's, whose type is not known here
-        """The arm to pull next."""
+    def select(self, available: Available | None = None) -> Any:  # a label of the user's, whose type is not known here
+        """The arm to pull next.
+
+        Parameters
+        ----------
+        available
+            Labels of the arms to choose from. The others are then to the policy as if they were not there, but for the
+            number of the round, which counts all rewards learned. By default all arms are available.
+        """
         self._need_arms("select")
         with self._lock:
             if self._undo is not None:
                 self._settle()
+            among = None if available is None else self._among(available, "select")
             if not self._is_ready:
-                arm = self._initial_arm()
+                arm = self._initial_arm(among)
                 if arm >= 0:
                     self._waiting[arm] += 1
                     return self.arms[arm]
             params = self.round_params(self._params)
-            if self._machine is not None:
-                return self.arms[self._machine.select(self.kernel, params, self._state, self.rng, self.n_rewards + 1)]
-            return self.arms[play.select(self.kernel, params, self._state, self.n_rewards + 1, self.rng)]
+            if among is None:
+                return self.arms[self._choice(params, self._state, self.rng)]
+            part = self._part(among)
+            arm = among[self._choice(params, part, self.rng)]
+            self._write_back(part, among)
+            return self.arms[arm]
+
+    def weights(
+        self, draws: int = 1000, *, available: Available | None = None, rng: Randomness = None
+    ) -> dict[Hashable, float]:
+        """The probability of each arm to be selected now; nothing changes, the policy's generator included.
+
+        Parameters
+        ----------
+        draws
+            Choices to make where the policy draws random numbers for them and there is no formula: the probabilities
+            are then shares of these, with a standard error of at most ``0.5/sqrt(draws)``.
+        available
+            Labels of the arms to choose from, as in :meth:`select`; the probability of any other is 0.
+        rng
+            What those choices are drawn from: a generator or a seed. By default they are drawn from a copy of the policy's
+            generator, so that the first of them is the next ``select()``.
+
+        Notes
+        -----
+        Exact if a choice draws no random numbers, as those of confidence bounds do not, and for policies with a formula for
+        it, such as :class:`bandstrap.EpsilonGreedy` and :class:`bandstrap.MaillardSampling`. While arms are handed out in
+        turn, the next one has probability 1.
+
+        Examples
+        --------
+        >>> from bandstrap import EpsilonGreedy
+        >>> policy = EpsilonGreedy(arms=["a", "b", "c"], epsilon=0.3, rng=0)
+        >>> policy.update(["a", "b", "c"], [0.2, 0.9, 0.4])
+        >>> policy.weights()
+        {'a': 0.1, 'b': 0.8, 'c': 0.1}
+        >>> policy.weights(available=["a", "c"])
+        {'a': 0.15, 'b': 0.0, 'c': 0.85}
+        """
+        self._need_arms("weights")
+        draws = check_count(draws, "draws", f"{type(self).__name__}.weights")
+        generator = None if rng is None else make_generator(rng, f"{type(self).__name__}.weights")
+        with self._lock:
+            self._settle()
+            among = None if available is None else self._among(available, "weights")
+            initial = -1 if self._is_ready else self._initial_arm(among)
+            if initial >= 0:
+                among = [initial]
+            if among is not None and len(among) == 1:
+                shares: Sequence[float] = [1.0]
+            else:
+                shares = self._shares(self._state if among is None else self._part(among), draws, generator)
+        weights = dict.fromkeys(self.arms, 0.0)
+        for arm, share in zip(among or range(len(self.arms)), shares, strict=True):
+            weights[self.arms[arm]] = share
+        return weights
+
+    def _shares(self, state: Any, draws: int, rng: np.random.Generator | None) -> Sequence[float]:
+        """The probability of each arm of a state, which stays as it is."""
+        params = self.round_params(self._params)
+        exact = self.exact_weights(params, state, self.n_rewards + 1)
+        if exact is not None:
+            return exact
+        state = duplicate(state)
+        beginning = [(values, save_whole(values)) for values in what_choices_depend_on(state)]
+
+        def select(rng: np.random.Generator) -> int:
+            for values, content in beginning:
+                put_back_whole(values, content)
+            return self._choice(params, state, rng)
+
+        return by_drawing(select, len(state.pulls), draws, copy_of(self.rng) if rng is None else rng)
+
+    def _choice(self, params: Any, state: Any, rng: np.random.Generator) -> int:
+        """The arm of a state that is chosen in this round."""
+        if self._machine is not None:
+            return self._machine.select(self.kernel, params, state, rng, self.n_rewards + 1)
+        return play.select(self.kernel, params, state, self.n_rewards + 1, rng)
+
+    def _part(self, arms: list[int]) -> Any:
+        return part_of(self._state, arms, self._by_arm, self._across)
+
+    def _write_back(self, part: Any, arms: list[int]) -> None:
+        """Keep what a choice among some arms has changed; all of it or nothing."""
+        found = changes(self._state, part, arms, self._by_arm, self._across)
+        if not found:
+            return
+        attributes = tuple(getattr(self, name) for name in self.changing)
+        self._undo = attributes, None, [(values, save_whole(values)) for values, _, _ in found], {}
+        try:
+            for values, key, entries in found:
+                values[key] = entries
+            self._undo = None
+        except BaseException:
+            self._take_back()
+            raise
+
+    def _among(self, available: Available, method: str) -> list[int] | None:
+        """The numbers of the arms that are available, in ascending order; None if all are."""
+        owner = f"{type(self).__name__}.{method}"
+        if not (is_several(available) or isinstance(available, AbstractSet)) or len(available) == 0:
+            raise requirement("available", owner, "a non-empty collection of labels of arms", repr(available))
+        for label in available:
+            if not self._is_label(label):
+                raise requirement("available", owner, f"made of labels out of {list(self.arms)[:20]}", repr(label))
+        among = sorted({self._index[label] for label in available})
+        if len(among) < len(available):
+            raise requirement("available", owner, "made of different labels", repr(available))
+        return among if len(among) < len(self.arms) else None
 
     def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
@@ -201,12 +329,13 @@ class Policy(LivePolicy):
             self._take_back()
             raise
 
-    def _initial_arm(self) -> int:
+    def _initial_arm(self, among: list[int] | None = None) -> int:
         """The arm handed out least while some lack their initial rewards; -1 once scores can be compared."""
-        if min(self._state.pulls) >= max(self.n_initial, 1):
+        pulls = self._state.pulls
+        arms = range(len(self.arms)) if among is None else among
+        if min(pulls[arm] for arm in arms) >= max(self.n_initial, 1):
             return -1
-        handed = [pulls + waiting for pulls, waiting in zip(self._state.pulls, self._waiting, strict=True)]
-        return handed.index(min(handed))
+        return min(arms, key=lambda arm: pulls[arm] + self._waiting[arm])
 
     def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""
@@ -299,11 +428,6 @@ class Policy(LivePolicy):
 ROWS_OF_ARRAYS = ("history", "limits", "running", "kept", "residuals", "tails")
 # What stays one array.
 KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators")
-
-
-def is_own(state: Any) -> bool:
-    """Whether a state is one of the package's."""
-    return type(state).__module__.startswith("bandstrap.")
 
 
 def is_several(arms: Any) -> TypeGuard[Sequence[Any]]:

@@ -49,3 +49,8 @@ class UniformRandom(Policy):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: pulls and sums at zero."""
         return no_rewards(n_arms, order)
+
+    def exact_weights(self, params: int, state: State, round_: int) -> list[float]:
+        """The same for all."""
+        n_arms = len(state.order)
+        return [1.0 / n_arms] * n_arms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -279,3 +279,11 @@ class LinearBootstrappedUCB(OFUL):
         observed = Observed(np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(capacity))
         known = start_known(dimension, capacity)
         return ResampledState(regression, known, observed, start_generators(self.n_resamples, rng))
+
+    def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
+        """The state, with the generators of replicates begun anew."""
+        return (
+            state._replace(generators=start_generators(self.n_resamples, rng))
+            if self.quantile == "resampled"
+            else state
+        )

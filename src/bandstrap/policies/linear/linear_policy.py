@@ -13,11 +13,14 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.journal import leaves, save_whole
+from bandstrap.policies.journal import leaves, put_back_whole, save_whole
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.online import LivePolicy
-from bandstrap.policies.policy import FIRST_ROOM, as_lists, is_own
+from bandstrap.policies.policy import FIRST_ROOM, as_lists
+from bandstrap.policies.restricted import duplicate, is_own
+from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
+from bandstrap.seeds import make_generator
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
@@ -65,6 +68,8 @@ class LinearPolicy(LivePolicy):
     largest_reward: ClassVar[float] = LARGEST_NUMBER
     # No action is forced at the start: the ridge makes every score finite.
     n_initial: ClassVar[int] = 0
+    # Rounds at the start in which actions are drawn at random.
+    random_rounds: int = 0
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -94,6 +99,10 @@ class LinearPolicy(LivePolicy):
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
         raise NotImplementedError
 
+    def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
+        """The state, with its own generators, if it has any, begun anew."""
+        return state
+
     def check_size(self, size: int) -> None:
         """Refuse so many features that no memory would hold their matrix of products and its root."""
         check_memory(2 * WORD * size**2, "dimension", type(self).__name__, size)
@@ -111,10 +120,60 @@ class LinearPolicy(LivePolicy):
         with self._lock:
             self._settle()
             self._begin(matrix.shape[1])
-            params = self.round_params(self._params)
-            if self._machine is not None:
-                return self._machine.select(self.kernel, params, self._state, self.rng, matrix, self.n_rewards + 1)
-            return int(play.select_action(self.kernel, params, self._state, matrix, self.n_rewards + 1, self.rng))
+            return self._choice(self.round_params(self._params), self._state, matrix, self.rng)
+
+    def weights(self, actions: ArrayLike, draws: int = 1000, *, rng: Randomness = None) -> Floats:
+        """The probability of each of the actions, one per row, to be selected now; nothing changes.
+
+        Parameters
+        ----------
+        actions
+            Features of the actions, one action a row.
+        draws
+            Choices to make where the policy draws random numbers for them: the probabilities are then shares of these, with
+            a standard error of at most ``0.5/sqrt(draws)``. They are exact where it does not.
+        rng
+            What those choices are drawn from: a generator or a seed; by default a copy of the policy's generator.
+
+        Examples
+        --------
+        >>> from bandstrap import LinUCB
+        >>> policy = LinUCB(width=0.5)
+        >>> policy.update([[1.0, 0.0], [0.0, 1.0]], [0.2, 0.9])
+        >>> policy.weights([[1.0, 0.0], [0.0, 1.0]]).tolist()
+        [0.0, 1.0]
+        """
+        matrix = self._features(actions, "actions", "weights", 2)
+        draws = check_count(draws, "draws", self._owner("weights"))
+        own = None if rng is None else make_generator(rng, self._owner("weights"))
+        with self._lock:
+            self._settle()
+            if self.n_rewards < self.random_rounds:
+                return np.full(len(matrix), 1.0 / len(matrix))
+            twin = copy_of(self.rng)
+            params = self.make_params(None) if self._state is None else self.round_params(self._params)
+            if self._state is None:
+                state = self.start(matrix.shape[1], FIRST_ROOM, twin)
+                state = state if self.compiled else as_lists(state)
+            else:
+                state = duplicate(self._state)
+            generator = twin if own is None else own
+            before = generator.bit_generator.state
+            state = self.reseeded(state, generator)
+            beginning = [] if is_own(state) else [(values, save_whole(values)) for _, values in leaves(state)]
+
+            def select(rng: np.random.Generator) -> int:
+                for values, content in beginning:
+                    put_back_whole(values, content)
+                return self._choice(params, state, matrix, rng)
+
+            return np.array(by_drawing(select, len(matrix), draws, generator, before))
+
+    def _choice(self, params: Any, state: Any, actions: Floats, rng: np.random.Generator) -> int:
+        """The action that is chosen in this round."""
+        if self._machine is not None:
+            return self._machine.select(self.kernel, params, state, rng, actions, self.n_rewards + 1)
+        return int(play.select_action(self.kernel, params, state, actions, self.n_rewards + 1, rng))
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""

@@ -1,0 +1,123 @@
+"""What is known of some of the arms, as a state of its own: to a policy that is shown it, there are no others.
+
+Such a part shares with the whole, in plain Python, the rows of its arms: rewards, and what was worked out from an arm's own
+rewards, so that work done for the part is done for the whole. What was worked out by comparing arms is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bandstrap.policies.ceilings import Ceilings, without_bounds
+from bandstrap.policies.duels import contest_among, contest_of_all
+from bandstrap.policies.journal import SCRATCH, leaves, save_whole
+
+# What is to be written into an array or a list, and where.
+Change = tuple[Any, Any, Any]
+
+
+def is_own(state: Any) -> bool:
+    """Whether a state is one of the package's."""
+    return type(state).__module__.startswith("bandstrap.")
+
+
+def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]) -> Any:
+    """The state of some arms, which are numbered anew, in the same order.
+
+    Parameters
+    ----------
+    state
+        The state of all arms.
+    arms
+        Those that count, in ascending order.
+    by_arm, across
+        Names of the fields with an entry or a row per arm, and of those with rows in which each arm has an entry. Others
+        belong to no arm.
+    """
+    own = is_own(state)
+
+    def of(name: str, value: Any) -> Any:
+        if isinstance(value, Ceilings):
+            return without_bounds(part_of(value, arms, by_arm, across))
+        if hasattr(value, "_fields"):
+            return part_of(value, arms, by_arm, across)
+        if name == "order":
+            return ranking(value, arms)
+        if name in by_arm:
+            return [value[arm] for arm in arms] if isinstance(value, list) else value[list(arms)]
+        if name in across:
+            if isinstance(value, list):
+                return [[row[arm] for arm in arms] for row in value]
+            return np.ascontiguousarray(value[:, list(arms)])
+        # What one of our own states has worked out from all arms does not hold for a part of them, nor the other way round.
+        return save_whole(value) if own and isinstance(value, np.ndarray | list) and name not in SCRATCH else value
+
+    part = type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
+    if own and "contest" in state._fields:
+        queue, contest = contest_among(state.queue, state.contest, arms)
+        part = part._replace(queue=queue, contest=contest)
+    return part
+
+
+def ranking(order: Any, arms: Sequence[int]) -> Any:
+    """The order of ties among some arms, by their new numbers."""
+    places = {arm: place for place, arm in enumerate(arms)}
+    among = [places[arm] for arm in order if arm in places]
+    return among if isinstance(order, list) else np.array(among, dtype=order.dtype)
+
+
+def changes(
+    state: Any, part: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
+) -> list[Change]:
+    """What a choice among some arms did to their part, and the whole does not have yet; of single numbers, nothing.
+
+    Those of our own states are guesses to begin a search with, or bounds that hold in the part alone.
+    """
+    own = is_own(state)
+    found: list[Change] = []
+    for (name, values), (_, entries) in zip(leaves(state), leaves(part), strict=True):
+        if name in across and isinstance(values, list):
+            for row, few in zip(values, entries, strict=True):
+                if few != [row[arm] for arm in arms]:
+                    found.append((row, slice(None), merged(row, few, arms)))
+        elif isinstance(values, np.ndarray) and name != "order" and (name in across or name in by_arm):
+            key = (slice(None), list(arms)) if name in across else list(arms)
+            if (values.ndim > 1 or not own) and not np.array_equal(values[key], entries):
+                found.append((values, key, entries))
+    if own and "contest" in state._fields:
+        found.extend(contest_of_all(state.queue, state.contest, part.queue, part.contest, arms))
+    return found
+
+
+def merged(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Any]:
+    """A row with the entries of some arms in place of its own."""
+    whole = row[:]
+    for arm, entry in zip(arms, few, strict=True):
+        whole[arm] = entry
+    return whole
+
+
+def duplicate(state: Any) -> Any:
+    """A copy of a state that shares nothing with it that matters: what is written before it is read may be shared."""
+
+    def of(name: str, value: Any) -> Any:
+        if hasattr(value, "_fields"):
+            return duplicate(value)
+        if name in SCRATCH or not isinstance(value, np.ndarray | list):
+            return value
+        if isinstance(value, list):
+            return [row.copy() for row in value] if value and hasattr(value[0], "copy") else value[:]
+        return value.copy()
+
+    return type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
+
+
+def what_choices_depend_on(state: Any) -> Iterator[Any]:
+    """The arrays or lists that a choice may change, and that the next one may depend on, were it not for chance."""
+    own = is_own(state)
+    for name, values in leaves(state):
+        if name in ("queue", "contest") or not own:
+            yield values

@@ -1,0 +1,53 @@
+"""The probability of each arm or action now: exact if the choice draws no random number, else by drawing it many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def copy_of(rng: np.random.Generator) -> np.random.Generator:
+    """A generator that will draw the same numbers."""
+    twin = np.random.Generator(
+        type(rng.bit_generator)(0)
+    )  # the seed does not matter: without one, a costly one is made
+    twin.bit_generator.state = rng.bit_generator.state
+    return twin
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two states of generators are equal, the arrays in them included."""
+    if isinstance(one, dict):
+        return all(is_same(value, other[key]) for key, value in one.items())
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
+
+
+def by_drawing(
+    select: Callable[[np.random.Generator], int], n: int, draws: int, rng: np.random.Generator, before: Any = None
+) -> list[float]:
+    """How often each of ``n`` things is chosen in ``draws`` choices.
+
+    A choice that leaves the generator as it was cannot depend on it: all others would be the same, and one is enough.
+
+    Parameters
+    ----------
+    select
+        Makes a choice, each time from the same beginning.
+    n, draws
+        How many things there are, and how many choices to make.
+    rng
+        What choices are drawn from.
+    before
+        State of the generator before anything was drawn, if that was before this call.
+    """
+    before = rng.bit_generator.state if before is None else before
+    counts = [0] * n
+    first = select(rng)
+    if is_same(before, rng.bit_generator.state):
+        return [float(k == first) for k in range(n)]
+    counts[first] += 1
+    for _ in range(draws - 1):
+        counts[select(rng)] += 1
+    return [count / draws for count in counts]
