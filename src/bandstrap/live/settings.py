@@ -1,0 +1,369 @@
+"""What an experiment is told when it is created, checked; how long times are written; what may be changed later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
+from bandstrap.live.store import Aggregate, Settle
+
+if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
+    from bandstrap.policies.described import Direction
+    from bandstrap.policies.online import LivePolicy
+
+Mode = Literal["live", "shadow"]
+
+OWNER = "live.create"
+# The version of a definition as it is written.
+FORMAT = 1
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d|w)")
+# Bytes of a label, and of the names and keys that a database keeps an index of.
+LONGEST_LABEL = 200
+LONGEST_KEY = 1000
+# More draws than this would not make the weights noticeably finer, and decisions would wait for them.
+MOST_DRAWS = 1_000_000
+# What may be changed while an experiment runs.
+CHANGEABLE = ("floor", "holdout", "control", "burn_in", "new_arm_share", "mode", "refresh")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Everything an experiment's decisions follow from, but for its log.
+
+    ``policy`` is a call as the command line takes it, ``arms`` are those it began with, times are in seconds.
+    """
+
+    policy: str
+    direction: Direction
+    arms: tuple[str, ...]
+    seed: int
+    window: float | None
+    default_reward: float | None
+    aggregate: Aggregate
+    draws: int
+    floor: float
+    holdout: float
+    control: str | int | None
+    burn_in: int
+    new_arm_share: float
+    mode: Mode
+    refresh: float
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether actions come with each decision; otherwise there are arms."""
+        return not self.arms
+
+    @property
+    def settle(self) -> Settle:
+        """When a decision is settled, and by which of its rewards."""
+        return Settle(self.window, self.aggregate, self.default_reward)
+
+    def make_policy(self, rng: np.random.Generator) -> LivePolicy:
+        """The policy before the first reward."""
+        description = described(self.policy)
+        live: dict[str, Any] = {} if self.is_linear else {"arms": self.arms}
+        options = description.settings() | {"direction": self.direction, "rng": rng} | live
+        policy: LivePolicy = type(description)(**options)
+        policy.origin = description.origin
+        return policy
+
+    def to_json(self) -> str:
+        """The definition as text, from which :meth:`from_json` makes it again."""
+        return json.dumps({"format": FORMAT} | dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """The definition that was written; one that is not ours, or of a later format, is refused."""
+        try:
+            values = json.loads(text)
+            form = values.pop("format")
+            if form == FORMAT:
+                return cls(**values | {"arms": tuple(values["arms"])})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise InvalidInput(f"The definition of an experiment cannot be read: {brief(text)}.") from None
+        raise InvalidInput(f"The definition of an experiment has format {brief(form)}; this version reads {FORMAT}.")
+
+    def changed(self, arms: Sequence[str], changes: dict[str, Any], owner: str) -> Settings:
+        """The settings after a change of some of them, checked against the ``arms`` that are active."""
+        for name in changes:
+            if name not in CHANGEABLE:
+                raise InvalidInput(f"{owner} cannot change {brief(name)}; it changes {', '.join(CHANGEABLE)}.")
+        values = {name: getattr(self, name) for name in CHANGEABLE} | changes
+        if self.is_linear:
+            refuse_for_actions(owner, **{name: changes.get(name) for name in ("burn_in", "new_arm_share")})
+        return dataclasses.replace(self, **check_changeable(owner, None if self.is_linear else arms, **values))
+
+
+def make_settings(
+    *,
+    policy: Any,
+    arms: Sequence[str] | None = None,
+    seed: int = 0,
+    direction: Direction | None = None,
+    window: str | float | timedelta | None = None,
+    default_reward: float | None = None,
+    aggregate: Aggregate = "first",
+    draws: int = 1000,
+    floor: float = 0.02,
+    holdout: float = 0.0,
+    control: str | int | None = None,
+    burn_in: int | None = None,
+    new_arm_share: float | None = None,
+    mode: Mode = "live",
+    refresh: str | float | timedelta = 1.0,
+) -> Settings:
+    """Check what :func:`bandstrap.live.create` is told."""
+    call, direction = read_policy(policy, direction)
+    description = described(call)
+    refuse_unfit(description)
+    is_linear = description.plays == "actions"
+    labels = check_actions(description, arms) if is_linear else check_arms(arms)
+    if is_linear:
+        refuse_for_actions(OWNER, burn_in=burn_in, new_arm_share=new_arm_share)
+        burn_in, new_arm_share = 0, 1.0
+    changeable = check_changeable(
+        OWNER,
+        None if is_linear else labels,
+        floor=floor,
+        holdout=holdout,
+        control=control,
+        burn_in=20 if burn_in is None else burn_in,
+        new_arm_share=0.1 if new_arm_share is None else new_arm_share,
+        mode=mode,
+        refresh=refresh,
+    )
+    settings = Settings(
+        policy=call,
+        direction=direction,
+        arms=labels,
+        seed=check_count(seed, "seed", OWNER, at_least=0),
+        window=None if window is None else check_duration(window, "window", OWNER, above=0.0),
+        default_reward=default_reward,
+        aggregate=check_choice(aggregate, "aggregate", OWNER, get_args(Aggregate)),
+        draws=check_count(draws, "draws", OWNER, at_most=MOST_DRAWS),
+        **changeable,
+    )
+    trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
+    if default_reward is not None:
+        settings = dataclasses.replace(settings, default_reward=check_default(trial, default_reward))
+    if settings.window is None and not settings.settle.on_arrival:
+        reason = f"aggregate={aggregate!r}" if aggregate != "first" else f"default_reward={default_reward!r}"
+        raise requirement("window", OWNER, f"given with {reason}, which is learned when it closes", "none")
+    if aggregate == "sum":
+        refuse_sums(trial)
+    return settings
+
+
+def check_changeable(
+    owner: str,
+    arms: Sequence[str] | None,
+    *,
+    floor: Any,
+    holdout: Any,
+    control: Any,
+    burn_in: Any,
+    new_arm_share: Any,
+    mode: Any,
+    refresh: Any,
+) -> dict[str, Any]:
+    """Check the settings that may be changed later, each alone and together; ``arms`` are ``None`` for actions."""
+    floor = check_share(floor, "floor", owner)
+    holdout = check_share(holdout, "holdout", owner)
+    share = check_number(new_arm_share, "new_arm_share", owner, above=0)
+    if share > 1:
+        raise requirement("new_arm_share", owner, "at most 1", share)
+    if floor > share:
+        raise requirement("floor", owner, f"at most new_arm_share ({share:g}), which a new arm must not exceed", floor)
+    mode = check_choice(mode, "mode", owner, get_args(Mode))
+    if control is None:
+        for reason in ("holdout",) * (holdout > 0) + ("mode='shadow'",) * (mode == "shadow"):
+            raise requirement("control", owner, f"given with {reason}, where it is what is served", "none")
+    elif arms is None:
+        control = check_count(control, "control", owner, at_least=0)
+    elif not isinstance(control, str) or control not in arms:
+        raise requirement("control", owner, f"one of the active arms {list(arms)[:20]}", brief(control))
+    return {
+        "floor": floor,
+        "holdout": holdout,
+        "control": control,
+        "burn_in": check_count(burn_in, "burn_in", owner, at_least=0),
+        "new_arm_share": share,
+        "mode": mode,
+        "refresh": check_duration(refresh, "refresh", owner),
+    }
+
+
+def check_share(value: Any, parameter: str, owner: str) -> float:
+    """A number in ``[0, 1)``."""
+    number = check_number(value, parameter, owner)
+    if not 0 <= number < 1:
+        raise requirement(parameter, owner, "in [0, 1)", number)
+    return number
+
+
+def check_duration(value: Any, parameter: str, owner: str, *, above: float = -math.inf) -> float:
+    """Seconds: a number, or text such as ``"30m"``; not negative.
+
+    >>> check_duration("1.5h", "window", "live.create")
+    5400.0
+    """
+    rule = "a length of time such as '24h', '30m', '1s' or '7d', or a number of seconds"
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, str):
+        match = DURATION.fullmatch(value.strip())
+        if match is None:
+            raise requirement(parameter, owner, rule, brief(value))
+        value = float(match["number"]) * SECONDS[match["unit"]]
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise requirement(parameter, owner, rule, brief(value))
+    return check_number(value, parameter, owner, **({"above": above} if above > -math.inf else {"at_least": 0.0}))
+
+
+def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
+    """Text that every database takes: not empty, not too long, and of characters that can be written."""
+    rule = f"a text of 1 to {longest} bytes in UTF-8, without null characters"
+    try:
+        is_fit = isinstance(value, str) and 0 < len(value.encode()) <= longest and "\0" not in value
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_fit = False
+    if not is_fit:
+        raise requirement(parameter, owner, rule, brief(value))
+    return str(value)
+
+
+def check_arms(arms: Any) -> tuple[str, ...]:
+    """Two or more different labels."""
+    rule = "two or more different labels, each a text"
+    if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
+        raise requirement("arms", OWNER, rule, "none" if arms is None else brief(arms))
+    labels = tuple(check_text(label, "arms", OWNER, LONGEST_LABEL) for label in arms)
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise requirement("arms", OWNER, rule, brief(list(labels)))
+    return labels
+
+
+def check_actions(description: LivePolicy, arms: Any) -> tuple[str, ...]:
+    """No arms, and the number of features: decisions of several workers must agree on it before the first reward."""
+    name = type(description).__name__
+    if arms is not None:
+        raise requirement(
+            "arms", OWNER, f"left out with {name}, which is given actions with each decision", brief(arms)
+        )
+    if getattr(description, "dimension", None) is None:
+        rule = f"given in a live experiment, as in '{description.name}:dimension=5'"
+        raise requirement("dimension", name, rule, "none")
+    return ()
+
+
+def refuse_for_actions(owner: str, **settings: Any) -> None:
+    """Refuse settings of arms where actions come with each decision."""
+    for name, value in settings.items():
+        if value is not None:
+            raise requirement(
+                name, owner, "left out with a linear policy, which has no arms that are new", brief(value)
+            )
+
+
+def check_default(policy: LivePolicy, value: Any) -> float:
+    """The reward learned where none came: one that the policy takes."""
+    try:
+        return policy.check_reward(value)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace("'reward'", "'default_reward'", 1)) from None
+
+
+def refuse_sums(policy: LivePolicy) -> None:
+    """Refuse to add up rewards whose sum may leave the policy's range."""
+    low, high = policy.support
+    if -math.inf < low < 0 or 0 < high < math.inf:
+        rule = f"'first' or 'last' with {type(policy).__name__}, whose rewards lie in [{low:g}, {high:g}], unlike their sum"
+        raise requirement("aggregate", OWNER, rule, "'sum'")
+
+
+# --- policies -----------------------------------------------------------------------------------------------------------
+
+
+def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
+    """The call, in one way of writing it, and the direction of a policy given as text or as an object without arms."""
+    from bandstrap.policies.described import Described, Direction
+
+    if direction is not None:
+        direction = check_choice(direction, "direction", OWNER, get_args(Direction))
+    if isinstance(policy, str):
+        description = described(policy)
+        if not isinstance(description, Described):
+            raise unfit(
+                policy, "one of bandstrap's, or of a class derived from bandstrap.Policy: others cannot be stored"
+            )
+        return call_of(description), direction or "max"
+    if not isinstance(policy, Described):
+        raise unfit(policy, "a name with options such as 'ucb1:sigma=2', or a policy without arms")
+    if policy.arms or vars(policy).get("n_rewards"):
+        raise unfit(policy, "without arms and rewards; the experiment has its own")
+    if direction is not None and direction != policy.direction:
+        raise requirement("direction", OWNER, f"that of the policy, {policy.direction!r}", repr(direction))
+    if callable(getattr(policy, "alpha", None)):
+        raise unfit(policy, "one whose alpha is a rule or a number: a function cannot be stored")
+    call = call_of(policy)
+    try:
+        twin = described(call)
+        is_same = type(twin) is type(policy) and call_of(twin) == call
+    except InvalidInput:
+        is_same = False
+    if not is_same:
+        raise unfit(policy, "one that its name and options describe; a class of your own is named as 'file.py:Class'")
+    return call, policy.direction
+
+
+def described(call: str) -> Any:
+    """The policy without arms that a call describes; a file that it names is found from anywhere."""
+    from bandstrap.experiments.names import NAMED_POLICIES, make
+    from bandstrap.policies.own_file import anchored
+
+    return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
+
+
+def call_of(description: Any) -> str:
+    """The call that makes a policy again, without its direction."""
+    from bandstrap.calls import Call
+
+    options = {name: value for name, value in description.settings().items() if name != "direction"}
+    return str(Call(description.origin or description.name, options))
+
+
+def refuse_unfit(description: Any) -> None:
+    """Refuse policies whose choices follow from more than the rewards learned, or take too long."""
+    if getattr(description, "forced_exploration", False):
+        raise unfit(description, "without forced_exploration, which counts the rounds of one process")
+    if description.name == "linear_bootstrapped_ucb" and description.quantile != "streaming":
+        raise unfit(
+            description, "told quantile=streaming: fresh resamples take tens of milliseconds with each decision"
+        )
+
+
+def unfit(policy: Any, rule: str) -> InvalidInput:
+    """The refusal of a policy."""
+    return requirement("policy", OWNER, rule, brief(getattr(policy, "label", policy)))
+
+
+# --- two definitions ----------------------------------------------------------------------------------------------------
+
+
+def first_difference(stored: Settings, given: Settings) -> str | None:
+    """The first setting in which two definitions differ."""
+    for field in dataclasses.fields(Settings):
+        if getattr(stored, field.name) != getattr(given, field.name):
+            return field.name
+    return None
