@@ -1,1 +1,18 @@
-"""Policies behind live traffic: decisions that survive restarts, many workers, late rewards, exact propensities."""
+"""Policies behind live traffic: decisions that survive restarts, many workers, late rewards, exact propensities.
+
+An experiment is kept in a database, SQLite or PostgreSQL, and used by any number of processes:
+
+>>> from bandstrap import live
+>>> experiment = live.create("shop.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7)
+>>> decision = experiment.decide(unit="u17")
+>>> experiment.reward(decision.id, 12.5)
+'stored'
+>>> experiment.replay().is_identical
+True
+>>> experiment.close()
+"""
+
+from bandstrap.live.experiment import Decision, Experiment, create, open  # noqa: A004 - as live.open
+from bandstrap.live.store import StoreError
+
+__all__ = ["Decision", "Experiment", "StoreError", "create", "open"]

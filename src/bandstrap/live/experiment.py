@@ -1,0 +1,601 @@
+"""An experiment behind live traffic: decisions, rewards and changes, by any number of workers at once."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import getpass
+import json
+import os
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+
+from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.live import fold, store
+from bandstrap.live.settings import (
+    LONGEST_LABEL,
+    Mode,
+    Settings,
+    check_text,
+    first_difference,
+    make_settings,
+)
+from bandstrap.live.store import Aggregate, Durability, NewDecision, NewReward, Outcome, Store, StoreError
+from bandstrap.live.weights import decision_id
+
+if TYPE_CHECKING:
+    from bandstrap.live.replay import Replay
+    from bandstrap.policies.described import Direction
+
+# Attempts to make a change that others forestall.
+ATTEMPTS = 20
+
+
+class Decision(NamedTuple):
+    """What is to be served, and why.
+
+    Attributes
+    ----------
+    id
+        What rewards are reported under; the same for the same key, from whichever process.
+    arm
+        The arm's label, or the index of the action.
+    propensity
+        The chance, exactly, that this arm had of being served: 1 in the holdout and in shadow mode.
+    version
+        How many entries of the log the decision was based on.
+    source
+        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; or ``"shadow"``: everybody is.
+    proposed
+        In shadow mode, what the policy would have served.
+    weights
+        The chance of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+    """
+
+    id: str
+    arm: str | int
+    propensity: float
+    version: int
+    source: str
+    unit: str | None
+    key: str
+    proposed: str | int | None
+    weights: dict[str, float] | list[float] | None
+    decided_at: float
+    deferred: bool
+
+
+class Experiment:
+    """An experiment in a database; made by :func:`bandstrap.live.create` and :func:`bandstrap.live.open`.
+
+    Threads may share it: calls wait for one another. A child of a fork goes on with a connection of its own. Any number of
+    processes may open the same experiment: decisions of a worker that has not yet seen the latest rewards are as good as
+    any, and record the version that they were based on.
+
+    Attributes
+    ----------
+    name
+        The experiment's name.
+    definition
+        The settings that it was created with.
+    """
+
+    def __init__(self, store: Store, row: store.ExperimentRow) -> None:
+        self.name = row.name
+        self.definition = Settings.from_json(row.definition)
+        self.store = store
+        self.row = row
+        self._referee: Any = None  # a policy that knows which rewards it would take
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget all that can be read again."""
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._state: fold.State | None = None
+        self._snapshot = 0  # version of the last snapshot heard of
+        self._refreshed = 0.0
+        self._build: store.Build | None = None
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time; a child of a fork begins anew, because a thread may have left things half-done."""
+        if self._process != os.getpid():
+            self._reset()
+        with self._lock:
+            yield
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> int:
+        """Learn all that can be learned by now, and give the version: the number of entries of the log."""
+        with self._alone():
+            return self._catch_up().version
+
+    @property
+    def state(self) -> fold.State:
+        """The state that decisions are based on at present; not to be changed."""
+        with self._alone():
+            return self._current()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.state.settings
+
+    @property
+    def build(self) -> store.Build:
+        """What decides here."""
+        with self._alone():
+            if self._build is None:
+                build = fold.this_build(self._checker())
+                self.store.add_build(build)
+                self._build = build
+            return self._build
+
+    def _current(self) -> fold.State:
+        """The state, brought up to date if it is older than ``refresh`` seconds."""
+        if self._state is None or time.monotonic() - self._refreshed >= self._state.settings.refresh:
+            return self._catch_up()
+        return self._state
+
+    def _catch_up(self) -> fold.State:
+        """Have what is due sequenced, and fold the log to its end."""
+        began = time.monotonic()
+        self.store.refresh(self.row.id, self.definition.settle)
+        state, self._state = self._state, None  # of no use if this is cut short
+        if state is None:
+            state, self._snapshot = fold.restore(self.store, self.row.id, self.definition, self.build.id)
+        fold.catch_up(state, self.store, self.row.id)
+        self._state, self._refreshed = state, began
+        self._save_snapshot(state)
+        return state
+
+    def _save_snapshot(self, state: fold.State) -> None:
+        """Store a snapshot if one is due that no other worker has stored; decisions do not depend on it."""
+        if not fold.is_due(state.version, self._snapshot):
+            return
+        with contextlib.suppress(StoreError):
+            newest = self.store.latest_snapshot(self.row.id, self.build.id, state.version)
+            self._snapshot = max(self._snapshot, newest.version if newest is not None else 0)
+            if fold.is_due(state.version, self._snapshot):
+                self._snapshot = state.version  # also if it fails: the next will be due in time
+                body = fold.write_snapshot(state)
+                self.store.save_snapshot(self.row.id, state.version, self.build.id, body, fold.checksum(body))
+
+    def _checker(self) -> Any:
+        if self._referee is None:
+            self._referee = fold.State(self.definition).policy
+        return self._referee
+
+    # --- decisions ------------------------------------------------------------------------------------------------------
+
+    def decide(
+        self,
+        unit: str | None = None,
+        *,
+        available: Sequence[str] | None = None,
+        actions: ArrayLike | None = None,
+        key: str | None = None,
+        defer: bool = False,
+    ) -> Decision:
+        """Decide what to serve, store it, and give back what is stored.
+
+        Parameters
+        ----------
+        unit
+            Who or what the decision is for. It says who belongs to the holdout.
+        available
+            Labels of the arms that can be served this time; by default all. Those that are paused or retired are left out.
+        actions
+            The features of the actions, one a row, where the policy is linear.
+        key
+            The same key gives the same decision, also from another worker: the first one stored under it. By default every
+            call is a decision of its own; ``key=unit`` gives a unit the same arm for ever.
+        defer
+            Whether it is not known yet if the decision will be shown; it counts once it is activated.
+        """
+        several = None if actions is None else [actions]
+        return self._decide([unit], [key], available, several, defer, "decide")[0]
+
+    def decide_many(
+        self,
+        units: Sequence[str | None] | None = None,
+        *,
+        keys: Sequence[str | None] | None = None,
+        available: Sequence[str] | None = None,
+        actions: Sequence[ArrayLike] | None = None,
+        defer: bool = False,
+    ) -> list[Decision]:
+        """Decide for several units at once, in one transaction: all are stored, or none.
+
+        ``units`` and ``keys`` have one entry a decision; ``actions`` one matrix a decision. See :meth:`decide`.
+        """
+        owner = "decide_many"
+        for parameter, values in (("units", units), ("keys", keys), ("actions", actions)):
+            if isinstance(values, str | bytes):
+                raise requirement(parameter, owner, "a sequence with one entry for each decision", brief(values))
+        lengths = {len(values) for values in (units, keys, actions) if values is not None}
+        if len(lengths) != 1:
+            got = "none of them" if not lengths else f"lengths {sorted(lengths)}"
+            raise requirement("units", owner, "as long as 'keys' and 'actions', of which one is given", got)
+        nobody = [None] * lengths.pop()
+        return self._decide(
+            nobody if units is None else units, nobody if keys is None else keys, available, actions, defer, owner
+        )
+
+    def _decide(
+        self,
+        units: Sequence[str | None],
+        keys: Sequence[str | None],
+        available: Sequence[str] | None,
+        actions: Sequence[ArrayLike] | None,
+        defer: bool,
+        owner: str,
+    ) -> list[Decision]:
+        if not isinstance(defer, bool):
+            raise requirement("defer", owner, "True or False", brief(defer))
+        units = [None if unit is None else check_text(unit, "unit", owner) for unit in units]
+        words = [uuid.uuid4().hex if key is None else check_text(key, "key", owner) for key in keys]
+        with self._alone():
+            among = None if available is None else self._available(available, owner)
+            state = self._current()
+            contexts = self._contexts(actions, len(units), owner)
+            planned = [
+                self._plan(state, unit, key, among, context, defer, owner)
+                for unit, key, context in zip(units, words, contexts, strict=True)
+            ]
+            rows = self.store.add_decisions(self.row.id, planned, self.definition.settle) if planned else []
+            return [self._shown(row) for row in rows]
+
+    def _plan(
+        self,
+        state: fold.State,
+        unit: str | None,
+        key: str,
+        available: list[int] | None,
+        context: str | None,
+        defer: bool,
+        owner: str,
+    ) -> NewDecision:
+        """A decision, ready to be stored."""
+        choice = state.choose(self.name, unit, key, available, context, owner)
+        return NewDecision(
+            id=decision_id(self.name, key),
+            key=key,
+            unit=unit,
+            version=state.version,
+            available=None if available is None else json.dumps(available),
+            context=context,
+            deferred=defer,
+            build=self.build.id,
+            **choice._asdict(),
+        )
+
+    def _available(self, labels: Any, owner: str) -> list[int]:
+        """The arms that can be served, as numbers; an unknown one may have been added by another worker just now."""
+        if self.definition.is_linear:
+            raise requirement(
+                "available", owner, "left out with a linear policy, which is given actions", brief(labels)
+            )
+        if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+            raise requirement("available", owner, "a sequence of labels of arms", brief(labels))
+        labels, state = list(labels), self._current()
+        if not all(isinstance(label, str) and label in state.arms for label in labels):
+            state = self._catch_up()
+        for label in labels:
+            if not isinstance(label, str) or label not in state.arms:
+                raise requirement("available", owner, f"made of the arms {state.arms[:20]}", brief(label))
+        return sorted({state.arms.index(label) for label in labels})
+
+    def _contexts(self, actions: Sequence[ArrayLike] | None, n: int, owner: str) -> list[str | None]:
+        """The features of actions, as JSON, for each decision."""
+        if not self.definition.is_linear:
+            if actions is not None:
+                raise requirement("actions", owner, "left out with a policy of arms", brief(actions))
+            return [None] * n
+        if actions is None:
+            raise requirement("actions", owner, "given: the features of the actions, one action a row", "none")
+        policy = self._checker()
+        return [json.dumps(policy._features(matrix, "actions", owner, 2).tolist()) for matrix in actions]
+
+    def _shown(self, row: store.Decision) -> Decision:
+        """A stored decision, with labels."""
+        state = self._state or self._catch_up()
+        weights = None if row.weights is None else json.loads(row.weights)
+        if not self.definition.is_linear:
+            if max(row.arm, len(weights or ()) - 1) >= len(state.arms):  # by another worker, who knew more arms
+                state = self._catch_up()
+            weights = None if weights is None else dict(zip(state.arms, weights, strict=False))
+        return Decision(
+            id=row.id,
+            arm=state.named(row.arm),
+            propensity=row.propensity,
+            version=row.version,
+            source=row.source,
+            unit=row.unit,
+            key=row.key,
+            proposed=None if row.proposed is None else state.named(row.proposed),
+            weights=weights,
+            decided_at=row.decided_at,
+            deferred=row.deferred,
+        )
+
+    def activate(self, decision: str) -> bool:
+        """Let a deferred decision count from now on; whether this is the first time it is told so."""
+        with self._alone():
+            ids = [check_text(decision, "decision", "activate")]
+            return self.store.activate(self.row.id, ids, self.definition.settle)[0]
+
+    # --- rewards --------------------------------------------------------------------------------------------------------
+
+    def reward(self, decision: str, value: float, key: str | None = None) -> Outcome:
+        """Store a reward of a decision, given by its id.
+
+        Parameters
+        ----------
+        decision
+            The ``id`` of a decision.
+        value
+            A finite number, inside the policy's range.
+        key
+            What tells apart several rewards of one decision; a reward under a key that the decision has is sent twice.
+
+        Returns
+        -------
+        str
+            ``"stored"``; ``"duplicate"``, and nothing is stored; or ``"late"``: it is stored, and never learned.
+        """
+        return self.reward_many([(decision, value, key)])[0]
+
+    def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[Outcome]:
+        """Store several rewards, each ``(decision, value)`` or ``(decision, value, key)``, in one transaction."""
+        check = self._checker().check_reward
+        rows = []
+        for given in rewards:
+            if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+                raise requirement(
+                    "rewards", "reward_many", "made of (decision, value) or (decision, value, key)", brief(given)
+                )
+            decision, value, key = (*given, None)[:3]
+            decision = check_text(decision, "decision", "reward")
+            word = "" if key is None else check_text(key, "key", "reward")
+            try:
+                rows.append(NewReward(decision, word, check(value)))
+            except InvalidInput as error:  # in the words of this call, not of the policy's
+                said = f"'reward' parameter of {type(self._checker()).__name__}.update"
+                raise InvalidInput(str(error).replace(said, "'value' parameter of reward", 1)) from None
+        with self._alone():
+            return self.store.add_rewards(self.row.id, rows, self.definition.settle) if rows else []
+
+    # --- changes --------------------------------------------------------------------------------------------------------
+
+    def add_arm(self, arm: str, *, actor: str | None = None) -> None:
+        """Add an arm; while it has fewer than ``burn_in`` rewards it gets at most ``new_arm_share``."""
+        self._change("add_arm", {"arm": arm}, actor)
+
+    def pause(self, arm: str, *, actor: str | None = None) -> None:
+        """Serve an arm no longer, until it is resumed; its rewards are still learned."""
+        self._change("pause", {"arm": arm}, actor)
+
+    def resume(self, arm: str, *, actor: str | None = None) -> None:
+        """Serve again an arm that was paused."""
+        self._change("resume", {"arm": arm}, actor)
+
+    def retire(self, arm: str, *, actor: str | None = None) -> None:
+        """Serve an arm never again; what is known of it is kept, and no other arm will have its label."""
+        self._change("retire", {"arm": arm}, actor)
+
+    def change(self, *, actor: str | None = None, **settings: Any) -> None:
+        """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh."""
+        if not settings:
+            raise requirement("settings", "change", "given, at least one of them", "none")
+        self._change("settings", settings, actor)
+
+    def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
+        """Check a change against the newest state and append it to the log; again if another change came between."""
+        who = this_user() if actor is None else check_text(actor, "actor", kind, LONGEST_LABEL)
+        with self._alone():
+            for _ in range(ATTEMPTS):
+                state = self._catch_up()
+                body = check_change(state, kind, wish)
+                seq = self.store.append_change(self.row.id, kind, json.dumps(body), who, state.version)
+                if seq is not None:
+                    self._catch_up()
+                    return
+        raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
+
+    # --- afterwards -----------------------------------------------------------------------------------------------------
+
+    def replay(self) -> Replay:
+        """Make every decision again from the log, and compare it with what is stored, to the last bit."""
+        from bandstrap.live.replay import replay
+
+        return replay(self.store, self.row)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._alone():
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Experiment({self.name!r}, {self.definition.policy})"
+
+
+# --- changes ------------------------------------------------------------------------------------------------------------
+
+
+def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
+    """What is written of a change, checked against the state that it changes."""
+    active = [state.arms[arm] for arm in state.active()]
+    if kind == "settings":
+        changed = state.settings.changed(active, wish, "change")
+        return {name: getattr(changed, name) for name in wish}
+    if state.settings.is_linear:
+        raise InvalidInput(f"{kind} is for policies of arms; a linear policy is given actions with each decision.")
+    arm = wish["arm"]
+    if kind == "add_arm":
+        label = check_text(arm, "arm", kind, LONGEST_LABEL)
+        if label in state.arms:
+            raise requirement("arm", kind, "a label that no arm of the experiment has or had", brief(arm))
+        state.policy.copy().add_arm(label)  # what it refuses must not get into the log, which all have to fold
+        return {"arm": label}
+    known = {label: status for label, status in zip(state.arms, state.status, strict=True) if status != "retired"}
+    if not isinstance(arm, str) or arm not in known:
+        raise requirement("arm", kind, f"one of the arms {list(known)[:20]}", brief(arm))
+    if known[arm] == ("active" if kind == "resume" else "paused") and kind != "retire":
+        raise requirement("arm", kind, "paused" if kind == "resume" else "active", f"{arm!r}, which is {known[arm]}")
+    if kind != "resume" and arm == state.settings.control:
+        raise requirement("arm", kind, "other than the control, which is served to others", brief(arm))
+    if kind != "resume" and active == [arm]:
+        raise requirement("arm", kind, "other than the last active arm", brief(arm))
+    return {"arm": arm}
+
+
+def this_user() -> str:
+    """Who runs this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # nobody whom the system knows by name
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+# --- the front doors ----------------------------------------------------------------------------------------------------
+
+
+def create(
+    target: str | Path,
+    name: str,
+    *,
+    policy: Any,
+    arms: Sequence[str] | None = None,
+    seed: int | None = None,
+    direction: Direction | None = None,
+    window: str | float | timedelta | None = None,
+    default_reward: float | None = None,
+    aggregate: Aggregate = "first",
+    draws: int = 1000,
+    floor: float = 0.02,
+    holdout: float = 0.0,
+    control: str | int | None = None,
+    burn_in: int | None = None,
+    new_arm_share: float | None = None,
+    mode: Mode = "live",
+    refresh: str | float | timedelta = "1s",
+    durability: Durability = "full",
+    actor: str | None = None,
+) -> Experiment:
+    """Create an experiment, or open the one of this name if it was created with the same settings.
+
+    Parameters
+    ----------
+    target
+        A file of SQLite, made if there is none, or a PostgreSQL database (``"postgresql://..."``).
+    name
+        The experiment's name in that database.
+    policy
+        A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
+        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``).
+    arms
+        Labels of two or more arms, each a text; left out for linear policies.
+    seed
+        What all chances of the experiment derive from; by default a fresh one.
+    direction
+        ``"max"`` (default), or ``"min"`` for rewards that are costs.
+    window
+        How long rewards of a decision are waited for (``"24h"``, ``"30m"``, seconds); later ones are stored and not
+        learned. By default there is no end.
+    default_reward
+        What is learned of a decision without a reward when its window closes; by default nothing is.
+    aggregate
+        Which of several rewards with different keys counts: the ``"first"`` (default), the ``"last"`` or their ``"sum"``.
+        With the latter two, or a default reward, rewards are learned when the window closes, in the order of decisions:
+        learning on arrival would see successes first. Otherwise they are learned as they arrive.
+    draws
+        How often a policy's own randomness is drawn anew where its weights have no closed form; 1000 by default.
+    floor
+        The share of decisions that is spread evenly over all arms (0.02 by default), so that each of ``K`` has a propensity
+        of at least ``floor/K``, and what another policy would have earned can be estimated.
+    holdout
+        The share of units that is given the control, and is never learned from; 0 by default.
+    control
+        The arm, or the index of the action, that the holdout is given, and everybody in shadow mode.
+    burn_in
+        An arm with fewer rewards than this (20 by default) is new.
+    new_arm_share
+        What a new arm gets at most (0.1 by default), once there are others.
+    mode
+        ``"live"`` (default), or ``"shadow"``: the control is served, and what the policy would have served is logged.
+    refresh
+        How old a worker's state may be at a decision; ``"1s"`` by default.
+    durability
+        Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
+        else.
+    actor
+        Who creates it, for the audit trail; by default the user who runs the process.
+
+    Examples
+    --------
+    >>> from bandstrap import live
+    >>> with live.create("checkout.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+    ...     decision = experiment.decide(unit="u17")
+    ...     print(decision.arm, decision.propensity, experiment.reward(decision.id, 12.5))
+    red 0.5 stored
+    """
+    settings = make_settings(
+        policy=policy,
+        arms=arms,
+        seed=secrets.randbits(62) if seed is None else seed,
+        direction=direction,
+        window=window,
+        default_reward=default_reward,
+        aggregate=aggregate,
+        draws=draws,
+        floor=floor,
+        holdout=holdout,
+        control=control,
+        burn_in=burn_in,
+        new_arm_share=new_arm_share,
+        mode=mode,
+        refresh=refresh,
+    )
+    name = check_text(name, "name", "live.create")
+    who = this_user() if actor is None else check_text(actor, "actor", "live.create", LONGEST_LABEL)
+    opened = Store.open(target, create=True, durability=durability)
+    row = opened.create_experiment(name, settings.to_json(), who)
+    stored = Settings.from_json(row.definition)
+    if seed is None:  # any will do
+        settings = dataclasses.replace(settings, seed=stored.seed)
+    differing = first_difference(stored, settings)
+    if differing is not None:
+        opened.close()
+        rule = f"{getattr(stored, differing)!r}, with which the experiment {name!r} was created, or the name another"
+        raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
+    return Experiment(opened, row)
+
+
+def open(target: str | Path, name: str, *, durability: Durability = "full") -> Experiment:  # noqa: A001 - as live.open
+    """Open an experiment that was created."""
+    name = check_text(name, "name", "live.open")
+    opened = Store.open(target, durability=durability)
+    row = opened.experiment(name)
+    if row is None:
+        known = opened.experiments()
+        opened.close()
+        there = f"one of {known[:20]}" if known else "created first: there are none"
+        raise requirement("name", "live.open", there, repr(name))
+    return Experiment(opened, row)

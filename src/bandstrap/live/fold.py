@@ -1,0 +1,320 @@
+"""``state(v)``: what a policy knows after the first ``v`` entries of the log, and the chances that follow from it.
+
+Everything here is a function of the definition and of the log, so that every worker, and whoever replays the log, comes
+to the same state. Learning the reward at position ``i`` draws, if it draws at all, from a generator made for ``i``.
+Snapshots spare a worker that starts the way through the whole log, and are used only by the very build that wrote them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from bandstrap.errors import requirement
+from bandstrap.live.store import Build, Entry, Snapshot, Store, StoreError
+from bandstrap.live.weights import Chances, Rule, cut, hash_53, is_held_out, keyed_generator, mixed, shares
+from bandstrap.sources import code_digest, versions
+
+if TYPE_CHECKING:  # a definition comes from outside, and is not what a state is computed by
+    from bandstrap.live.settings import Settings
+
+Status = Literal["active", "paused", "retired"]
+
+# The version of a snapshot as it is written.
+FORMAT = 1
+# Entries that are read at once.
+PAGE = 20_000
+# A snapshot is written after this many entries, or after one in so many of all there are.
+FEWEST_ENTRIES = 1000
+ONE_IN = 20
+# Chances that are remembered within a version, each of other arms or actions.
+MOST_REMEMBERED = 256
+# What a change of an arm makes of it.
+BECOMES: dict[str, Status] = {"pause": "paused", "resume": "active", "retire": "retired"}
+
+
+class Choice(NamedTuple):
+    """What is served, and with which chance; arms are numbers, weights JSON."""
+
+    source: str
+    arm: int
+    proposed: int | None
+    propensity: float
+    weights: str | None
+
+
+class State:
+    """A policy and its arms after the first ``version`` entries of the log.
+
+    Parameters
+    ----------
+    definition
+        What the experiment was created with. ``settings`` are those of this version.
+    """
+
+    def __init__(self, definition: Settings) -> None:
+        self.settings = definition
+        self.version = 0
+        self.arms = list(definition.arms)
+        self.status: list[Status] = ["active"] * len(self.arms)
+        # Rewards learned of each arm.
+        self.rewards = [0] * len(self.arms)
+        self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
+        self._known: dict[Any, Chances] = {}
+
+    def active(self) -> list[int]:
+        """The arms that may be served."""
+        return [arm for arm, status in enumerate(self.status) if status == "active"]
+
+    def named(self, arm: int) -> str | int:
+        """The label of an arm; an action is its index."""
+        return arm if self.settings.is_linear else self.arms[arm]
+
+    # --- decisions ------------------------------------------------------------------------------------------------------
+
+    def choose(
+        self,
+        name: str,
+        unit: str | None,
+        key: str,
+        available: Sequence[int] | None,
+        context: str | None,
+        owner: str = "decide",
+    ) -> Choice:
+        """What is served under a key: a pure function, by which decisions are made and made again."""
+        settings = self.settings
+        among = self._choices(available, context, owner)
+        control = self._control(among, context, owner)
+        if is_held_out(settings.seed, name, key if unit is None else unit, settings.holdout):
+            return Choice("holdout", control, None, 1.0, None)
+        chances = self.chances(among) if context is None else self.action_chances(context)
+        arm = chances.at(hash_53(settings.seed, name, key))
+        widths = chances.widths()
+        weights = json.dumps(widths)
+        if settings.mode == "shadow":
+            return Choice("shadow", control, arm, 1.0, weights)
+        return Choice("policy", arm, None, widths[arm], weights)
+
+    def _choices(self, available: Sequence[int] | None, context: str | None, owner: str) -> Sequence[int]:
+        """The arms or actions that can be served."""
+        if context is not None:
+            return range(len(json.loads(context)))
+        active = self.active()
+        among = [arm for arm in active if available is None or arm in available]
+        if not among:
+            labels = [self.arms[arm] for arm in active][:20]
+            raise requirement("available", owner, f"such that one of the active arms {labels} is there", "none of them")
+        return among
+
+    def _control(self, among: Sequence[int], context: str | None, owner: str) -> int:
+        """The arm or action of the control, which must be there where it may be served; -1 where it is not asked for.
+
+        Where a share of units is held out, a call without the control is refused for all units: of others nobody would
+        notice.
+        """
+        settings = self.settings
+        is_shadow = settings.mode == "shadow"
+        if not is_shadow and settings.holdout == 0:
+            return -1
+        control = settings.control if isinstance(settings.control, int) else self.arms.index(str(settings.control))
+        if control not in among:
+            rule = f"such that the control {settings.control!r} is there, which is served "
+            rule += "in shadow mode" if is_shadow else "to the holdout"
+            raise requirement("available" if context is None else "actions", owner, rule, f"{len(among)} others")
+        return control
+
+    # --- weights(v) -----------------------------------------------------------------------------------------------------
+
+    def chances(self, among: Sequence[int]) -> Chances:
+        """The chance of each arm: 0 for those that are not ``among`` these."""
+        key = tuple(among)
+        if key not in self._known:
+            settings = self.settings
+            rule = Rule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
+            found = shares(rule, among, [self.rewards[arm] for arm in among], self._ask)
+            weights = [0.0] * len(self.arms)
+            for arm, share in zip(among, found, strict=True):
+                weights[arm] = share
+            self._remember(key, cut(weights))
+        return self._known[key]
+
+    def action_chances(self, context: str) -> Chances:
+        """The chance of each action; ``context`` is their matrix of features as JSON."""
+        if context not in self._known:
+            actions = np.array(json.loads(context))
+            weights = self.policy.weights(actions, self.settings.draws, rng=self._generator())
+            self._remember(context, cut(mixed(self.settings.floor, [float(weight) for weight in weights])))
+        return self._known[context]
+
+    def _ask(self, arms: Sequence[int]) -> list[float]:
+        """The policy's weights among some arms."""
+        labels = [self.arms[arm] for arm in arms]
+        weights = self.policy.weights(self.settings.draws, available=labels, rng=self._generator())
+        return [float(weights[label]) for label in labels]
+
+    def _generator(self) -> np.random.Generator:
+        return keyed_generator(self.settings.seed, "weights", self.version)
+
+    def _remember(self, key: Any, chances: Chances) -> None:
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[key] = chances
+
+    # --- the log --------------------------------------------------------------------------------------------------------
+
+    def fold(self, entries: Iterable[Entry]) -> None:
+        """Take in the next entries of the log; a state in which this was cut short is of no use."""
+        self._known.clear()
+        batch: list[Entry] = []
+        for entry in entries:
+            if entry.seq != self.version + 1:
+                raise StoreError(f"The log of the experiment is damaged: entry {self.version + 1} is missing.")
+            self.version = entry.seq
+            if entry.kind in ("reward", "default"):
+                batch.append(entry)
+            elif entry.kind == "change":  # which may concern the arms of what follows
+                self._learn(batch)
+                batch = []
+                self.policy.rng = keyed_generator(
+                    self.settings.seed, "learn", entry.seq
+                )  # a new arm's place among equals
+                self._change(entry.action, json.loads(entry.change or "{}"))
+        self._learn(batch)
+
+    def _learn(self, batch: list[Entry]) -> None:
+        """Have the policy learn rewards: at once if no random numbers are drawn, else each with its own generator."""
+        from bandstrap.policies.journal import uses_generator
+
+        if not batch:
+            return
+        rewards = [self._learnable(entry.reward) for entry in batch]
+        if self.settings.is_linear:
+            learned: list[Any] = [json.loads(entry.context or "")[entry.arm] for entry in batch]
+        else:
+            learned = [self.arms[entry.arm or 0] for entry in batch]
+            for entry in batch:
+                self.rewards[entry.arm or 0] += 1
+        if uses_generator(self.policy.kernel.learn):
+            for entry, what, reward in zip(batch, learned, rewards, strict=True):
+                self.policy.rng = keyed_generator(self.settings.seed, "learn", entry.seq)
+                self.policy.update(what, reward)
+        else:
+            self.policy.update(learned, rewards)
+
+    def _learnable(self, reward: float | None) -> float:
+        """A reward no larger than a policy takes: each was checked, but their sum may be larger."""
+        largest = self.policy.largest_reward
+        return float(max(-largest, min(largest, reward or 0.0)))
+
+    def _change(self, action: str | None, body: dict[str, Any]) -> None:
+        """Let a change of arms or settings take effect."""
+        if action == "add_arm":
+            self.policy.add_arm(body["arm"])
+            self.arms.append(body["arm"])
+            self.status.append("active")
+            self.rewards.append(0)
+        elif action in BECOMES:
+            self.status[self.arms.index(body["arm"])] = BECOMES[action]
+        elif action == "settings":
+            self.settings = dataclasses.replace(self.settings, **body)
+        else:
+            raise StoreError(f"The log of the experiment has a change {action!r}, which this version does not know.")
+
+
+def catch_up(state: State, store: Store, experiment: int, last: int | None = None) -> None:
+    """Fold the entries of the log after the state's version, up to ``last`` or all there are."""
+    while last is None or state.version < last:
+        limit = PAGE if last is None else min(PAGE, last - state.version)
+        entries = store.entries(experiment, state.version, limit, context=state.settings.is_linear)
+        state.fold(entries)
+        if len(entries) < limit:
+            return
+
+
+# --- snapshots ----------------------------------------------------------------------------------------------------------
+
+
+def write_snapshot(state: State) -> str:
+    """A state as text."""
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "version": state.version,
+            "settings": dataclasses.asdict(state.settings),
+            "arms": state.arms,
+            "status": state.status,
+            "rewards": state.rewards,
+            "policy": state.policy.to_dict(),
+        },
+        allow_nan=False,
+        separators=(",", ":"),
+    )
+
+
+def read_snapshot(definition: Settings, snapshot: Snapshot) -> State | None:
+    """The state that was written; ``None`` if a single character is another than it was."""
+    if checksum(snapshot.body) != snapshot.checksum:
+        return None
+    try:
+        saved = json.loads(snapshot.body)
+        if saved["format"] != FORMAT or saved["version"] != snapshot.version:
+            return None
+        state = State(definition)
+        settings = saved["settings"] | {"arms": definition.arms}
+        state.settings = dataclasses.replace(definition, **settings)
+        state.version = snapshot.version
+        state.arms, state.status, state.rewards = saved["arms"], saved["status"], saved["rewards"]
+        state.policy = type(state.policy).from_dict(saved["policy"])
+    except (ValueError, TypeError, KeyError, AttributeError):  # under a right checksum: written by somebody else
+        return None
+    return state
+
+
+def checksum(body: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def restore(store: Store, experiment: int, definition: Settings, build: str) -> tuple[State, int]:
+    """The state of the newest snapshot of this build that is whole, or the one before the first entry; and its version.
+
+    The log after it is not folded yet.
+    """
+    snapshot = store.latest_snapshot(experiment, build)
+    while snapshot is not None:
+        state = read_snapshot(definition, snapshot)
+        if state is not None:
+            return state, state.version
+        snapshot = store.latest_snapshot(experiment, build, snapshot.version - 1)
+    return State(definition), 0
+
+
+def is_due(version: int, last: int) -> bool:
+    """Whether there is enough beyond the last snapshot to write another."""
+    return version - last >= max(FEWEST_ENTRIES, version // ONE_IN)
+
+
+# --- builds -------------------------------------------------------------------------------------------------------------
+
+
+def this_build(policy: Any) -> Build:
+    """What decides here; states and weights of equal builds are equal to the last bit."""
+    return build_of(type(policy).__module__)
+
+
+@functools.cache
+def build_of(module: str) -> Build:
+    """The build of policies in a module."""
+    code = code_digest(module, __name__)
+    # NumPy takes other instructions, which round differently, where the processor has them.
+    instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
+    machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"
+    digest = hashlib.blake2b("\0".join((code, versions(), machine)).encode(), digest_size=16).hexdigest()
+    return Build(digest, code, versions(), machine)
