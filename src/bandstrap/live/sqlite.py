@@ -91,8 +91,12 @@ class SqliteStore(Store):
 
     def _new_connection(self) -> sqlite3.Connection:
         connection = self._open("rw")
-        connection.execute(f"PRAGMA synchronous = {self._durability}")
-        connection.execute("PRAGMA foreign_keys = ON")
+        try:
+            connection.execute(f"PRAGMA synchronous = {self._durability}")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
         self._file = self._identity()
         return connection
 

@@ -29,7 +29,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from bandstrap.errors import InvalidInput, brief, check_choice, requirement
+from bandstrap.errors import InvalidInput, brief, check_choice, check_number, requirement
 from bandstrap.text import shortened, visible
 
 Aggregate = Literal["first", "last", "sum"]
@@ -361,7 +361,12 @@ class Store(ABC):
         """
         check_choice(durability, "durability", "Store.open", ("full", "normal"))
         if isinstance(target, str) and re.match("postgres(ql)?://", target):
-            from bandstrap.live.postgres import PostgresStore
+            try:
+                from bandstrap.live.postgres import PostgresStore
+            except ImportError:
+                raise StoreError(
+                    "Live experiments in PostgreSQL need psycopg 3: python -m pip install 'bandstrap[postgres]'."
+                ) from None
 
             store: Store = PostgresStore(target)
         else:
@@ -471,6 +476,7 @@ class Store(ABC):
         """
         for row in rows:
             check_text(row.key, "key", "reward")
+            check_number(row.value, "value", "reward")
         self._check_known(experiment, {row.decision for row in rows}, "reward")
         new = by_key(rows, lambda row: (row.decision, row.key))
         # The time is taken once the decisions are locked: a reward that is not late is there when they are settled.
@@ -544,7 +550,7 @@ class Store(ABC):
         """Settle at most ``BATCH`` due rows of the queue; whether there may be more, and the newest version."""
         version = self._lock_log(experiment)
         queue = self._ask(
-            "SELECT p.id, p.decision, d.arm, d.source, d.deferred FROM live_pending p"
+            "SELECT p.id, p.decision, p.due, d.arm, d.source, d.deferred FROM live_pending p"
             f" CROSS JOIN live_decision d WHERE d.id = p.decision AND p.experiment = ? AND p.due <= {self.now}"
             f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}" + ("" if settle.on_arrival else self.settling),
             experiment,
@@ -553,14 +559,20 @@ class Store(ABC):
             return False, version
         fates = self._fates({decision for _, decision, *_ in queue})
         entries: dict[str, tuple[int, EntryKind, str, int, float | None]] = {}
-        for _, decision, arm, source, is_deferred in queue:
+        too_early = []
+        for _, decision, due, arm, source, is_deferred in queue:
             fate = fates[decision]
             is_learned = fate.seq is not None or decision in entries
             counts = source != "holdout" and (fate.activated_at is not None or not is_deferred)
             is_over = bool(fate.rewards) or not settle.on_arrival  # else activated before any reward came
-            if counts and is_over and not is_learned:
-                kind, reward = settle.of(fate.rewards)
-                entries[decision] = (version + len(entries) + 1, kind, decision, arm, reward)
+            if is_learned or not counts or not is_over:
+                continue
+            if fate.activated_at is not None and due < fate.activated_at:  # a reward that came before the activation
+                too_early.append((decision, fate.activated_at))
+                continue
+            kind, reward = settle.of(fate.rewards)
+            entries[decision] = (version + len(entries) + 1, kind, decision, arm, reward)
+        self._enqueue(experiment, too_early)
         self._ask_rows(
             "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at)"
             f" SELECT ?, seq, kind, decision, arm, reward, {self.now} FROM r",
@@ -571,7 +583,7 @@ class Store(ABC):
         self._ask_rows(
             "DELETE FROM live_pending WHERE id IN (SELECT id FROM r)", {"id": "int8"}, [(row[0],) for row in queue]
         )
-        return len(queue) == BATCH, version + len(entries)
+        return len(queue) == BATCH or bool(too_early), version + len(entries)
 
     @writing
     def append_change(self, experiment: int, kind: str, body: str, actor: str, version: int) -> int | None:
@@ -831,13 +843,18 @@ class Store(ABC):
                     self._disconnect()  # which rolls back
                     if not may_repeat:
                         raise failure from None
-                except InvalidInput:
-                    self._ask("ROLLBACK")
-                    raise
-                except BaseException:
-                    self._disconnect()
+                except BaseException as error:
+                    self._abandon(is_refusal=isinstance(error, InvalidInput), writes=writes)
                     raise
             raise AssertionError("unreachable")
+
+    def _abandon(self, *, is_refusal: bool, writes: bool) -> None:
+        """End a transaction that wrote nothing because it was refused; after anything else, the connection too."""
+        with suppress(*self.errors):
+            if is_refusal and writes:
+                self._ask("ROLLBACK")
+                return
+        self._disconnect()
 
     def _connect(self) -> None:
         """Have a connection of this process to the database as it is now."""
