@@ -111,6 +111,10 @@ def is_library(top: str) -> bool:
 
 def find_origin(name: str) -> Path | None:
     """The file Python would import a module from."""
+    if is_ours(name):  # found by its place: to look for something in a module, Python would import the module
+        place = Path(__file__).parent.joinpath(*name.split(".")[1:])
+        files = (place.with_name(f"{place.name}.py"), place / "__init__.py")
+        return next((file for file in files if file.is_file()), None)
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError, AttributeError):  # missing, or something in a module
