@@ -2,8 +2,10 @@
 
 An experiment is kept in a database, SQLite or PostgreSQL, and used by any number of processes:
 
+>>> import tempfile
 >>> from bandstrap import live
->>> experiment = live.create("shop.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7)
+>>> file = tempfile.mkdtemp() + "/shop.db"
+>>> experiment = live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7)
 >>> decision = experiment.decide(unit="u17")
 >>> experiment.reward(decision.id, 12.5)
 'stored'

@@ -550,11 +550,13 @@ def create(
 
     Examples
     --------
+    >>> import tempfile
     >>> from bandstrap import live
-    >>> with live.create("checkout.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
-    ...     decision = experiment.decide(unit="u17")
+    >>> file = tempfile.mkdtemp() + "/shop.db"
+    >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+    ...     decision = experiment.decide(unit="u17", key="u17")
     ...     print(decision.arm, decision.propensity, experiment.reward(decision.id, 12.5))
-    red 0.5 stored
+    green 0.5 stored
     """
     settings = make_settings(
         policy=policy,
