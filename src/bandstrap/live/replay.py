@@ -6,12 +6,11 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bandstrap.errors import InvalidInput
 from bandstrap.live.fold import PAGE, State, checksum, read_snapshot, this_build, write_snapshot
 from bandstrap.live.settings import Settings
-from bandstrap.live.store import Decision, Entry, ExperimentRow, Record, Store, StoreError
+from bandstrap.live.store import Decision, Entry, ExperimentRow, Record, Settle, Store, StoreError
 from bandstrap.live.weights import decision_id
 
 # Decisions that are read at once.
@@ -71,33 +70,38 @@ class Notes:
 
 
 def replay(store: Store, row: ExperimentRow) -> Replay:
-    """Check the log, and make every decision again from it, in the order of versions."""
+    """Check the log, and make every decision again from it, in the order of versions.
+
+    Others may go on meanwhile: of what they add, decisions are replayed as far as the log goes.
+    """
     definition = Settings.from_json(row.definition)
     notes = Notes()
     builds: Counter[str] = Counter()
-    versions: Counter[int] = Counter()
     order: list[tuple[int, str]] = []
-    settled: dict[int, tuple[str, int, float | None]] = {}
+    waiting = 0
+    before = store.counts(row.id)
     for record in store.records(row.id, definition.settle):
         builds[record.decision.build] += 1
-        versions[record.decision.version] += 1
         order.append((record.decision.version, record.decision.id))
-        check_record(record, notes)
-        if record.seq is not None:
-            settled[record.seq] = record.decision.id, record.decision.arm, record.reward
-    state = State(definition)
-    build = this_build(state.policy).id
-    entries = checked_log(store, row.id, definition, settled, notes)
-    stops = snapshots_by_version(store, row.id, definition, build, notes)
+        check_record(record, definition.settle, notes)
+        waiting += is_waiting(record, definition.settle)
+    after = store.counts(row.id)
+    is_quiet = before._replace(now=after.now, due=after.due, oldest_due=after.oldest_due) == after
+    if is_quiet and waiting > after.pending:
+        notes.add(f"{waiting - after.pending} decisions are neither learned nor in the queue of those that will be.")
     order.sort()
     groups = {version: [id_ for _, id_ in group] for version, group in itertools.groupby(order, key=lambda one: one[0])}
+    state = State(definition)
+    build = this_build(state.policy).id
+    entries = checked_log(store, row.id, definition, after.version, notes)
+    stops = snapshots_by_version(store, row.id, definition, build, notes)
     n_replayed = 0
     try:
         for version in sorted({*groups, *stops}):
             state.fold(itertools.islice(entries, version - state.version))
             if state.version < version:
-                what = f"{len(groups[version])} decisions" if version in groups else "a snapshot"
-                notes.add(f"Version {version}, on which {what} is based, is beyond the log of {state.version} entries.")
+                what = f"{len(groups[version])} decisions are" if version in groups else "a snapshot is"
+                notes.add(f"Version {version}, on which {what} based, is beyond the log of {state.version} entries.")
                 continue
             if version in stops and stops[version] != checksum(write_snapshot(state)):
                 notes.add(f"The snapshot of version {version} is not the state that follows from the log.")
@@ -105,34 +109,54 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
                 compare(state, row.name, decision, notes)
                 n_replayed += 1
         state.fold(entries)
-    except (StoreError, InvalidInput) as error:  # a log that cannot be folded: what comes after it cannot be replayed
-        notes.add(str(error))
-    return Replay(n_replayed, len(versions), state.version, notes.count, notes.first, dict(builds), build)
+    except (StoreError, ValueError, LookupError, TypeError) as error:  # what follows a log that cannot be folded
+        notes.add(f"The log cannot be folded beyond entry {state.version}: {error}")
+    return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
 
 
-def check_record(record: Record, notes: Notes) -> None:
-    """A decision's own consistency: what is held out is not learned, and what is deferred only when it is activated."""
+def counts(record: Record) -> bool:
+    """Whether a decision is to be learned from some day: not of the holdout, and activated if it was deferred."""
     decision = record.decision
-    if record.seq is not None and decision.source == "holdout":
-        notes.add(f"Decision {decision.id} belongs to the holdout, but entry {record.seq} of the log learns from it.")
-    if record.seq is not None and decision.deferred and record.activated_at is None:
-        notes.add(f"Decision {decision.id} was not activated, but entry {record.seq} of the log learns from it.")
+    return decision.source != "holdout" and (record.activated_at is not None or not decision.deferred)
 
 
-def checked_log(
-    store: Store, experiment: int, definition: Settings, settled: dict[int, Any], notes: Notes
-) -> Iterator[Entry]:
-    """The log, entry by entry, each compared with the decision that it learns from."""
-    last = 0
-    while True:
-        page = store.entries(experiment, last, PAGE, context=definition.is_linear)
-        for entry in page:
-            if entry.kind != "change" and (entry.decision, entry.arm, entry.reward) != settled.get(entry.seq):
-                notes.add(f"Entry {entry.seq} of the log is not what its decision was settled with.")
-            yield entry
-        if len(page) < PAGE:
+def is_waiting(record: Record, settle: Settle) -> bool:
+    """Whether a decision must be in the queue of those to be settled."""
+    return counts(record) and record.seq is None and (bool(record.values) or not settle.on_arrival)
+
+
+def check_record(record: Record, settle: Settle, notes: Notes) -> None:
+    """Check that a decision was settled if it counts, and with what its rewards give."""
+    if record.seq is None:
+        return
+    what = f"Entry {record.seq} of the log"
+    if not counts(record):
+        reason = "belongs to the holdout" if record.decision.source == "holdout" else "was never activated"
+        notes.add(f"{what} learns from decision {record.decision.id}, which {reason}.")
+        return
+    if settle.on_arrival:  # of rewards that arrive at once, that which came to be known first
+        follows = record.kind == "reward" and record.reward in record.values
+    else:
+        follows = (record.kind, record.reward) == settle.of(record.values)
+    if not follows:
+        given = f"of its rewards {list(record.values)[:5]}" if record.values else "of a decision without rewards"
+        notes.add(f"{what} has {record.kind} {record.reward!r}, which is not what is to be learned {given}.")
+
+
+def checked_log(store: Store, experiment: int, definition: Settings, last: int, notes: Notes) -> Iterator[Entry]:
+    """The log up to ``last``, entry by entry, each compared with the decision that it learns from."""
+    done = 0
+    while done < last:
+        page = store.entries(experiment, done, min(PAGE, last - done), context=definition.is_linear)
+        if not page:
             return
-        last = page[-1].seq
+        ids = [entry.decision for entry in page if entry.decision is not None]
+        arms = {decision.id: decision.arm for decision in read_decisions(store, experiment, ids)}
+        for entry in page:
+            if entry.kind != "change" and (entry.decision is None or entry.arm != arms.get(entry.decision)):
+                notes.add(f"Entry {entry.seq} of the log is of another arm than its decision, or of no decision.")
+            yield entry
+        done = page[-1].seq
 
 
 def snapshots_by_version(
@@ -164,7 +188,7 @@ def compare(state: State, name: str, stored: Decision, notes: Notes) -> None:
     try:
         available = None if stored.available is None else json.loads(stored.available)
         again = state.choose(name, stored.unit, stored.key, available, stored.context)
-    except (ValueError, TypeError) as error:  # InvalidInput among them
+    except (ValueError, TypeError, LookupError) as error:  # InvalidInput among them
         notes.add(f"{what} cannot be made again: {error}")
         return
     expected = {"id": decision_id(name, stored.key)} | again._asdict()

@@ -199,6 +199,7 @@ class Record(NamedTuple):
     seq: int | None  # where it was learned
     kind: EntryKind | None  # how it was settled; also of a holdout's decision, which is never learned
     reward: float | None  # what it was settled with
+    values: tuple[float, ...]  # of rewards that were not late, in the order of arrival
 
 
 class Counts(NamedTuple):
@@ -692,7 +693,7 @@ class Store(ABC):
                 if start is not None and (fate.rewards if settle.on_arrival else is_over):
                     kind, reward = settle.of(fate.rewards)
             counts = (len(fate.rewards) + fate.late, fate.late)
-            page.append(Record(decision, fate.activated_at, *counts, fate.seq, kind, reward))
+            page.append(Record(decision, fate.activated_at, *counts, fate.seq, kind, reward, tuple(fate.rewards)))
         return page
 
     @reading
