@@ -23,10 +23,10 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def target(request, tmp_path):
-    """Where a store may be made: a path, or the URL of a new database."""
+    """Where a store may be made: a path, or the URL of a new schema of a database."""
     if request.param == "sqlite":
         return str(tmp_path / "live.db")
-    return request.getfixturevalue("postgres").new_database()
+    return request.getfixturevalue("postgres").new_schema()
 
 
 @pytest.fixture

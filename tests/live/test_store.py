@@ -1,53 +1,18 @@
 """The store of live experiments, in SQLite and in PostgreSQL."""
 
-import itertools
+import sys
 import time
+from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import store as module
-from bandstrap.live.store import Build, Change, NewDecision, NewReward, Settle, Store
+from bandstrap.live.store import Build, Change, NewReward, Settle, Store, total
+from live_rows import ARRIVAL, SUM, decision, log, new_experiment, numbers, set_clock
 from naive.live_store import NaiveStore
-
-ARRIVAL = Settle(None, "first", None)
-SUM = Settle(60.0, "sum", None)
-numbers = itertools.count()
-
-
-def decision(number, **fields):
-    plain = {
-        "id": f"{number:032x}",
-        "key": f"key {number}",
-        "unit": None,
-        "version": 0,
-        "source": "policy",
-        "arm": number % 3,
-        "proposed": None,
-        "propensity": 1 / 3,
-        "weights": "[0.5, 0.5]",
-        "available": None,
-        "context": None,
-        "deferred": False,
-        "build": "b",
-    }
-    return NewDecision(**plain | fields)
-
-
-def new_experiment(store):
-    return store.create_experiment(f"experiment {next(numbers)}", "{}", "me").id
-
-
-def set_clock(store, clock):
-    """Let the database's clock stand still at a time."""
-    store.now = f"CAST({clock!r} AS DOUBLE PRECISION)"
-
-
-def log(store, experiment):
-    return [(e.seq, e.kind, e.decision, e.arm, e.reward) for e in store.entries(experiment, 0, 10**6)]
-
 
 # --- what is stored -----------------------------------------------------------------------------------------------------
 
@@ -199,16 +164,45 @@ def test_the_clock_is_the_databases(store):
     assert abs(store.counts(new_experiment(store)).now - time.time()) < 5
 
 
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e308, -1e308]), min_size=1))
+@example([1e308, 1e308, -1e308])
+def test_a_sum_is_rounded_once_and_stays_finite(rewards):
+    exact = sum(map(Fraction, rewards))
+    largest = Fraction(sys.float_info.max)
+    assert total(rewards) == float(min(max(exact, -largest), largest))
+    assert total(rewards) == total(sorted(rewards))
+
+
+def test_a_reward_from_before_the_activation_is_learned_at_its_time(store):
+    experiment = new_experiment(store)
+    set_clock(store, 1.0)
+    early, plain = (r.id for r in store.add_decisions(experiment, [decision(1, deferred=True), decision(2)], ARRIVAL))
+    store.add_rewards(experiment, [NewReward(early, "", 1.0)], ARRIVAL)
+    set_clock(store, 2.0)
+    store.add_rewards(experiment, [NewReward(plain, "", 2.0)], ARRIVAL)
+    set_clock(store, 3.0)
+    assert store.activate(experiment, [early, plain, early], ARRIVAL) == [True, False, False]
+    assert store.refresh(experiment, ARRIVAL) == 2
+    assert log(store, experiment) == [(1, "reward", plain, 2, 2.0), (2, "reward", early, 1, 1.0)]
+
+
 # --- the same log as the slow twin's ------------------------------------------------------------------------------------
 
-names = st.integers(0, 4)
-operations = st.one_of(
-    st.tuples(st.just("decide"), names, st.sampled_from(["policy", "policy", "shadow", "holdout"]), st.booleans()),
-    st.tuples(st.just("reward"), names, st.sampled_from(["", "b"]), st.sampled_from([0.1, 0.2, 0.7, 1e16])),
-    st.tuples(st.just("activate"), names),
-    st.tuples(st.just("tick"), st.sampled_from([0.1, 1.0, 2.5])),
-    st.tuples(st.just("refresh")),
-    st.tuples(st.just("change")),
+NAMES = 4
+names = st.integers(0, NAMES - 1)
+decides = st.tuples(st.just("decide"), names, st.sampled_from(["policy", "policy", "shadow", "holdout"]), st.booleans())
+rewards = st.tuples(st.just("reward"), names, st.sampled_from(["", "b", "c"]), st.sampled_from([0.1, 0.2, 0.7, 1e16]))
+activates = st.tuples(st.just("activate"), names)
+ticks = st.tuples(st.just("tick"), st.sampled_from([0.5, 1.0, 2.5]))
+refreshes = st.just(("refresh",))
+# Mostly what happens most: a little traffic, then whatever may happen to it.
+traffic = st.lists(decides | decides | ticks, min_size=6, max_size=12)
+events = st.lists(
+    st.sampled_from(
+        [rewards, rewards, rewards, activates, activates, ticks, decides, refreshes, st.just(("change",))]
+    ).flatmap(lambda kind: kind),
+    min_size=15,
+    max_size=40,
 )
 settles = st.one_of(
     st.builds(Settle, st.sampled_from([None, 1.0, 2.5]), st.just("first"), st.none()),
@@ -217,23 +211,42 @@ settles = st.one_of(
 )
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def lasting_store(request, tmp_path_factory):
+histories = given(
+    settle=settles,
+    steps=st.tuples(traffic, events).map(lambda parts: parts[0] + parts[1]),
+    batch=st.sampled_from([2, 10_000]),
+)
+
+
+@pytest.fixture(scope="module")
+def in_sqlite(tmp_path_factory):
     """One store for many examples, each an experiment of its own."""
-    if request.param == "sqlite":
-        target = tmp_path_factory.mktemp("live") / "live.db"
-    else:
-        target = request.getfixturevalue("postgres").new_database()
-    with Store.open(target, create=True, durability="normal") as store:
+    with Store.open(tmp_path_factory.mktemp("live") / "live.db", create=True, durability="normal") as store:
         yield store
 
 
-@given(settle=settles, steps=st.lists(operations, min_size=5, max_size=40), batch=st.sampled_from([1, 2, 10_000]))
+@pytest.fixture(scope="module")
+def in_postgres(postgres):
+    with Store.open(postgres.new_schema(), create=True) as store:
+        yield store
+
+
+@histories
 @settings(max_examples=100)
-def test_the_log_is_that_of_the_rules(lasting_store, settle, steps, batch):
-    store, twin, clock = lasting_store, NaiveStore(settle), 1000.0
+def test_the_log_in_sqlite_is_that_of_the_rules(in_sqlite, settle, steps, batch):
+    check_log(in_sqlite, settle, steps, batch)
+
+
+@histories
+@settings(max_examples=25)
+def test_the_log_in_postgres_is_that_of_the_rules(in_postgres, settle, steps, batch):
+    check_log(in_postgres, settle, steps, batch)
+
+
+def check_log(store, settle, steps, batch):
+    twin, clock = NaiveStore(settle), 1000.0
     experiment = new_experiment(store)
-    ids = [f"{next(numbers):032x}" for _ in range(5)]
+    ids = [f"{next(numbers):032x}" for _ in range(NAMES)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BATCH", batch)
         for step, *arguments in [*steps, ("tick", 100.0), ("refresh",)]:

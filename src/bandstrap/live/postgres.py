@@ -53,7 +53,11 @@ class PostgresStore(Store):
     )
     errors = (psycopg.Error,)
     most_rows = 100_000
-    has_schema = "SELECT to_regclass('live_schema') IS NOT NULL"
+    # Not by to_regclass(), which remembers in a transaction that there were none.
+    has_schema = (
+        "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class"
+        " WHERE relname = 'live_schema' AND relkind IN ('r', 'p') AND pg_catalog.pg_table_is_visible(oid))"
+    )
     sequencing = " FOR NO KEY UPDATE"
     rewarding = " FOR KEY SHARE OF d"
     # A decision whose rewards are being added is settled next time.

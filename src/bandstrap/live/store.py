@@ -25,6 +25,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, Self, TypeVar
@@ -88,8 +89,9 @@ def total(rewards: Sequence[float]) -> float:
     """The sum, rounded once, so that it does not depend on an order; beyond the largest float, the largest float."""
     try:
         return math.fsum(rewards)
-    except OverflowError:
-        return math.copysign(sys.float_info.max, math.fsum(reward / len(rewards) for reward in rewards))
+    except OverflowError:  # of the sum, or on the way to it
+        largest = Fraction(sys.float_info.max)
+        return float(min(max(sum(map(Fraction, rewards)), -largest), largest))
 
 
 class ExperimentRow(NamedTuple):
