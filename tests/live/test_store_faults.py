@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -565,13 +566,15 @@ def test_failures_by_their_codes(server_store, state):
         "postgresql://ann@localhost:1/x?password=sesame",
         "postgresql://ann:sesame@localhost:1/x?nonsense=1",
         "postgresql://ann:sesame@localhost:port/x",
+        "postgresql://ann:ses/same@localhost:1/x",
+        "postgresql://ann:sesame@[::1/x",
     ],
 )
 def test_a_password_is_never_shown(address):
     with pytest.raises(StoreError) as raised:
         Store.open(address)
     shown = f"{raised.value} {raised.value!r} {raised.value.__cause__}"
-    assert "ses" not in shown.replace("possess", "").replace("addresses", "")
+    assert not re.search("ses|same", shown)
     assert raised.value.__suppress_context__
 
 

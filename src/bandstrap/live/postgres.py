@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from bandstrap.live.store import Store, StoreError
 
@@ -66,21 +67,25 @@ class PostgresStore(Store):
     def __init__(self, url: str) -> None:
         super().__init__()
         self._url = url
+        try:
+            self._given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError as error:
+            reason = self._without_password(first_line(error))
+            raise StoreError(f"The address of a database of PostgreSQL cannot be read: {reason}.") from None
 
     def __str__(self) -> str:
-        parts = urlsplit(self._url)
-        return (
-            f"The database {parts.path.lstrip('/') or '(default)'} of PostgreSQL at {parts.hostname or 'this machine'}"
-        )
+        # An @ in a password is to be written as %40; otherwise the rest of it is taken for the host.
+        host = str(self._given.get("host") or "this machine").rpartition("@")[2]
+        name = self._given.get("dbname") or "(default)"
+        return self._without_password(f"The database {name} of PostgreSQL at {host}")
 
     def _new_connection(self) -> psycopg.Connection:
         defaults = {"connect_timeout": PATIENCE, "fallback_application_name": "bandstrap"}
-        given = psycopg.conninfo.conninfo_to_dict(self._url)
         return psycopg.connect(
             self._url,
             autocommit=True,  # transactions begin and end where we say
             prepare_threshold=None,
-            **{name: value for name, value in defaults.items() if name not in given},  # type: ignore[arg-type]
+            **{name: value for name, value in defaults.items() if name not in self._given},  # type: ignore[arg-type]
         )
 
     def _is_stale(self) -> bool:
@@ -110,17 +115,21 @@ class PostgresStore(Store):
         state = getattr(error, "sqlstate", None) or ""
         if self._connection is not None and self._connection.closed:
             state = state or "08"
-        reason = REASONS.get(state) or REASONS.get(state[:2]) or self._without_password(str(error))
-        return StoreError(f"{self} cannot be used: {reason.strip().rstrip('.')}.")
+        reason = REASONS.get(state) or REASONS.get(state[:2]) or self._without_password(first_line(error))
+        return StoreError(f"{self} cannot be used: {reason.rstrip('.')}.")
 
     def _without_password(self, text: str) -> str:
-        """Text without the password, and without parts of one in which an ``@`` was not written as ``%40``."""
-        password = urlsplit(self._url).password or ""
-        given = re.findall("password=([^&]*)", self._url)
-        for secret in sorted({*given, password, *password.split("@")}, key=len, reverse=True):
-            for form in {secret, unquote(secret)} - {""}:
-                text = text.replace(form, "***")
+        """Text without the password, and without parts of one in which some characters were not written as ``%40``."""
+        secrets = re.findall("://[^:@/]*:(.*)@", self._url) + re.findall("password=([^&]*)", self._url)
+        parts = {part for secret in secrets for part in (secret, *re.split("[@/?#:]", secret))}
+        for part in sorted(parts | {unquote(part) for part in parts}, key=len, reverse=True):
+            text = text.replace(part, "***") if part else text
         return text
+
+
+def first_line(error: Exception) -> str:
+    """What an error says; hints and details come after it."""
+    return str(error).strip().partition("\n")[0]
 
 
 @functools.cache

@@ -37,7 +37,7 @@ class SqliteStore(Store):
     # Milliseconds are what SQLite's clock tells; julianday() has them in all versions, as a sum that is to be rounded.
     now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
     beginning = "BEGIN IMMEDIATE"
-    errors = (sqlite3.OperationalError, sqlite3.DatabaseError)
+    errors = (sqlite3.DatabaseError,)
     most_rows = 1000  # of up to 32 columns: a statement may have 32,766 parameters
     has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
     sequencing = rewarding = settling = ""

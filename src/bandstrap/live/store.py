@@ -479,7 +479,7 @@ class Store(ABC):
         """
         for row in rows:
             check_text(row.key, "key", "reward")
-            check_number(row.value, "value", "reward")
+        rows = [row._replace(value=check_number(row.value, "value", "reward")) for row in rows]
         self._check_known(experiment, {row.decision for row in rows}, "reward")
         new = by_key(rows, lambda row: (row.decision, row.key))
         # The time is taken once the decisions are locked: a reward that is not late is there when they are settled.
