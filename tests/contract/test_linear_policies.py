@@ -27,6 +27,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
 from bandstrap.policies.linear import LinearPolicy
 from naive.feedback import play_with_dictionary
+from policies.declarations import check_declarations, facts, forget, in_form
 from policies.linear.states import same_states, snapshot
 
 HORIZON = 70
@@ -249,10 +250,10 @@ def test_a_policy_that_was_saved_goes_on_as_it_would_have(case, at, tmp_path):
     policy.save(tmp_path / "policy.json")
     twin = bandstrap.load(tmp_path / "policy.json")
     assert type(twin) is type(policy)
-    assert snapshot(twin) == snapshot(policy)
+    assert twin.to_dict() == policy.to_dict()
     last = at + 12
     assert play_online(twin, sets, tape, first=at, last=last) == play_online(policy, sets, tape, first=at, last=last)
-    assert snapshot(twin) == snapshot(policy)
+    assert twin.to_dict() == policy.to_dict()
 
 
 @every_case
@@ -273,6 +274,29 @@ def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case, at):
     for policy in (compiled, *twins):
         assert play_online(policy, sets, tape, first=at, last=at + 12) == expected
         assert written(policy) == written(plain)
+
+
+@every_form
+def test_every_field_of_a_state_says_what_it_is(case):
+    check_declarations(lambda capacity: make(case).make_state(3, capacity, np.random.default_rng(0)))
+
+
+@either_way
+@every_case
+def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, compiled):
+    sets, tape = game(contextual=True, seed=4)
+    policy, forgetful = (make(case, rng=3, compiled=compiled) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for t in range(50):
+        before = None if t == 0 else facts(policy._state)
+        arm = policy.select(sets[t])
+        assert before is None or facts(policy._state) == before
+        if t > 0 and rng.random() < 0.4:
+            forget(forgetful._state, in_form(forgetful.start(3, 16, np.random.default_rng(0)), compiled))
+        assert forgetful.select(sets[t]) == arm
+        for twin in (policy, forgetful):
+            twin.update(sets[t][arm], tape[arm, t])
+    assert written(forgetful) == written(policy)
 
 
 def written(policy):

@@ -11,7 +11,7 @@ import pytest
 
 from bandstrap import UCB1
 from bandstrap.policies import POLICIES
-from bandstrap.policies.journal import leaves
+from bandstrap.policies.fields import leaves
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
 
 CASES = [
@@ -314,3 +314,24 @@ def test_copies_have_locks_of_their_own():
         for twin in twins:
             pool.submit(twin.update, 0, 0.5).result(timeout=20)
     assert [twin.n_rewards for twin in twins] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("pulls", [5, 31, 32, 40])
+def test_a_batch_that_is_interrupted_is_taken_back_however_many_rewards_an_arm_has(pulls, compiled):
+    # Rows of the first 32 rewards rest once they are full, and others do not.
+    policy = POLICIES["bootstrapped_ucb"](weights="exponential", arms=2, rng=0, compiled=compiled)
+    policy.update([0, 1] * pulls, np.random.default_rng(0).random(2 * pulls))
+    twin = policy.copy()
+
+    def interrupted(reward):
+        if reward == 0.25:
+            raise KeyboardInterrupt
+        return reward
+
+    policy.transform = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        policy.update([0, 1], [0.5, 0.25])
+    for each in (policy, twin):
+        each.update([0, 1], [0.75, 0.125])
+    assert policy.to_dict() == twin.to_dict()

@@ -323,7 +323,7 @@ def sealed(path, value):
         ({"plays": {"dimension": 3}}, "whose 'plays' are an object with arms"),
         ({"plays": {"arms": [1, 1]}}, "'arms' parameter of UCB1 must be"),
         ({"plays": {"arms": []}}, "a list of arms"),
-        ({"plays": {"arms": [1, 2, 3]}}, r"'order' is of shape \(3,\); got 2 of them"),
+        ({"plays": {"arms": [1, 2, 3]}}, r"'pulls' is of shape \(3,\); got 2 of them"),
         ({"counts": {"rewards": 8, "waiting": [0, 0], "ready": True}}, "pulls are as many as its 8 rewards; got 9"),
         ({"counts": {"rewards": 9, "waiting": [0, -1], "ready": True}}, "not pulled less than never"),
         ({"counts": {"rewards": 9, "waiting": [0], "ready": True}}, r"of shape \(2,\)"),

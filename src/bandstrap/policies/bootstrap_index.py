@@ -35,6 +35,7 @@ from bandstrap.policies.ceilings import (
     settle,
 )
 from bandstrap.policies.draws import add_weights, resampled_sums
+from bandstrap.policies.fields import Cache, Counts, History, Numbers, Order, Scratch
 from bandstrap.policies.quantile_memory import (
     CurveMemory,
     Sums,
@@ -85,41 +86,41 @@ class Params(NamedTuple):
 class LiteralState(NamedTuple):
     """Every reward of each arm, and room for draws."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     memory: Sums
-    history: Floats  # (arm, reward)
-    scratch: Floats
+    history: History  # (arm, reward)
+    scratch: Scratch
 
 
 class StreamingState(NamedTuple):
     """The draws of each arm."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     memory: Sums
-    sums: Floats  # (arm, resample): sum of w y
-    totals: Floats  # (arm, resample): sum of w
-    cached: Floats  # (arm, 2): rank and quantile
-    scratch: Floats
+    sums: Numbers  # (arm, resample): sum of w y
+    totals: Numbers  # (arm, resample): sum of w
+    cached: Cache  # (arm, 2): rank and quantile
+    scratch: Scratch
     ceilings: Ceilings
 
 
 class SignState(NamedTuple):
     """The quantile function of each arm for random signs."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     memory: SignMemory
     ceilings: Ceilings
-    drawn: Floats  # -log(1 - level) of each arm, in this round
+    drawn: Scratch  # -log(1 - level) of each arm, in this round
 
 
 class CurveState(NamedTuple):
     """The quantile function of each arm for other weights."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     memory: CurveMemory
 
 

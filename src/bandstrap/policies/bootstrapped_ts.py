@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
+from bandstrap.policies.fields import Counts, Numbers, Order
 from bandstrap.policies.policy import Online, Policy
 
 Prior = Literal["fixed", "drawn"]
@@ -28,11 +28,11 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Sum of the rewards, and of each replicate the prior data and the sums of ``w y`` and ``w`` with random signs."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    rewards: Floats
-    sums: Floats  # (arm, replicate)
-    totals: Floats  # (arm, replicate)
+    order: Order
+    pulls: Counts
+    rewards: Numbers
+    sums: Numbers  # (arm, replicate)
+    totals: Numbers  # (arm, replicate)
 
 
 def prepare(params: Params, state: State, round_: int) -> int:

@@ -8,7 +8,6 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
@@ -21,6 +20,7 @@ from bandstrap.policies.ceilings import (
     put_ceiling,
     settle,
 )
+from bandstrap.policies.fields import Counts, Numbers, Order, Path
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.quantile_memory import arm_mean
 from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory, ripples
@@ -40,12 +40,12 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is known of each arm."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     memory: SignMemory
-    squares: Floats  # sums of squares about the mean
+    squares: Numbers  # sums of squares about the mean
     ceilings: Ceilings
-    highest_scale: Floats  # of the pooled scales that ceilings are for
+    highest_scale: Path  # of the pooled scales that ceilings are for
 
 
 @jitable

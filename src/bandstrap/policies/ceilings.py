@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
+from bandstrap.policies.fields import Path
 
 # A ceiling is put where an arm is expected after this part of its way to the leader, or less if its index has jumped past
 # the leader by then, as those of few values do; and above that by more than a solver may be off, as a part of the width.
@@ -27,10 +27,10 @@ SLACK = 1e-3
 class Ceilings(NamedTuple):
     """What is known of the index of each arm."""
 
-    bounds: Floats  # not less than the index
-    until: Floats  # the last moment this is so
-    settled: Floats  # the moment at which the bound is the index itself
-    parts: Floats  # of the way to the leader, that the next ceiling is put at
+    bounds: Path  # not less than the index
+    until: Path  # the last moment this is so
+    settled: Path  # the moment at which the bound is the index itself
+    parts: Path  # of the way to the leader, that the next ceiling is put at
 
 
 def new_ceilings(n_arms: int) -> Ceilings:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.policies.fields import Numbers
 
 # Rows of the sums: those of the second to the sixth powers of deviations.
 SECOND, THIRD, FOURTH, FIFTH, SIXTH = range(5)
@@ -34,10 +35,10 @@ class CentralSums(NamedTuple):
     arm's unit; and in powers of that, row by row, the central sums.
     """
 
-    firsts: Floats
-    steps: Floats
-    units: Floats
-    sums: Floats
+    firsts: Numbers
+    steps: Numbers
+    units: Numbers
+    sums: Numbers
 
 
 def no_sums(n_arms: int) -> CentralSums:

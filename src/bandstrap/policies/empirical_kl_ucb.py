@@ -8,10 +8,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
+from bandstrap.policies.fields import Counts, History, Order, Path
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
 
@@ -32,10 +32,10 @@ class State(NamedTuple):
     ``solved`` holds its divergence, its index, its dual variable, and whether it belongs to the present rewards.
     """
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    solved: Floats
-    history: Floats
+    order: Order
+    pulls: Counts
+    solved: Path
+    history: History
 
 
 @jitable

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.policies.fields import Counts, History, Order
 
 
 class State(NamedTuple):
     """Pulls and rewards of each arm, and the order that breaks ties."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    history: Floats
+    order: Order
+    pulls: Counts
+    history: History
 
 
 def no_rewards(n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

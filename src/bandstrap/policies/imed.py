@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.bounds.empirical_kl import least_divergence
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_number
 from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
+from bandstrap.policies.fields import Counts, History, Numbers, Order, Path
 from bandstrap.policies.policy import Online, Policy
 
 Kind = Literal[Divergence, "bounded"]
@@ -31,11 +31,11 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Pulls and sum of rewards of each arm; with bounded rewards also the rewards, and the arm's last dual variable."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-    duals: Floats
-    history: Floats
+    order: Order
+    pulls: Counts
+    sums: Numbers
+    duals: Path
+    history: History
 
 
 def prepare(params: Params, state: State, round_: int) -> float:

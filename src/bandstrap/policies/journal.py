@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import dis
 import functools
-import math
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from bandstrap.policies.fields import declared_leaves
+
 # What an update under way began with: the values of attributes; the generator's state where rewards draw from it; arrays
 # and lists with what they held; and the rows of the arms concerned, each written down when its turn comes.
 Undo = tuple[tuple[Any, ...], Any, list[tuple[Any, Any]], dict[int, Any]]
-
-# Written before they are read, every time: nothing is lost with them.
-SCRATCH = ("scratch", "room")
 
 
 class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind the function RLock
@@ -42,15 +40,6 @@ class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind
         return OwnLock, ()
 
 
-def leaves(state: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays or lists of a state by name, those of tuples inside it included; what else it holds cannot change."""
-    for name, value in zip(state._fields, state, strict=True):
-        if isinstance(value, np.ndarray | list):
-            yield name, value
-        elif hasattr(value, "_fields"):
-            yield from leaves(value)
-
-
 class Rows:
     """Where a state keeps what ``learn`` may change when it takes in the reward of one arm.
 
@@ -59,49 +48,47 @@ class Rows:
     state
         The state of a live policy.
     by_arm
-        Names of the fields with an entry or a row per arm, of which ``learn`` changes the one of its arm.
-    at_end
-        Names of those of them to which it only adds an entry behind the last. Without the count, it is not there.
+        Names of the fields with an entry or a row per arm, of which ``learn`` changes the one of its arm, as far as is
+        declared; see ``fields.py``.
     across
         Names of the fields with rows in which each arm has an entry, of which it changes those of its arm.
     """
 
-    def __init__(
-        self, state: Any, by_arm: Collection[str], at_end: Collection[str], across: Collection[str] = ()
-    ) -> None:
+    def __init__(self, state: Any, by_arm: Collection[str], across: Collection[str] = ()) -> None:
         self.numbers: list[list[Any]] = []
         self.lists: list[list[list[Any]]] = []
         self.arrays: list[Any] = []
-        # Rows of arrays belong to the first rewards, those in ``kept``, and rest when these are full.
+        # Rows of the first rewards, which rest when these fill them.
+        self.firsts: list[Any] = []
         self.pulls = state.pulls
-        self.full = math.inf
         self.whole: list[Any] = []
-        for name, values in leaves(state):
-            if name == "kept" and name in at_end:
-                self.full = len(values[0])
-            if name == "order" or name in at_end or (name in by_arm and len(values) == 0):
+        for name, field, values in declared_leaves(state):
+            # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
+            if field.learned in ("never", "added") or field.kind == "scratch" or (name in by_arm and len(values) == 0):
                 continue
             if name in across:
                 self.numbers.extend(values)
             elif name not in by_arm:
-                if name not in SCRATCH:
-                    self.whole.append(values)
+                self.whole.append(values)
             elif isinstance(values[0], list):
                 if values[0]:
                     self.lists.append(values)
             elif isinstance(values[0], np.ndarray):
                 if values[0].size > 0:
-                    self.arrays.append(values)
+                    (self.firsts if field.learned == "first" else self.arrays).append(values)
             else:
                 self.numbers.append(values)
-        self.are_numbers = not (self.lists or self.arrays)
+        self.full = len(self.firsts[0][0]) if self.firsts else 0
+        self.are_numbers = not (self.lists or self.arrays or self.firsts)
 
     def save(self, arm: int) -> tuple[list[Any], list[Any], list[Any]]:
         """What the arm's entries and rows are now."""
         numbers = [values[arm] for values in self.numbers]
         if self.are_numbers:
             return numbers, [], []
-        arrays = [rows[arm].copy() for rows in self.arrays] if self.pulls[arm] < self.full else []
+        arrays = [rows[arm].copy() for rows in self.arrays]
+        if self.pulls[arm] < self.full:
+            arrays += [rows[arm].copy() for rows in self.firsts]
         return numbers, [rows[arm][:] for rows in self.lists], arrays
 
     def put_back(self, arm: int, saved: tuple[list[Any], list[Any], list[Any]]) -> None:
@@ -111,7 +98,7 @@ class Rows:
             values[arm] = number
         for rows, row in zip(self.lists, lists, strict=True):
             rows[arm] = row
-        for rows, row in zip(self.arrays, arrays, strict=False):  # all or none
+        for rows, row in zip([*self.arrays, *self.firsts], arrays, strict=False):  # those of the first, or without them
             rows[arm][:] = row
 
 

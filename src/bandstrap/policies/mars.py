@@ -8,11 +8,11 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number, requirement
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
+from bandstrap.policies.fields import Counts, Numbers, Order
 from bandstrap.policies.policy import Online, Policy
 
 # 1/alpha subsets take 16 bytes each, of every arm.
@@ -31,13 +31,13 @@ class State(NamedTuple):
     A reward belongs to a subset if its sign there is 1; ``signed`` and ``signs`` hold sums of ``w y`` and of ``w``.
     """
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-    tops: Floats
-    signed: Floats  # (arm, subset)
-    signs: Floats  # (arm, subset)
-    bounds: Floats
+    order: Order
+    pulls: Counts
+    sums: Numbers
+    tops: Numbers
+    signed: Numbers  # (arm, subset)
+    signs: Numbers  # (arm, subset)
+    bounds: Numbers
 
 
 def prepare(params: Params, state: State, round_: int) -> int:

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.fields import Counts, History, Numbers, Order
 from bandstrap.policies.moments import add_reward
 from bandstrap.policies.policy import Online, Policy
 
@@ -31,11 +31,11 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Mean and sum of squares around it, or the rewards where the law needs them."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    means: Floats
-    squares: Floats
-    history: Floats
+    order: Order
+    pulls: Counts
+    means: Numbers
+    squares: Numbers
+    history: History
 
 
 def prepare(params: Params, state: State, round_: int) -> int:

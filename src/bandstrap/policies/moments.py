@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined
+from bandstrap.policies.fields import Counts, Numbers, Order
 
 
 class State(NamedTuple):
     """Pulls, mean and sum of squared deviations from the mean of each arm, and the order that breaks ties."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    means: Floats
-    squares: Floats
+    order: Order
+    pulls: Counts
+    means: Numbers
+    squares: Numbers
 
 
 def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:

@@ -14,10 +14,11 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
 from bandstrap.errors import check_count, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.journal import Rows, leaves, put_back_whole, save_whole
+from bandstrap.policies.fields import as_lists, declared_leaves, is_declared, leaves
+from bandstrap.policies.journal import Rows, put_back_whole, save_whole
 from bandstrap.policies.moments import no_rewards
 from bandstrap.policies.online import LivePolicy
-from bandstrap.policies.restricted import changes, duplicate, is_own, part_of, what_choices_depend_on
+from bandstrap.policies.restricted import changes, duplicate, part_of, what_choices_depend_on
 from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
 from bandstrap.seeds import make_generator
@@ -340,22 +341,23 @@ class Policy(LivePolicy):
     def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""
 
-        def shapes(n_arms: int, capacity: int) -> dict[str, Any]:
+        def shapes(n_arms: int, capacity: int) -> dict[str, tuple[int, ...]]:
             state = self.make_state(n_arms, capacity, np.arange(n_arms))
+            may_grow.update(name for name, field, _ in declared_leaves(state) if field.grows or not is_declared(state))
             return {name: getattr(value, "shape", ()) for name, value in leaves(state)}
 
+        may_grow: set[str] = set()
         few, longer, more = shapes(1, 1), shapes(1, 2), shapes(2, 1)
-        growing = tuple(name for name in few if few[name] != longer[name])
+        growing = tuple(name for name in few if name in may_grow and few[name] != longer[name])
         by_arm = tuple(name for name in few if few[name][:1] != more[name][:1])
         across = tuple(name for name in few if few[name] != more[name] and name not in by_arm)
         return growing, by_arm, across
 
     def _rows_of(self, state: Any) -> Rows:
         """Where the state keeps what an update may change."""
-        if is_own(state):
-            rows = Rows(state, self._by_arm, (*self._growing, "kept"), self._across)
-        else:  # its ``learn`` may change anything, but of what grows with the rewards it changes its arm's row
-            rows = Rows(state, self._growing, ())
+        # Where nothing is declared ``learn`` may change anything, but of what grows with the rewards its arm's row.
+        places = (self._by_arm, self._across) if is_declared(state) else (self._growing,)
+        rows = Rows(state, *places)
         rows.numbers.append(self._waiting)
         return rows
 
@@ -424,36 +426,11 @@ class Policy(LivePolicy):
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
 
-# What an arm's row stays online in our own states: an array, because it is long or NumPy works on it as a whole.
-ROWS_OF_ARRAYS = ("history", "limits", "running", "kept", "residuals", "tails")
-# What stays one array.
-KEPT_AS_ARRAYS = ("known", "observed", "factors", "generators")
-
-
 def is_several(arms: Any) -> TypeGuard[Sequence[Any]]:
     """Whether these are arms one after the other; text is a single one."""
     if isinstance(arms, np.ndarray):
         return arms.ndim > 0
     return isinstance(arms, Sequence) and not isinstance(arms, str)
-
-
-def as_lists(state: Any) -> Any:
-    """A state whose arrays are lists, which plain Python reads and writes several times faster, with the same numbers.
-
-    Rows that are arrays are lists of them, so that each can grow on its own. A state from outside the package stays as it
-    is: its functions may use arrays as a whole.
-    """
-    if not is_own(state):
-        return state
-
-    def converted(name: str, value: Any) -> Any:
-        if name in KEPT_AS_ARRAYS:
-            return value
-        if name in ROWS_OF_ARRAYS:
-            return [row.copy() for row in value]
-        return as_lists(value) if isinstance(value, tuple) else value.tolist()
-
-    return type(state)(*(converted(name, value) for name, value in zip(state._fields, state, strict=True)))
 
 
 Policy.online_only = tuple(inspect.signature(Policy.__init__).parameters)

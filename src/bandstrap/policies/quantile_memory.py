@@ -16,6 +16,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
 from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.weights import GAUSSIAN
+from bandstrap.policies.fields import FirstRewards, Numbers, OfFirstRewards
 from bandstrap.policies.rewards import N_POWERS, central_moments
 
 # Rewards kept where weights are not signs: their law goes through a saddlepoint. More are known by power sums only.
@@ -27,19 +28,19 @@ LARGEST_Z = 5.0
 class Sums(NamedTuple):
     """All that is needed of rewards whose weights are drawn."""
 
-    sums: Floats  # of the rewards, around the first
-    shifts: Floats  # the first reward
+    sums: Numbers  # of the rewards, around the first
+    shifts: Numbers  # the first reward
 
 
 class CurveMemory(NamedTuple):
     """A quantile function as a polynomial, for weights other than signs."""
 
-    sums: Floats
-    shifts: Floats
-    powers: Floats  # sums of powers of the rewards, around the first
-    kept: Floats  # the first MOST_KEPT rewards
-    residuals: Floats  # their distances from the mean
-    curves: Floats  # the polynomial
+    sums: Numbers
+    shifts: Numbers
+    powers: Numbers  # sums of powers of the rewards, around the first
+    kept: FirstRewards  # the first MOST_KEPT rewards
+    residuals: OfFirstRewards  # their distances from the mean
+    curves: Numbers  # the polynomial
 
 
 def new_sums(n_arms: int) -> Sums:

@@ -13,6 +13,7 @@ from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import by_duels, new_contest
+from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -25,12 +26,12 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Rewards, and the round under way."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-    queue: NDArray[np.int64]
-    contest: NDArray[np.int64]
-    history: Floats
+    order: Order
+    pulls: Counts
+    sums: Numbers
+    queue: PathCounts
+    contest: PathCounts
+    history: History
 
 
 def shortfalls(rewards: Floats, n: int, target: float) -> float:

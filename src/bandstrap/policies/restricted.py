@@ -13,15 +13,11 @@ import numpy as np
 
 from bandstrap.policies.ceilings import Ceilings, without_bounds
 from bandstrap.policies.duels import contest_among, contest_of_all
-from bandstrap.policies.journal import SCRATCH, leaves, save_whole
+from bandstrap.policies.fields import is_declared, is_scratch, leaves
+from bandstrap.policies.journal import save_whole
 
 # What is to be written into an array or a list, and where.
 Change = tuple[Any, Any, Any]
-
-
-def is_own(state: Any) -> bool:
-    """Whether a state is one of the package's."""
-    return type(state).__module__.startswith("bandstrap.")
 
 
 def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]) -> Any:
@@ -37,7 +33,7 @@ def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Co
         Names of the fields with an entry or a row per arm, and of those with rows in which each arm has an entry. Others
         belong to no arm.
     """
-    own = is_own(state)
+    own = is_declared(state)
 
     def of(name: str, value: Any) -> Any:
         if isinstance(value, Ceilings):
@@ -53,7 +49,9 @@ def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Co
                 return [[row[arm] for arm in arms] for row in value]
             return np.ascontiguousarray(value[:, list(arms)])
         # What one of our own states has worked out from all arms does not hold for a part of them, nor the other way round.
-        return save_whole(value) if own and isinstance(value, np.ndarray | list) and name not in SCRATCH else value
+        return (
+            save_whole(value) if own and isinstance(value, np.ndarray | list) and not is_scratch(state, name) else value
+        )
 
     part = type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
     if own and "contest" in state._fields:
@@ -76,7 +74,7 @@ def changes(
 
     Those of our own states are guesses to begin a search with, or bounds that hold in the part alone.
     """
-    own = is_own(state)
+    own = is_declared(state)
     found: list[Change] = []
     for (name, values), (_, entries) in zip(leaves(state), leaves(part), strict=True):
         if name in across and isinstance(values, list):
@@ -106,7 +104,7 @@ def duplicate(state: Any) -> Any:
     def of(name: str, value: Any) -> Any:
         if hasattr(value, "_fields"):
             return duplicate(value)
-        if name in SCRATCH or not isinstance(value, np.ndarray | list):
+        if is_scratch(state, name) or not isinstance(value, np.ndarray | list):
             return value
         if isinstance(value, list):
             return [row.copy() for row in value] if value and hasattr(value[0], "copy") else value[:]
@@ -117,7 +115,7 @@ def duplicate(state: Any) -> Any:
 
 def what_choices_depend_on(state: Any) -> Iterator[Any]:
     """The arrays or lists that a choice may change, and that the next one may depend on, were it not for chance."""
-    own = is_own(state)
+    own = is_declared(state)
     for name, values in leaves(state):
         if name in ("queue", "contest") or not own:
             yield values

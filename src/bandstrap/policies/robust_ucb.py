@@ -12,6 +12,7 @@ from bandstrap.arrays import Floats, each, sum_in_order
 from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
+from bandstrap.policies.fields import Counts, History, Order, Path
 from bandstrap.policies.policy import Online, Policy
 
 Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
@@ -41,12 +42,12 @@ class State(NamedTuple):
     ``limits`` says of each reward, for the truncated mean, up to which ``log(1/delta)`` it is kept.
     """
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    cached: Floats
-    history: Floats
-    limits: Floats
-    running: Floats
+    order: Order
+    pulls: Counts
+    cached: Path
+    history: History
+    limits: History
+    running: History
 
 
 def prepare(params: Params, state: State, round_: int) -> float:

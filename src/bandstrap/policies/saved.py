@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap.errors import LARGEST_COUNT, InvalidInput, brief, requirement
+from bandstrap.policies.fields import as_lists, is_declared
 from bandstrap.policies.json_values import (
     Unreadable,
     Unwritable,
@@ -33,8 +34,8 @@ from bandstrap.policies.json_values import (
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
 from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.own_file import class_in_file
-from bandstrap.policies.policy import FIRST_ROOM, POLICIES, as_lists, is_own
-from bandstrap.policies.saved_state import read_doubling_state, read_state, write_state
+from bandstrap.policies.policy import FIRST_ROOM, POLICIES
+from bandstrap.policies.saved_state import read_field, read_state, write_state
 from bandstrap.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
 
 FORMAT = "bandstrap policy"
@@ -138,8 +139,10 @@ def to_dict(policy: LivePolicy) -> dict[str, Any]:
         raise requirement("arms", owner, "given to save it", "none")
     with policy._lock:
         policy._settle()
-        for parameter in type(policy).parameters():
-            if callable(getattr(policy, parameter)):
+        names = {name: policy.kept_as.get(name, name) for name in type(policy).parameters()}
+        settings = {parameter: getattr(policy, name) for parameter, name in names.items()}
+        for parameter, value in settings.items():
+            if callable(value):
                 raise requirement(parameter, owner, "no function of a policy that is to be saved", "a function")
         try:
             return {
@@ -147,7 +150,7 @@ def to_dict(policy: LivePolicy) -> dict[str, Any]:
                 "version": VERSION,
                 "bandstrap": release(),
                 "policy": name_of(policy),
-                "settings": {name: write_value(getattr(policy, name)) for name in type(policy).parameters()},
+                "settings": {name: write_value(value) for name, value in settings.items()},
                 "direction": policy.direction,
                 "compiled": policy.compiled,
                 "plays": write_plays(policy),
@@ -292,12 +295,12 @@ def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any
     described = cls(**about)
     template = described.start(len(described._labels(arms)), FIRST_ROOM, np.random.default_rng(0))
     growing, _, _ = described._long_fields()
-    state = read_state(saved["state"], template, growing, compiled or not is_own(template), cls.__name__)
+    state = read_state(saved["state"], template, growing, compiled or not is_declared(template), cls.__name__)
     if not compiled:
         state = as_lists(state)
-    if is_own(state) and sum(state.pulls) != counts["rewards"]:
+    if is_declared(state) and sum(state.pulls) != counts["rewards"]:
         raise Unreadable(f"a policy whose pulls are as many as its {counts['rewards']} rewards; got {sum(state.pulls)}")
-    if (is_own(state) or described.kernel.choose is None) and sorted(state.order) != list(range(len(arms))):
+    if (is_declared(state) or described.kernel.choose is None) and sorted(state.order) != list(range(len(arms))):
         raise Unreadable(
             f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['state']['order'])}"
         )
@@ -325,8 +328,8 @@ def read_linear_policy(cls: Any, about: dict[str, Any], saved: Mapping[str, Any]
     state = None
     if saved["state"] is not None:
         described = cls(**about, dimension=dimension)
-        once, twice = (described.start(dimension, n * FIRST_ROOM, np.random.default_rng(0)) for n in (1, 2))
-        state = read_doubling_state(saved["state"], once, twice)
+        template = described.start(dimension, FIRST_ROOM, np.random.default_rng(0))
+        state = read_field(saved["state"], template, "state")
     policy = cls(**about, dimension=dimension, rng=0, compiled=compiled)
     if state is not None:
         policy._params = policy.make_params(None)

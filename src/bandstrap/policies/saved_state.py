@@ -1,7 +1,8 @@
 """The state of a live policy as JSON, and back, in the form in which the policy keeps it.
 
 A state is a NamedTuple of arrays, or of NamedTuples of arrays, and becomes an object of lists. Live in plain Python most
-arrays are lists, see ``as_lists``; that does not show. Of rows with room for rewards to come, what is in use is written:
+arrays are lists, see ``as_lists``; that does not show. Fields that are recomputable or scratch are left out, see
+``fields.py``, and are as in a new state when it is read. Of rows with room for rewards to come, what is in use is written:
 the pulls of the arm, and whatever lies beyond that is not zero. They get their room back when they are read.
 """
 
@@ -15,17 +16,24 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.memory import check_memory
 from bandstrap.errors import brief
-from bandstrap.policies.journal import leaves
+from bandstrap.policies.fields import declared, growing
 from bandstrap.policies.json_values import Unreadable, Unwritable, read_array, read_value, write_array, write_value
 
 
-def write_state(state: Any, growing: Collection[str] = ()) -> dict[str, Any]:
-    """A state as an object; ``growing`` are the fields that hold a row of rewards for each arm."""
+def saved_fields(state: Any) -> list[tuple[str, Any]]:
+    """The fields of a state that are saved, by name."""
+    known = declared(state.__class__) or {}
+    fields = zip(state._fields, state, strict=True)
+    return [(name, value) for name, value in fields if getattr(known.get(name), "is_saved", True)]
+
+
+def write_state(state: Any, rows: Collection[str] = ()) -> dict[str, Any]:
+    """A state as an object; ``rows`` are the fields that hold a row of rewards for each arm."""
     written: dict[str, Any] = {}
-    for name, value in zip(state._fields, state, strict=True):
+    for name, value in saved_fields(state):
         if hasattr(value, "_fields"):
             written[name] = write_state(value)
-        elif name in growing:
+        elif name in rows:
             written[name] = [
                 write_array(np.asarray(row)[: used(row, n)]) for row, n in zip(value, state.pulls, strict=False)
             ]
@@ -45,21 +53,21 @@ def used(row: NDArray[Any], pulls: int) -> int:
     return max(int(pulls), int(places.max(initial=-1)) + 1)
 
 
-def read_state(saved: Any, template: Any, growing: Collection[str], as_array: bool, owner: str) -> Any:
-    """A state of the form of ``template``, a new one, whose rows of rewards have grown since.
+def read_state(saved: Any, template: Any, rows: Collection[str], as_array: bool, owner: str) -> Any:
+    """A state of the form of ``template``, a new one, whose ``rows`` of rewards have grown since.
 
     They are one array, or a list of arrays, each of its own length.
     """
     entries = entries_of(saved, template)
-    pulls = read_array(entries["pulls"], template.pulls.shape, template.pulls.dtype) if growing else template.pulls
-    made = []
-    for name, value in zip(template._fields, template, strict=True):
-        if name in growing and len(value):
-            rows = read_rows(entries[name], value, pulls, name)
-            made.append(together(rows, owner) if as_array else rows)
+    pulls = read_field(entries["pulls"], template.pulls, "pulls")
+    made: dict[str, Any] = {}
+    for name, value in saved_fields(template):
+        if name in rows and len(value):
+            grown = read_rows(entries[name], value, pulls, name)
+            made[name] = together(grown, owner) if as_array else grown
         else:
-            made.append(read_field(entries[name], value, name))
-    return type(template)(*made)
+            made[name] = read_field(entries[name], value, name)
+    return template._replace(**made)
 
 
 def read_rows(saved: Any, room: NDArray[Any], pulls: NDArray[Any], name: str) -> list[NDArray[Any]]:
@@ -90,48 +98,28 @@ def together(rows: list[NDArray[Any]], owner: str) -> NDArray[Any]:
     return array
 
 
-def read_doubling_state(saved: Any, template: Any, larger: Any) -> Any:
-    """A state some of whose tuples have doubled since, as ``larger`` has against ``template``, along the first axis."""
-    entries = entries_of(saved, template)
-    made = []
-    for name, value, twice in zip(template._fields, template, larger, strict=True):
-        if hasattr(value, "_fields") and [a.shape for _, a in leaves(value)] != [a.shape for _, a in leaves(twice)]:
-            made.append(read_doubled(entries[name], value, twice))
-        elif hasattr(value, "_fields"):
-            made.append(read_doubling_state(entries[name], value, twice))
-        else:
-            made.append(read_field(entries[name], value, name))
-    return type(template)(*made)
-
-
-def read_doubled(saved: Any, rows: Any, larger: Any) -> Any:
-    """A tuple of arrays that all have doubled equally often; how many of their rows are taken is its ``size``."""
-    entries = entries_of(saved, rows)
-    grows = [name for name in rows._fields if getattr(rows, name).shape != getattr(larger, name).shape]
-    room = len(getattr(rows, grows[0]))
-    length = room
-    while length < length_of(entries[grows[0]]):
-        length *= 2
-    made = {
-        name: read_shape(entries[name], (length, *value.shape[1:]) if name in grows else value.shape, value.dtype, name)
-        for name, value in zip(rows._fields, rows, strict=True)
-    }
-    if not 0 <= made["size"][0] <= length:
-        raise Unreadable(f"a state whose 'size' is at most {length}; got {made['size'][0]}")
-    return type(rows)(**made)
-
-
 def read_field(saved: Any, like: Any, name: str) -> Any:
-    """A field of the form of another."""
-    if hasattr(like, "_fields"):
-        entries = entries_of(saved, like)
-        return type(like)(*(read_field(entries[n], value, n) for n, value in zip(like._fields, like, strict=True)))
+    """A field of the form of another, but for arrays of a tuple that have been doubled since, all equally often."""
     if isinstance(like, np.ndarray):
         return read_shape(saved, like.shape, like.dtype, name)
-    value = read_value(saved)
-    if type(value) is not type(write_value(like)):
-        raise Unreadable(f"a state whose {name!r} is of type {type(like).__name__}; got {brief(saved)}")
-    return value
+    if not hasattr(like, "_fields"):
+        value = read_value(saved)
+        if type(value) is not type(write_value(like)):
+            raise Unreadable(f"a state whose {name!r} is of type {type(like).__name__}; got {brief(saved)}")
+        return value
+    entries, grows = entries_of(saved, like), growing(like.__class__)
+    length = len(getattr(like, grows[0])) if grows else 0
+    while grows and type(entries[grows[0]]) is list and length < len(entries[grows[0]]):
+        length *= 2
+    made: dict[str, Any] = {}
+    for inner, value in saved_fields(like):
+        if inner in grows:
+            made[inner] = read_shape(entries[inner], (length, *value.shape[1:]), value.dtype, inner)
+        else:
+            made[inner] = read_field(entries[inner], value, inner)
+    if grows and not 0 <= made["size"][0] <= length:
+        raise Unreadable(f"a state whose 'size' is at most {length}; got {made['size'][0]}")
+    return like._replace(**made)
 
 
 def read_shape(saved: Any, shape: tuple[int, ...], dtype: Any, name: str) -> NDArray[Any]:
@@ -145,13 +133,9 @@ def read_shape(saved: Any, shape: tuple[int, ...], dtype: Any, name: str) -> NDA
 
 
 def entries_of(saved: Any, like: Any) -> dict[str, Any]:
-    """The fields of an object, which must be those of a NamedTuple."""
-    if type(saved) is not dict or saved.keys() != {*like._fields}:
+    """The fields of an object, which must be those of a NamedTuple that are saved."""
+    names = [name for name, _ in saved_fields(like)]
+    if type(saved) is not dict or saved.keys() != {*names}:
         got = f"the fields {', '.join(map(str, saved))}" if type(saved) is dict else brief(saved)
-        raise Unreadable(f"a state with the fields {', '.join(like._fields)}; got {got}")
+        raise Unreadable(f"a state with the fields {', '.join(names)}; got {got}")
     return saved
-
-
-def length_of(saved: Any) -> int:
-    """The length of a list."""
-    return len(saved) if type(saved) is list else 0

@@ -22,6 +22,7 @@ from bandstrap.multipliers.subset_index import (
     moment_quantile,
     saddlepoint_index,
 )
+from bandstrap.policies.fields import Counts, Numbers, Order, Path, Scratch
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.rewards import N_POWERS, central_moments, remember
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
@@ -68,12 +69,12 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Power sums and first rewards of each arm, and what follows from them."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    powers: Floats
-    first_rewards: Floats
-    facts: Floats  # see SCALE
-    room: Floats  # to count subsets in; see OCTAVE
+    order: Order
+    pulls: Counts
+    powers: Numbers
+    first_rewards: Numbers
+    facts: Path  # see SCALE
+    room: Scratch  # to count subsets in; see OCTAVE
 
 
 class Shared(NamedTuple):

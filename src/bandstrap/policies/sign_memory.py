@@ -25,6 +25,7 @@ from bandstrap.multipliers.enumeration import extreme_quantile_in, extreme_rank
 from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import quantile_bound, tabulate_quantiles
 from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
+from bandstrap.policies.fields import Numbers, Path, Scratch
 from bandstrap.policies.quantile_memory import count_reward, new_sums
 
 ENDS = MOST_TERMS // 2
@@ -61,15 +62,15 @@ N_PLACES = 23
 class SignMemory(NamedTuple):
     """Rows for each arm; the pulls they belong to are in the state itself."""
 
-    sums: Floats  # of the rewards, around the first
-    shifts: Floats  # the first reward
-    ends: Floats  # the lowest and the highest rewards, in ascending order
-    rests: Floats  # a reward in the middle, then sums of powers around it: of the rewards that are no ends, and of all
-    values: Floats  # how many different rewards there are, then up to four of them, then their counts
-    laws: Floats  # how the quantile function is known
-    tables: Floats  # the waves of the law, or the probabilities of coins
-    scratch: Floats
-    room: Floats  # for sums that are counted
+    sums: Numbers  # of the rewards, around the first
+    shifts: Numbers  # the first reward
+    ends: Numbers  # the lowest and the highest rewards, in ascending order
+    rests: Numbers  # a reward in the middle, then sums of powers around it: of the rewards that are no ends, and of all
+    values: Numbers  # how many different rewards there are, then up to four of them, then their counts
+    laws: Path  # how the quantile function is known
+    tables: Path  # the waves of the law, or the probabilities of coins
+    scratch: Scratch
+    room: Scratch  # for sums that are counted
 
 
 def new_sign_memory(n_arms: int) -> SignMemory:

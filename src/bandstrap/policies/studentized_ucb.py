@@ -24,6 +24,7 @@ from bandstrap.policies.central_sums import (
     no_sums,
     unit_for,
 )
+from bandstrap.policies.fields import Counts, Numbers, Order
 from bandstrap.policies.policy import Online, Policy
 
 # Of the level e, the part that the quantile is taken at; the rest is for the terms of order 1/n.
@@ -67,10 +68,10 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is known of each arm."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
+    order: Order
+    pulls: Counts
     central: CentralSums
-    facts: Floats  # see WEIGHT
+    facts: Numbers  # see WEIGHT
 
 
 class Pooled(NamedTuple):

@@ -12,6 +12,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.duels import ROUND, by_duels, new_contest
+from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts, ShuffledHistory
 from bandstrap.policies.policy import Online, Policy
 
 Sampler = Literal["random-block", "last-block", "without-replacement"]
@@ -33,14 +34,14 @@ class State(NamedTuple):
     changes.
     """
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
-    origin: Floats
-    queue: NDArray[np.int64]
-    contest: NDArray[np.int64]
-    running: Floats
-    history: Floats
+    order: Order
+    pulls: Counts
+    sums: Numbers
+    origin: Numbers
+    queue: PathCounts
+    contest: PathCounts
+    running: History
+    history: ShuffledHistory
 
 
 def shuffled_sum(rewards: Floats, n: int, size: int, rng: np.random.Generator) -> float:

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.policies.fields import Counts, Numbers, Order
 
 
 class State(NamedTuple):
     """Pulls and sum of rewards of each arm, and the order that breaks ties."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    sums: Floats
+    order: Order
+    pulls: Counts
+    sums: Numbers
 
 
 def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:

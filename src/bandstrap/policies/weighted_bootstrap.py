@@ -7,9 +7,9 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import exponential_sums
+from bandstrap.policies.fields import Counts, History, Order
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -23,11 +23,11 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """How many rewards were 1 and 0, and the others."""
 
-    order: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    ones: NDArray[np.int64]
-    zeros: NDArray[np.int64]
-    history: Floats
+    order: Order
+    pulls: Counts
+    ones: Counts
+    zeros: Counts
+    history: History
 
 
 def prepare(params: Params, state: State, round_: int) -> int:

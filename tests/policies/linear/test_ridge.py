@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.policies.fields import as_lists
 from bandstrap.policies.linear.ridge import (
     CHECK_EVERY,
     LARGEST_DRIFT,
@@ -26,7 +27,6 @@ from bandstrap.policies.linear.ridge import (
     refactor,
     start_regression,
 )
-from bandstrap.policies.policy import as_lists
 from naive import linear as naive
 from policies.linear.compiled import CALLS, adding
 

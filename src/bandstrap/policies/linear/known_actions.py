@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, jitable
+from bandstrap.policies.fields import ArrayOfCounts, GrowingArray, GrowingCounts, Observations, growing
 from bandstrap.policies.moments import add_reward
 
 
 class KnownActions(NamedTuple):
     """Features of each, how many there are, and the pulls, mean and sum of squares about it of each one's rewards."""
 
-    features: Floats
-    size: NDArray[np.int64]
-    pulls: NDArray[np.int64]
-    means: Floats
-    squares: Floats
+    features: Observations
+    size: ArrayOfCounts
+    pulls: GrowingCounts
+    means: GrowingArray
+    squares: GrowingArray
 
 
 def start_known(dimension: int, capacity: int) -> KnownActions:
@@ -62,5 +62,6 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
 
 
 def doubled(rows: Any) -> Any:
-    """A NamedTuple of arrays with twice the room along the first axis; single counters stay."""
-    return type(rows)(*(a if a.shape == (1,) else np.concatenate([a, np.zeros_like(a)]) for a in rows))
+    """A NamedTuple of arrays with twice the room along the first axis in those that grow."""
+    larger = {name: getattr(rows, name) for name in growing(rows.__class__)}
+    return rows._replace(**{name: np.concatenate([a, np.zeros_like(a)]) for name, a in larger.items()})

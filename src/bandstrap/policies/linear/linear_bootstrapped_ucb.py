@@ -13,6 +13,7 @@ from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
 from bandstrap.policies.draws import random_index
+from bandstrap.policies.fields import Array
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
@@ -38,7 +39,7 @@ class StreamingState(NamedTuple):
     """The ridge regression and its replicates, updated with every observation."""
 
     regression: Regression
-    factors: Floats
+    factors: Array
 
 
 class ResampledState(NamedTuple):

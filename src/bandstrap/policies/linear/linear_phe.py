@@ -10,6 +10,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_count, check_number, requirement
 from bandstrap.policies.draws import draw_heads
+from bandstrap.policies.fields import Scratch
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
@@ -35,8 +36,8 @@ class State(NamedTuple):
 
     regression: Regression
     known: KnownActions
-    pseudo: Floats
-    draw: Floats
+    pseudo: Scratch
+    draw: Scratch
 
 
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:

@@ -13,11 +13,12 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.journal import leaves, put_back_whole, save_whole
+from bandstrap.policies.fields import as_lists, declared_leaves, growing, is_declared, leaves
+from bandstrap.policies.journal import put_back_whole, save_whole
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.online import LivePolicy
-from bandstrap.policies.policy import FIRST_ROOM, as_lists
-from bandstrap.policies.restricted import duplicate, is_own
+from bandstrap.policies.policy import FIRST_ROOM
+from bandstrap.policies.restricted import duplicate
 from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
 from bandstrap.seeds import make_generator
@@ -26,8 +27,6 @@ LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
 # Squares of products of a feature and an estimate, which may be as large as a reward, are summed and must not overflow.
 LARGEST_NUMBER = 1e50
-# Of our own states, what ``learn`` only adds entries to, behind the last: without the count they are not there.
-ADDED_AT_END = ("features", "labels", "rewards")
 
 
 class Online(TypedDict, total=False):
@@ -160,7 +159,7 @@ class LinearPolicy(LivePolicy):
             generator = twin if own is None else own
             before = generator.bit_generator.state
             state = self.reseeded(state, generator)
-            beginning = [] if is_own(state) else [(values, save_whole(values)) for _, values in leaves(state)]
+            beginning = [] if is_declared(state) else [(values, save_whole(values)) for _, values in leaves(state)]
 
             def select(rng: np.random.Generator) -> int:
                 for values, content in beginning:
@@ -193,9 +192,10 @@ class LinearPolicy(LivePolicy):
         """Take in the rewards of actions, all or none."""
         attributes = self.n_rewards, self.dimension, self._params, self._state
         drawn = self.rng.bit_generator.state if self._state is None or self._draws_in_update() else None
-        held = [] if self._state is None else leaves(self._state)
-        intact = ADDED_AT_END if is_own(self._state) else ()
-        saved = [(values, save_whole(values)) for name, values in held if name not in intact]
+        held = [] if self._state is None else declared_leaves(self._state)
+        # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
+        changing = [values for _, field, values in held if field.learned != "added" and field.kind != "scratch"]
+        saved = [(values, save_whole(values)) for values in changing]
         self._undo = attributes, drawn, saved, {}
         try:
             self._begin(rows.shape[1])
@@ -222,9 +222,9 @@ class LinearPolicy(LivePolicy):
 
     def _make_room(self) -> None:
         """Double what holds observations when it is full."""
-        for name in ("known", "observed"):
-            rows = getattr(self._state, name, None)
-            if rows is not None and rows.size[0] == len(rows[-1]):
+        for name, rows in zip(self._state._fields, self._state, strict=True):
+            grows = growing(rows.__class__)
+            if grows and rows.size[0] == len(getattr(rows, grows[0])):
                 self._state = self._state._replace(**{name: doubled(rows)})
 
     def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:

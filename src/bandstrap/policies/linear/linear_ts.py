@@ -11,6 +11,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count, check_number, requirement
 from bandstrap.policies.draws import random_index
+from bandstrap.policies.fields import Scratch
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,
@@ -40,8 +41,8 @@ class State(NamedTuple):
     """The ridge regression, and room for a draw."""
 
     regression: Regression
-    noise: Floats
-    draw: Floats
+    noise: Scratch
+    draw: Scratch
 
 
 @jitable

@@ -11,7 +11,7 @@ Plain bodies let NumPy work on all replicates at once, compiled ones run over th
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, inlined, jitable
 from bandstrap.policies.draws import random_bits
+from bandstrap.policies.fields import AddedLabels, ArrayOfCounts, Field, Observations
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.ridge import ROUNDING
 
@@ -161,16 +162,16 @@ def rotate(top: Floats, low: Floats, c: Floats, s: Floats) -> None:
 class Observed(NamedTuple):
     """Each observation's action (a number among the known ones) and reward, and how many there are."""
 
-    size: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    rewards: Floats
+    size: ArrayOfCounts
+    labels: AddedLabels
+    rewards: Observations
 
 
 class Generators(NamedTuple):
     """One xorshift128+ generator per replicate: the policy's own would take longer than all else together."""
 
-    first: Words
-    second: Words
+    first: Annotated[Words, Field("path-dependent", "array")]
+    second: Annotated[Words, Field("path-dependent", "array")]
 
 
 def start_generators(n: int, rng: np.random.Generator) -> Generators:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, jitable
+from bandstrap.policies.fields import Numbers, Scratch
 
 # Every so many observations the factor is compared with the sums it stands for ...
 CHECK_EVERY = 1024
@@ -27,12 +28,12 @@ ROUNDING = 2.0**-52
 class Regression(NamedTuple):
     """``R``, ``z``, the sums they stand for (``V`` and ``sum x y``), the estimate, and room for a row."""
 
-    factor: Floats
-    target: Floats
-    gram: Floats
-    moment: Floats
-    theta: Floats
-    row: Floats
+    factor: Numbers
+    target: Numbers
+    gram: Numbers
+    moment: Numbers
+    theta: Numbers
+    row: Scratch
 
 
 def start_regression(dimension: int, ridge: float) -> Regression:
