@@ -293,9 +293,9 @@ def test_a_policy_chooses_once_the_initial_rewards_of_every_arm_are_there(case):
     policy.update([0, 1], [0.375, 0.625])
     assert [policy.select() for _ in range(5)] == [0, 1, 2, 0, 1]  # arm 2 lacks one: those of its pulls may be lost
     policy.update(2, 0.875)
-    handed = list(policy._waiting)
+    handed = list(policy._turns.waiting)
     policy.select()
-    assert policy._waiting == handed
+    assert policy._turns.waiting == handed
 
 
 @either_way

@@ -81,7 +81,8 @@ class Game:
 def known(policy) -> list:
     """All that a live policy knows, as bytes; what lies behind the last reward of an arm is not known."""
     state = policy._state
-    facts = [policy.n_rewards, policy.rng.bit_generator.state, getattr(policy, "_waiting", 0)]
+    facts = [policy.n_rewards, policy.rng.bit_generator.state]
+    facts += [copy.deepcopy(getattr(policy, name, None)) for name in ("_turns", "_counts", "_means")]
     facts += [getattr(policy, "_is_ready", 0), policy.dimension if hasattr(policy, "dimension") else 0]
     if state is None:
         return facts

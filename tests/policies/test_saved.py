@@ -303,6 +303,10 @@ def sealed(path, value):
     return path
 
 
+COUNTS = {"rewards": 9, "told": [4, 5], "means": [0.5, 0.5]}
+COUNTS |= {"waiting": [0, 0], "since": [-1, -1], "attempts": [0, 0], "decisions": 2, "end": -1}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -321,14 +325,20 @@ def sealed(path, value):
         ({"direction": "up"}, "'direction' parameter of UCB1 must be one of"),
         ({"compiled": 1}, "whose 'compiled' is true or false; got 1"),
         ({"plays": {"dimension": 3}}, "whose 'plays' are an object with arms"),
-        ({"plays": {"arms": [1, 1]}}, "'arms' parameter of UCB1 must be"),
-        ({"plays": {"arms": []}}, "a list of arms"),
-        ({"plays": {"arms": [1, 2, 3]}}, r"'pulls' is of shape \(3,\); got 2 of them"),
-        ({"counts": {"rewards": 8, "waiting": [0, 0], "ready": True}}, "pulls are as many as its 8 rewards; got 9"),
-        ({"counts": {"rewards": 9, "waiting": [0, -1], "ready": True}}, "not pulled less than never"),
-        ({"counts": {"rewards": 9, "waiting": [0], "ready": True}}, r"of shape \(2,\)"),
-        ({"counts": {"rewards": 9, "waiting": [0, 0], "ready": 1}}, "ready, true or false; got 1"),
-        ({"counts": {"rewards": -9, "waiting": [0, 0], "ready": True}}, "whole number of at least 0; got -9"),
+        ({"plays": {"arms": [1, 1], "retired": []}}, "'arms' parameter of UCB1 must be"),
+        ({"plays": {"arms": [], "retired": []}}, "a list of arms"),
+        ({"plays": {"arms": [0, 1], "retired": 1}}, "a list of retired arms; got 1"),
+        ({"plays": {"arms": [0, 1], "retired": [2]}}, "retired arms are some of its arms"),
+        ({"plays": {"arms": [0, 1], "retired": [0, 1]}}, "retired arms are some of its arms"),
+        ({"plays": {"arms": [1, 2, 3], "retired": []}}, r"'pulls' is of shape \(3,\); got 2 of them"),
+        ({"counts": COUNTS | {"rewards": 8}}, "pulls are as many as its 8 rewards; got 9"),
+        ({"counts": COUNTS | {"waiting": [0, -1]}}, "not pulled less than never"),
+        ({"counts": COUNTS | {"waiting": [0]}}, r"of shape \(2,\)"),
+        ({"counts": COUNTS | {"since": [0, -2]}}, "not pulled less than never"),
+        ({"counts": COUNTS | {"decisions": 1.5}}, "'decisions' is a number of decisions; got 1.5"),
+        ({"counts": COUNTS | {"end": -2}}, "'end' is a number of decisions; got -2"),
+        ({"counts": COUNTS | {"means": [0.5, None]}}, "numbers"),
+        ({"counts": COUNTS | {"rewards": -9}}, "whole number of at least 0; got -9"),
         ({"state": None}, "a state with the fields order, pulls, sums"),
         ({"state": {"order": [0, 1]}}, "a state with the fields order, pulls, sums"),
         ({"state": {"order": [1, 1], "pulls": [4, 5], "sums": [1.0, 2.0]}}, "'order' has each of 2 arms once"),

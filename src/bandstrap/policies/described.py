@@ -121,8 +121,12 @@ class Described(metaclass=Declared):
         """The parameters that differ from their defaults, but for those that make a policy live."""
         known = inspect.signature(type(self)).parameters.values()
         described = {parameter.name: parameter.default for parameter in known if parameter.name not in LIVE_ONLY}
-        values = {name: getattr(self, self.kept_as.get(name, name)) for name in described}
+        values = {name: self.setting(name) for name in described}
         return {name: value for name, value in values.items() if value != described[name]}
+
+    def setting(self, parameter: str) -> Any:
+        """The value of a parameter."""
+        return getattr(self, self.kept_as.get(parameter, parameter))
 
     @property
     def label(self) -> str:

@@ -18,7 +18,8 @@ from bandstrap.policies.fields import as_lists, declared_leaves, is_declared, le
 from bandstrap.policies.journal import Rows, put_back_whole, save_whole
 from bandstrap.policies.moments import no_rewards
 from bandstrap.policies.online import LivePolicy
-from bandstrap.policies.restricted import changes, duplicate, part_of, what_choices_depend_on
+from bandstrap.policies.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
+from bandstrap.policies.turns import Turns
 from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
 from bandstrap.seeds import make_generator
@@ -67,7 +68,11 @@ class Policy(LivePolicy):
     Notes
     -----
     Rewards may come late, in any order, or never: ``select`` may be called again before ``update``. Arms are handed out in
-    turn until every arm has the rewards that the policy begins with, one for most.
+    turn until every arm has the rewards that the policy begins with, one for most. If some arms have theirs and others do
+    not, turns go on for ten rounds and twice as many decisions as were made before. After that the policy plays with the
+    arms that have them, and one that has not, or that was added later (:meth:`add_arm`), is handed out at once and then
+    after 1, 3, 7, 15, ... decisions: a reward that never comes keeps nobody waiting, and a new arm with late rewards is
+    handed out ten times in the first thousand decisions.
 
     An update happens as a whole or not at all, a batch too, even if an exception such as ``KeyboardInterrupt`` comes in the
     middle. A ``select`` that is interrupted keeps all that is known of rewards, but may have used up random numbers, and
@@ -90,7 +95,7 @@ class Policy(LivePolicy):
 
     plays: ClassVar[str] = "arms"
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "_is_ready", "_state", "_rows")
-    steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back")
+    steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back", "_grow")
     # Pulls of each arm before scores are compared.
     n_initial: int = 1
 
@@ -120,9 +125,15 @@ class Policy(LivePolicy):
         self._growing, self._by_arm, self._across = self._long_fields()
         state = self.start(len(self.arms), FIRST_ROOM, self.rng)
         self._state = state if self.compiled else as_lists(state)
-        # Arms handed out but without a reward yet; kept until every arm has had its initial pulls.
-        self._waiting = [0] * len(self.arms)
-        self._is_ready = False
+        self.retired: tuple[Hashable, ...] = ()
+        # The numbers of the arms that are not.
+        self._active = list(range(len(self.arms)))
+        # How often an arm's reward was told, and their mean.
+        self._counts = [0] * len(self.arms)
+        self._means = [0.0] * len(self.arms)
+        self._turns = Turns.of(len(self.arms))
+        # Whether all of these arms have the rewards that the policy begins with.
+        self._is_ready = self.n_initial <= 0
         self._draws = self._draws_in_update()
         self._rows = self._rows_of(self._state)
         if self._machine is not None:
@@ -173,12 +184,14 @@ class Policy(LivePolicy):
         with self._lock:
             if self._undo is not None:
                 self._settle()
-            among = None if available is None else self._among(available, "select")
+            among = self._among(available, "select")
             if not self._is_ready:
-                arm = self._initial_arm(among)
+                arm, among = self._next(among)
+                self._turns.hand_out(arm, self.n_initial, among)
                 if arm >= 0:
-                    self._waiting[arm] += 1
                     return self.arms[arm]
+            if among is not None and len(among) == len(self.arms):
+                among = None
             params = self.round_params(self._params)
             if among is None:
                 return self.arms[self._choice(params, self._state, self.rng)]
@@ -224,18 +237,18 @@ class Policy(LivePolicy):
         generator = None if rng is None else make_generator(rng, f"{type(self).__name__}.weights")
         with self._lock:
             self._settle()
-            among = None if available is None else self._among(available, "weights")
-            initial = -1 if self._is_ready else self._initial_arm(among)
-            if initial >= 0:
-                among = [initial]
-            if among is not None and len(among) == 1:
+            among = self._among(available, "weights") or self._active
+            if not self._is_ready:
+                initial, among = self._next(among)
+                among = among if initial < 0 else [initial]
+            weights = dict.fromkeys((self.arms[arm] for arm in self._active), 0.0)
+            if len(among) == 1:
                 shares: Sequence[float] = [1.0]
             else:
-                shares = self._shares(self._state if among is None else self._part(among), draws, generator)
-        weights = dict.fromkeys(self.arms, 0.0)
-        for arm, share in zip(among or range(len(self.arms)), shares, strict=True):
-            weights[self.arms[arm]] = share
-        return weights
+                state = self._state if len(among) == len(self.arms) else self._part(among)
+                shares = self._shares(state, draws, generator)
+            weights.update(zip((self.arms[arm] for arm in among), shares, strict=True))
+            return weights
 
     def _shares(self, state: Any, draws: int, rng: np.random.Generator | None) -> Sequence[float]:
         """The probability of each arm of a state, which stays as it is."""
@@ -277,18 +290,119 @@ class Policy(LivePolicy):
             self._take_back()
             raise
 
-    def _among(self, available: Available, method: str) -> list[int] | None:
-        """The numbers of the arms that are available, in ascending order; None if all are."""
+    def _among(self, available: Available | None, method: str) -> list[int] | None:
+        """The numbers of the arms that are available and not retired, in ascending order; None if all are."""
+        if available is None:
+            return self._active if self.retired else None
         owner = f"{type(self).__name__}.{method}"
         if not (is_several(available) or isinstance(available, AbstractSet)) or len(available) == 0:
             raise requirement("available", owner, "a non-empty collection of labels of arms", repr(available))
         for label in available:
             if not self._is_label(label):
                 raise requirement("available", owner, f"made of labels out of {list(self.arms)[:20]}", repr(label))
+            if label in self.retired:
+                raise requirement("available", owner, "made of labels of arms that are not retired", repr(label))
         among = sorted({self._index[label] for label in available})
         if len(among) < len(available):
             raise requirement("available", owner, "made of different labels", repr(available))
         return among if len(among) < len(self.arms) else None
+
+    def _next(self, among: list[int] | None) -> tuple[int, list[int]]:
+        """The arm to hand out while some lack their first rewards, or -1 and those to choose from."""
+        return self._turns.next(self._state.pulls, self.n_initial, self._active if among is None else among)
+
+    def _all_ready(self, pulls: Any, arms: Sequence[int]) -> bool:
+        return all(pulls[arm] >= self.n_initial for arm in arms)
+
+    def add_arm(self, label: Hashable) -> None:
+        """Have one more arm, about which nothing is known; others keep what is known of them.
+
+        Its place among ties is drawn from the policy's generator. Until its first rewards have come back it is handed out
+        now and then, ever more seldom, and the policy plays with the others; see the notes of :class:`bandstrap.Policy`.
+
+        Examples
+        --------
+        >>> from bandstrap import UCB1
+        >>> policy = UCB1(arms=["red", "green"], rng=0)
+        >>> policy.update(["red", "green"], [0.2, 0.9])
+        >>> policy.add_arm("blue")
+        >>> [policy.select() for _ in range(9)]
+        ['blue', 'blue', 'green', 'blue', 'green', 'green', 'green', 'blue', 'green']
+        """
+        self._need_arms("add_arm")
+        owner = f"{type(self).__name__}.add_arm"
+        try:
+            is_known = label in self._index
+        except TypeError:
+            raise requirement("label", owner, "hashable", repr(label)) from None
+        with self._lock:
+            self._settle()
+            if is_known or label in self._index:
+                raise requirement("label", owner, "one that no arm has had, retired ones included", repr(label))
+            self._grow(label)
+
+    def _grow(self, label: Hashable) -> None:
+        """Make room for another arm; all changes at once, at the end, in one step."""
+        attributes = tuple(getattr(self, name) for name in self.changing)
+        self._undo = attributes, self.rng.bit_generator.state, [], {}
+        try:
+            new = len(self.arms)
+            fresh = self.start(new + 1, FIRST_ROOM, self.rng)
+            place = list(fresh.order).index(new) if "order" in fresh._fields else 0
+            fresh = fresh if self.compiled else as_lists(fresh)
+            state = with_another_arm(self._state, fresh, place, self._by_arm, self._across)
+            turns, counts, means = (
+                self._turns.with_another(self._state.pulls, self._active),
+                [*self._counts, 0],
+                [*self._means, 0.0],
+            )
+            active = [*self._active, new]
+            vars(self).update(
+                arms=(*self.arms, label),
+                _index=self._index | {label: new},
+                _active=active,
+                _counts=counts,
+                _means=means,
+                _turns=turns,
+                _is_ready=self._all_ready(state.pulls, active),
+                _state=state,
+                _rows=self._rows_of(state, turns, counts, means),
+                _undo=None,
+            )
+        except BaseException:
+            self._take_back()
+            raise
+
+    def retire(self, label: Hashable) -> None:
+        """Never select an arm again; what is known of it stays, and its late rewards are still taken in.
+
+        Its label is not free again, and the last arm cannot be retired.
+
+        Examples
+        --------
+        >>> from bandstrap import UCB1
+        >>> policy = UCB1(arms=["red", "green", "blue"], rng=0)
+        >>> policy.update(["red", "green", "blue"], [0.2, 0.9, 0.1])
+        >>> policy.retire("green")
+        >>> policy.select()
+        'red'
+        >>> policy.retired
+        ('green',)
+        """
+        self._need_arms("retire")
+        owner = f"{type(self).__name__}.retire"
+        if not self._is_label(label):
+            raise requirement("label", owner, f"one of {list(self.arms)[:20]}", repr(label))
+        with self._lock:
+            self._settle()
+            if label in self.retired:
+                raise requirement("label", owner, "an arm that is not retired", repr(label))
+            if len(self._active) == 1:
+                raise requirement("label", owner, "another arm than the last that is not retired", repr(label))
+            active = [arm for arm in self._active if arm != self._index[label]]
+            vars(self).update(
+                retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
+            )
 
     def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
@@ -322,21 +436,17 @@ class Policy(LivePolicy):
                     machine.learn(self.kernel, self._params, self._state, self.rng, index, reward, self.n_rewards)
                 else:
                     play.learn(self.kernel, self._params, self._state, index, reward, self.n_rewards, self.rng)
+                count = self._counts[index] + 1
+                self._counts[index] = count
+                self._means[index] += (value - self._means[index]) / count
                 if not self._is_ready:
-                    self._waiting[index] = max(self._waiting[index] - 1, 0)
-                    self._is_ready = bool(min(self._state.pulls) >= self.n_initial)
+                    waiting = self._turns.waiting
+                    waiting[index] = max(waiting[index] - 1, 0)
+                    self._is_ready = self._all_ready(self._state.pulls, self._active)
             self._undo = None
         except BaseException:
             self._take_back()
             raise
-
-    def _initial_arm(self, among: list[int] | None = None) -> int:
-        """The arm handed out least while some lack their initial rewards; -1 once scores can be compared."""
-        pulls = self._state.pulls
-        arms = range(len(self.arms)) if among is None else among
-        if min(pulls[arm] for arm in arms) >= max(self.n_initial, 1):
-            return -1
-        return min(arms, key=lambda arm: pulls[arm] + self._waiting[arm])
 
     def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""
@@ -353,12 +463,14 @@ class Policy(LivePolicy):
         across = tuple(name for name in few if few[name] != more[name] and name not in by_arm)
         return growing, by_arm, across
 
-    def _rows_of(self, state: Any) -> Rows:
-        """Where the state keeps what an update may change."""
+    def _rows_of(
+        self, state: Any, turns: Turns | None = None, counts: list[int] | None = None, means: list[float] | None = None
+    ) -> Rows:
+        """Where state and counts, by default the policy's own, keep what an update may change."""
         # Where nothing is declared ``learn`` may change anything, but of what grows with the rewards its arm's row.
         places = (self._by_arm, self._across) if is_declared(state) else (self._growing,)
         rows = Rows(state, *places)
-        rows.numbers.append(self._waiting)
+        rows.numbers += [(turns or self._turns).waiting, counts or self._counts, means or self._means]
         return rows
 
     def _make_room(self, arm: int) -> None:

@@ -60,6 +60,38 @@ def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Co
     return part
 
 
+def with_another_arm(state: Any, fresh: Any, place: int, by_arm: Collection[str], across: Collection[str]) -> Any:
+    """A state with one arm more, the last one of a ``fresh`` state of so many, at a ``place`` in the order of ties.
+
+    What belongs to the other arms, or to none, is shared with ``state``, which stays as it is.
+    """
+
+    def of(name: str, value: Any, new: Any) -> Any:
+        if hasattr(value, "_fields"):
+            return with_another_arm(value, new, place, by_arm, across)
+        if name == "order":
+            order = list(value)
+            order.insert(place, len(order))
+            return order if isinstance(value, list) else np.array(order, dtype=value.dtype)
+        if name in by_arm:
+            return [*value, new[-1]] if isinstance(value, list) else np.concatenate([value, like(value[:1], new[-1:])])
+        if name in across:
+            if isinstance(value, list):
+                return [[*row, other[-1]] for row, other in zip(value, new, strict=True)]
+            return np.concatenate([value, new[:, -1:]], axis=1)
+        return value
+
+    both = zip(state._fields, state, fresh, strict=True)
+    return type(state)(*(of(name, value, new) for name, value, new in both))
+
+
+def like(row: Any, new: Any) -> Any:
+    """A new row with as much room as another."""
+    wide = np.zeros_like(row)
+    wide[tuple(slice(size) for size in new.shape)] = new
+    return wide
+
+
 def ranking(order: Any, arms: Sequence[int]) -> Any:
     """The order of ties among some arms, by their new numbers."""
     places = {arm: place for place, arm in enumerate(arms)}

@@ -15,6 +15,7 @@ import functools
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,14 @@ from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.own_file import class_in_file
 from bandstrap.policies.policy import FIRST_ROOM, POLICIES
 from bandstrap.policies.saved_state import read_field, read_state, write_state
+from bandstrap.policies.turns import Turns
 from bandstrap.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
 
 FORMAT = "bandstrap policy"
 VERSION = 1
+# What a policy of arms counts of each arm, and what it knows of those that are handed out before it can compare them.
+LISTS = ("told", "waiting", "since", "attempts")
+TURNS = ("waiting", "since", "attempts", "decisions", "end")
 KEYS = (
     "format",
     "version",
@@ -139,8 +144,7 @@ def to_dict(policy: LivePolicy) -> dict[str, Any]:
         raise requirement("arms", owner, "given to save it", "none")
     with policy._lock:
         policy._settle()
-        names = {name: policy.kept_as.get(name, name) for name in type(policy).parameters()}
-        settings = {parameter: getattr(policy, name) for parameter, name in names.items()}
+        settings = {name: policy.setting(name) for name in type(policy).parameters()}
         for parameter, value in settings.items():
             if callable(value):
                 raise requirement(parameter, owner, "no function of a policy that is to be saved", "a function")
@@ -265,15 +269,15 @@ def derived(cls: type[LivePolicy]) -> list[type[LivePolicy]]:
 def write_plays(policy: Any) -> dict[str, Any]:
     """The arms of a policy, or the number of features of its actions."""
     if policy.plays == "arms":
-        return {"arms": [write_value(label) for label in policy.arms]}
+        return {key: [write_value(label) for label in getattr(policy, key)] for key in ("arms", "retired")}
     return {"dimension": policy.dimension}
 
 
 def write_counts(policy: Any) -> dict[str, Any]:
-    """How many rewards were learned, and which arms were handed out without having one yet."""
+    """How many rewards were learned, those of each arm and their mean, and who was handed out in the first turns."""
     counts: dict[str, Any] = {"rewards": policy.n_rewards}
     if policy.plays == "arms":
-        counts |= {"waiting": list(policy._waiting), "ready": bool(policy._is_ready)}
+        counts |= {"told": list(policy._counts), "means": list(policy._means), **asdict(policy._turns)}
     return counts
 
 
@@ -288,10 +292,13 @@ def read_counts(saved: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
 
 def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
     """A policy of arms: its arms, those handed out without a reward yet, its state."""
-    plays, counts = entries(saved, "plays", ["arms"]), read_counts(saved, ["rewards", "waiting", "ready"])
+    plays = entries(saved, "plays", ["arms", "retired"])
+    counts = read_counts(saved, ["rewards", "told", "means", *TURNS])
     if type(plays["arms"]) is not list or not plays["arms"]:
         raise Unreadable(f"a policy with a list of arms; got {brief(plays['arms'])}")
-    arms = [read_value(label) for label in plays["arms"]]
+    if type(plays["retired"]) is not list:
+        raise Unreadable(f"a policy with a list of retired arms; got {brief(plays['retired'])}")
+    arms, retired = ([read_value(label) for label in plays[key]] for key in ("arms", "retired"))
     described = cls(**about)
     template = described.start(len(described._labels(arms)), FIRST_ROOM, np.random.default_rng(0))
     growing, _, _ = described._long_fields()
@@ -304,16 +311,25 @@ def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any
         raise Unreadable(
             f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['state']['order'])}"
         )
-    waiting = read_array(counts["waiting"], (len(arms),), np.dtype(np.int64)).tolist()
-    if min(*waiting, *state.pulls) < 0:
+    lists = {name: read_array(counts[name], (len(arms),), np.dtype(np.int64)).tolist() for name in LISTS}
+    if min(*lists["waiting"], *lists["told"], *lists["attempts"], *state.pulls) < 0 or min(lists["since"]) < -1:
         raise Unreadable(f"a policy whose arms are not pulled less than never; got {brief(counts['waiting'])}")
-    if type(counts["ready"]) is not bool:
-        raise Unreadable(f"a policy that is ready, true or false; got {brief(counts['ready'])}")
+    for name in ("decisions", "end"):
+        if type(counts[name]) is not int or not -1 <= counts[name] <= LARGEST_COUNT:
+            raise Unreadable(f"a policy whose {name!r} is a number of decisions; got {brief(counts[name])}")
+    means = read_array(counts["means"], (len(arms),), np.dtype(np.float64)).tolist()
     policy = cls(**about, arms=arms, rng=0, compiled=compiled)
-    policy._waiting, policy._is_ready = waiting, counts["ready"]
+    policy._counts, policy._means = lists.pop("told"), means
+    policy._turns = Turns(**lists, decisions=counts["decisions"], end=counts["end"])
     policy._state = state
     policy._rows = policy._rows_of(state)
     policy.n_rewards = counts["rewards"]
+    policy._is_ready = policy._all_ready(state.pulls, policy._active)
+    try:
+        for label in retired:
+            policy.retire(label)
+    except InvalidInput:
+        raise Unreadable(f"a policy whose retired arms are some of its arms; got {brief(retired)}") from None
     return policy
 
 
