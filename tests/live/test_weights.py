@@ -52,7 +52,7 @@ def test_shares_are_those_of_the_steps_in_fractions(situation):
 @given(situations())
 def test_floor_and_cap_hold_to_the_last_bits_of_the_propensity(situation):
     rule, rewards, ask = situation
-    widths = cut(shares(rule, range(len(rewards)), rewards, ask)).widths()
+    widths = cut(shares(rule, range(len(rewards)), rewards, ask)).widths
     n_arms = len(rewards)
     is_old = [n >= max(rule.burn_in, rule.n_initial, 1) for n in rewards]
     assert sum(map(Fraction, widths)) == 1
@@ -82,7 +82,7 @@ def test_established_arms_share_what_new_ones_leave():
 @given(some_weights, st.lists(st.integers(0, WHOLE - 1), min_size=1, max_size=20))
 def test_inverse_distribution_function_is_that_of_the_loop(weights, points):
     chances = cut(weights)
-    widths = chances.widths()
+    widths = chances.widths
     assert sum(map(Fraction, widths)) == 1
     edges = [point for end in chances.ends for point in (end - 1, end) if 0 <= point < WHOLE]
     for point in [0, WHOLE - 1, *points, *edges]:
@@ -92,12 +92,12 @@ def test_inverse_distribution_function_is_that_of_the_loop(weights, points):
 @given(some_weights)
 def test_widths_are_the_weights_up_to_rounding(weights):
     total = sum(weights)
-    assert cut(weights).widths() == pytest.approx([weight / total for weight in weights], abs=1e-15)
+    assert cut(weights).widths == pytest.approx([weight / total for weight in weights], abs=1e-15)
 
 
 def test_an_arm_of_weight_zero_is_never_hit():
     chances = cut([0.0, 0.3, 0.0, 0.7, 0.0])
-    assert [width > 0 for width in chances.widths()] == [False, True, False, True, False]
+    assert [width > 0 for width in chances.widths] == [False, True, False, True, False]
     assert {chances.at(0), chances.at(WHOLE - 1), chances.at(chances.ends[1] - 1), chances.at(chances.ends[1])} == {
         1,
         3,

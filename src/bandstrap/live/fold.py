@@ -96,11 +96,9 @@ class State:
             return Choice("holdout", control, None, 1.0, None)
         chances = self.chances(among) if context is None else self.action_chances(context)
         arm = chances.at(hash_53(settings.seed, name, key))
-        widths = chances.widths()
-        weights = json.dumps(widths)
         if settings.mode == "shadow":
-            return Choice("shadow", control, arm, 1.0, weights)
-        return Choice("policy", arm, None, widths[arm], weights)
+            return Choice("shadow", control, arm, 1.0, chances.text)
+        return Choice("policy", arm, None, chances.widths[arm], chances.text)
 
     def _choices(self, available: Sequence[int] | None, context: str | None, owner: str) -> Sequence[int]:
         """The arms or actions that can be served."""

@@ -8,6 +8,7 @@ of the arm exactly, not up to rounding, and every float that is logged is that n
 from __future__ import annotations
 
 import hashlib
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -25,11 +26,8 @@ WHOLE = 1 << BITS
 
 def encoded(*parts: int | str) -> bytes:
     """Numbers and words as bytes, each behind its kind and length, so that different ones never look the same."""
-    pieces = []
-    for part in parts:
-        data = str(part).encode()
-        pieces.append(b"%c%d:" % (b"i" if isinstance(part, int) else b"s", len(data)) + data)
-    return b"".join(pieces)
+    words = [(b"i" if isinstance(part, int) else b"s", str(part).encode()) for part in parts]
+    return b"".join([b"%b%d:%b" % (kind, len(data), data) for kind, data in words])
 
 
 def hash_53(*parts: int | str) -> int:
@@ -54,7 +52,7 @@ def decision_id(name: str, key: str) -> str:
 
 def is_held_out(seed: int, name: str, unit: str, holdout: float) -> bool:
     """Whether a unit belongs to the share that is given the control; a larger share contains a smaller one."""
-    return hash_53(seed, name, "holdout", unit) < holdout * WHOLE
+    return holdout > 0 and hash_53(seed, name, "holdout", unit) < holdout * WHOLE
 
 
 # --- shares -------------------------------------------------------------------------------------------------------------
@@ -117,24 +115,24 @@ def mixed(floor: float, weights: Sequence[float]) -> list[float]:
 
 
 class Chances(NamedTuple):
-    """Where the piece of each arm ends, in units of 2^-53; the last piece ends at 2^53."""
+    """Where the piece of each arm ends, in units of 2^-53, the last one at 2^53; and their lengths, exactly."""
 
     ends: tuple[int, ...]
+    widths: tuple[float, ...]
+    text: str  # the widths as JSON
 
     def at(self, point: int) -> int:
         """The place of the arm whose piece holds a point of ``[0, 2^53)``: the inverse distribution function."""
         return bisect_right(self.ends, point)
 
-    def widths(self) -> list[float]:
-        """The chance of each arm: the length of its piece, exactly."""
-        return [(end - start) / WHOLE for start, end in zip((0, *self.ends), self.ends, strict=False)]
-
 
 def cut(weights: Sequence[float]) -> Chances:
     """Cut the line in proportion to weights, of which at least one is above 0.
 
-    >>> cut([1, 0, 3]).widths()
-    [0.25, 0.0, 0.75]
+    >>> cut([1, 0, 3]).widths
+    (0.25, 0.0, 0.75)
     """
     sums = list(accumulate(weights))
-    return Chances(tuple(round(end / sums[-1] * WHOLE) for end in sums))
+    ends = tuple(round(end / sums[-1] * WHOLE) for end in sums)
+    widths = tuple((end - start) / WHOLE for start, end in zip((0, *ends), ends, strict=False))
+    return Chances(ends, widths, json.dumps(widths))
