@@ -4,6 +4,7 @@
 import json
 import re
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
@@ -197,3 +198,25 @@ def test_a_snapshot_of_another_state_is_reported(tmp_path, monkeypatch):
     connection.close()
     report = live.open(target, "checkout").replay()
     assert report.first == f"The snapshot of version {version} is not the state that follows from the log."
+
+
+def test_others_may_go_on_during_a_replay(tmp_path):
+    target = tmp_path / "a.db"
+    played(target, 20)
+    done = threading.Event()
+
+    def work():
+        experiment = live.open(target, "checkout", durability="normal")
+        while not done.is_set():
+            decisions = experiment.decide_many([f"v{i}" for i in range(5)])
+            experiment.reward_many([(decision.id, 1.0) for decision in decisions])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        reports = [live.open(target, "checkout").replay() for _ in range(5)]
+    finally:
+        done.set()
+        thread.join()
+    assert [report.first for report in reports] == [None] * 5
+    assert reports[-1].entries > reports[0].entries

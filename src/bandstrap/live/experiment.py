@@ -150,10 +150,11 @@ class Experiment:
     def _catch_up(self) -> fold.State:
         """Have what is due sequenced, and fold the log to its end."""
         began = time.monotonic()
-        self.store.refresh(self.row.id, self.definition.settle)
+        newest = self.store.refresh(self.row.id, self.definition.settle)
         state, self._state = self._state, None  # of no use if this is cut short
-        if state is None:
-            state, self._snapshot = fold.restore(self.store, self.row.id, self.definition, self.build.id)
+        if state is None or state.version > newest:  # the latter: an older copy of the database was put in its place
+            state = fold.restore(self.store, self.row.id, self.definition, self.build.id, newest)
+            self._snapshot = state.version
         fold.catch_up(state, self.store, self.row.id)
         self._state, self._refreshed = state, began
         self._save_snapshot(state)
@@ -163,7 +164,7 @@ class Experiment:
         """Store a snapshot if one is due that no other worker has stored; decisions do not depend on it."""
         if not fold.is_due(state.version, self._snapshot):
             return
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreError, InvalidInput):  # the latter: a state of one's own that cannot be saved
             newest = self.store.latest_snapshot(self.row.id, self.build.id, state.version)
             self._snapshot = max(self._snapshot, newest.version if newest is not None else 0)
             if fold.is_due(state.version, self._snapshot):

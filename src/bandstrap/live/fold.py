@@ -280,18 +280,18 @@ def checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def restore(store: Store, experiment: int, definition: Settings, build: str) -> tuple[State, int]:
-    """The state of the newest snapshot of this build that is whole, or the one before the first entry; and its version.
+def restore(store: Store, experiment: int, definition: Settings, build: str, newest: int) -> State:
+    """The state of the last snapshot of this build that is whole, or the one before the first entry.
 
-    The log after it is not folded yet.
+    The log after it, up to version ``newest``, is not folded yet.
     """
-    snapshot = store.latest_snapshot(experiment, build)
+    snapshot = store.latest_snapshot(experiment, build, newest)
     while snapshot is not None:
         state = read_snapshot(definition, snapshot)
         if state is not None:
-            return state, state.version
+            return state
         snapshot = store.latest_snapshot(experiment, build, snapshot.version - 1)
-    return State(definition), 0
+    return State(definition)
 
 
 def is_due(version: int, last: int) -> bool:
