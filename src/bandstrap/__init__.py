@@ -14,6 +14,8 @@ bandstrap.multipliers, bandstrap.theory
     The bootstrap quantile, and what the theorems promise.
 bandstrap.experiments, bandstrap.league, bandstrap.plots
     Experiments in TOML, every policy on every environment, pictures.
+bandstrap.live
+    Policies behind live traffic, in a database: several workers, late rewards, exact propensities, replay.
 bandstrap.engine, bandstrap.errors
     The simulator, and the refusals and warnings.
 """
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap import errors as errors
     from bandstrap import experiments as experiments
     from bandstrap import league as league
+    from bandstrap import live as live
     from bandstrap import multipliers as multipliers
     from bandstrap import plots as plots
     from bandstrap import policies as policies
@@ -83,7 +86,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
 else:
     # Where the public names live; those without a home are modules.
     _NAMES = {
-        "": "bounds engine environments errors experiments league multipliers plots policies theory",
+        "": "bounds engine environments errors experiments league live multipliers plots policies theory",
         "engine.result": "Result",
         "engine.simulate": "simulate",
         "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
