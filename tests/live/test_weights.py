@@ -126,12 +126,21 @@ def test_hashes_and_generators_do_not_change():
     """Stored experiments depend on these numbers."""
     assert hash_53(7, "checkout", "u17") == 4899089533246048
     assert decision_id("checkout", "u17") == "a6b9d79dd458dc9e3b555c6ec15090df"
-    assert keyed_generator(7, "learn", 3).integers(2**63) == 3458628893080696383
+    assert keyed_generator(7, "learn", 3).integers(2**63) == 1017265476583751804
 
 
 def test_each_purpose_has_a_generator_of_its_own():
     keys = [(7, "start", 0), (7, "learn", 1), (7, "learn", 2), (7, "weights", 1), (8, "learn", 1)]
     assert len({int(keyed_generator(*key).integers(2**63)) for key in keys}) == len(keys)
+
+
+def test_first_draws_of_generators_with_neighbouring_keys_are_independent():
+    """Uniform, and without correlation between neighbours: each check rejects good generators with chance 1e-6."""
+    draws = np.array([keyed_generator(7, "learn", i).random(2) for i in range(20_000)])
+    for one in draws.T:
+        assert stats.kstest(one, "uniform").pvalue > 1e-6
+        assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4.9 / 20_000**0.5
+    assert abs(np.corrcoef(*draws.T)[0, 1]) < 4.9 / 20_000**0.5
 
 
 def test_a_larger_holdout_contains_a_smaller_one():

@@ -19,7 +19,7 @@ import numpy as np
 
 from bandstrap.errors import requirement
 from bandstrap.live.store import Build, Entry, Snapshot, Store, StoreError
-from bandstrap.live.weights import Chances, Rule, cut, hash_53, is_held_out, keyed_generator, mixed, shares
+from bandstrap.live.weights import Chances, Rule, cut, give_key, hash_53, is_held_out, keyed_generator, mixed, shares
 from bandstrap.sources import code_digest, versions
 
 if TYPE_CHECKING:  # a definition comes from outside, and is not what a state is computed by
@@ -180,9 +180,7 @@ class State:
             elif entry.kind == "change":  # which may concern the arms of what follows
                 self._learn(batch)
                 batch = []
-                self.policy.rng = keyed_generator(
-                    self.settings.seed, "learn", entry.seq
-                )  # a new arm's place among equals
+                give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)  # a new arm's place among equals
                 self._change(entry.action, json.loads(entry.change or "{}"))
         self._learn(batch)
 
@@ -201,7 +199,7 @@ class State:
                 self.rewards[entry.arm or 0] += 1
         if uses_generator(self.policy.kernel.learn):
             for entry, what, reward in zip(batch, learned, rewards, strict=True):
-                self.policy.rng = keyed_generator(self.settings.seed, "learn", entry.seq)
+                give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
                 self.policy.update(what, reward)
         else:
             self.policy.update(learned, rewards)

@@ -41,8 +41,24 @@ def hash_53(*parts: int | str) -> int:
 
 def keyed_generator(seed: int, word: str, number: int = 0) -> np.random.Generator:
     """The generator of one purpose: learning the reward number ``number``, or the weights of a version."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    give_key(rng, seed, word, number)
+    return rng
+
+
+def give_key(rng: np.random.Generator, seed: int, word: str, number: int) -> None:
+    """Make a generator of PCG64 that of a purpose: a hash is its state and its increment, 128 bits each.
+
+    Five times as fast as to make another one, which matters where every reward of a long log has its own.
+    """
     digest = hashlib.sha256(encoded(seed, word, number)).digest()
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(np.frombuffer(digest, dtype="<u4").tolist())))
+    state, increment = int.from_bytes(digest[:16], "little"), int.from_bytes(digest[16:], "little") | 1
+    rng.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": state, "inc": increment},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
 
 
 def decision_id(name: str, key: str) -> str:
