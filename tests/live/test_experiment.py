@@ -9,6 +9,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from bandstrap.live import fold
 from bandstrap.live.weights import decision_id, is_held_out
 
 ARMS = ["red", "green", "blue"]
@@ -538,7 +539,7 @@ def test_an_experiment_survives_a_fork_even_with_a_thread_in_the_middle(target):
     inside, done = threading.Event(), threading.Event()
 
     def hold():
-        with experiment._alone():
+        with experiment._lock:
             inside.set()
             done.wait(30)
 
@@ -584,3 +585,40 @@ def test_a_state_whose_folding_was_cut_short_is_not_used(target, monkeypatch):
     assert twin.refresh() == experiment.refresh()
     np.testing.assert_array_equal(twin.state.rewards, experiment.state.rewards)
     assert twin.state.chances(twin.state.active()) == experiment.state.chances(experiment.state.active())
+
+
+# --- policies of one's own ----------------------------------------------------------------------------------------------
+
+OWN = """
+from bandstrap import UCB1
+
+class Mine(UCB1):
+    name = "mine_of_live"
+
+    def __init__(self, *, sigma=0.1, **online):
+        super().__init__(sigma=sigma, **online)
+"""
+
+
+def test_a_policy_of_ones_own_is_edited_since(target, tmp_path, monkeypatch):
+    """Decisions that were made before are of another build, and replay says where the new code differs."""
+    monkeypatch.setattr(fold, "FEWEST_ENTRIES", 10)
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    rng = np.random.default_rng(1)
+    experiment = make(target, policy=f"{file}:Mine", floor=0.1)
+    for i in range(60):
+        experiment.reward(experiment.decide(key=f"{i}").id, float(rng.random()))
+    assert live.open(target, "checkout").replay().is_identical
+    file.write_text(OWN.replace("sigma=0.1", "sigma=30.0"))
+    fresh = live.open(target, "checkout")
+    assert fresh.build != experiment.build
+    assert fresh.store.latest_snapshot(fresh.row.id, fresh.build.id) is None
+    assert fresh.decide().version == 60
+    report = fresh.replay()
+    assert not report.is_identical
+    assert report.builds == {experiment.build.id: 60, fresh.build.id: 1}
+    assert "60 decisions were made by another build" in str(report)
+    file.unlink()
+    with pytest.raises(InvalidInput, match=r"own.py is not a file"):
+        live.open(target, "checkout").decide()

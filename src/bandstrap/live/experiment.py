@@ -11,7 +11,8 @@ import secrets
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 # Attempts to make a change that others forestall.
 ATTEMPTS = 20
+# All that this process has, so that a child of a fork can begin anew: a thread of the parent's may have held a lock, or
+# have been in the middle of folding.
+EXPERIMENTS: weakref.WeakSet[Experiment] = weakref.WeakSet()
 
 
 class Decision(NamedTuple):
@@ -95,35 +99,27 @@ class Experiment:
         self.row = row
         self._referee: Any = None  # a policy that knows which rewards it would take
         self._reset()
+        EXPERIMENTS.add(self)
 
     def _reset(self) -> None:
         """Forget all that can be read again."""
-        self._process = os.getpid()
         self._lock = threading.RLock()
         self._state: fold.State | None = None
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
         self._build: store.Build | None = None
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One thread at a time; a child of a fork begins anew, because a thread may have left things half-done."""
-        if self._process != os.getpid():
-            self._reset()
-        with self._lock:
-            yield
-
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> int:
         """Learn all that can be learned by now, and give the version: the number of entries of the log."""
-        with self._alone():
+        with self._lock:
             return self._catch_up().version
 
     @property
     def state(self) -> fold.State:
         """The state that decisions are based on at present; not to be changed."""
-        with self._alone():
+        with self._lock:
             return self._current()
 
     @property
@@ -134,7 +130,7 @@ class Experiment:
     @property
     def build(self) -> store.Build:
         """What decides here."""
-        with self._alone():
+        with self._lock:
             if self._build is None:
                 build = fold.this_build(self._checker())
                 self.store.add_build(build)
@@ -246,7 +242,7 @@ class Experiment:
             raise requirement("defer", owner, "True or False", brief(defer))
         units = [None if unit is None else check_text(unit, "unit", owner) for unit in units]
         words = [uuid.uuid4().hex if key is None else check_text(key, "key", owner) for key in keys]
-        with self._alone():
+        with self._lock:
             among = None if available is None else self._available(available, owner)
             state = self._current()
             contexts = self._contexts(actions, len(units), owner)
@@ -332,7 +328,7 @@ class Experiment:
 
     def activate(self, decision: str) -> bool:
         """Let a deferred decision count from now on; whether this is the first time it is told so."""
-        with self._alone():
+        with self._lock:
             ids = [check_text(decision, "decision", "activate")]
             return self.store.activate(self.row.id, ids, self.definition.settle)[0]
 
@@ -374,7 +370,7 @@ class Experiment:
             except InvalidInput as error:  # in the words of this call, not of the policy's
                 said = f"'reward' parameter of {type(self._checker()).__name__}.update"
                 raise InvalidInput(str(error).replace(said, "'value' parameter of reward", 1)) from None
-        with self._alone():
+        with self._lock:
             return self.store.add_rewards(self.row.id, rows, self.definition.settle) if rows else []
 
     # --- changes --------------------------------------------------------------------------------------------------------
@@ -404,7 +400,7 @@ class Experiment:
     def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
         who = this_user() if actor is None else check_text(actor, "actor", kind, LONGEST_LABEL)
-        with self._alone():
+        with self._lock:
             for _ in range(ATTEMPTS):
                 state = self._catch_up()
                 body = check_change(state, kind, wish)
@@ -424,7 +420,7 @@ class Experiment:
 
     def close(self) -> None:
         """Close the connection."""
-        with self._alone():
+        with self._lock:
             self.store.close()
 
     def __enter__(self) -> Self:
@@ -435,6 +431,16 @@ class Experiment:
 
     def __repr__(self) -> str:
         return f"Experiment({self.name!r}, {self.definition.policy})"
+
+
+def after_fork() -> None:
+    """Let the experiments of a child begin anew."""
+    for experiment in list(EXPERIMENTS):
+        experiment._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)
 
 
 # --- changes ------------------------------------------------------------------------------------------------------------
