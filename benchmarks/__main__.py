@@ -8,12 +8,13 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import bounds, compiling, decisions, linear, live, quantiles, simulation, skewed  # noqa: E402 - after the variables
+from benchmarks import bounds, compiling, decisions, linear, live, online, quantiles, simulation, skewed  # noqa: E402
 from benchmarks.document import write_json  # noqa: E402 - after the variables
 
 BENCHMARKS = {
     "compiling": compiling.tables,
     "decisions": decisions.tables,
+    "online": online.tables,
     "live": live.tables,
     "simulation": simulation.tables,
     "quantiles": quantiles.tables,

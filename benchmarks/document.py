@@ -4,20 +4,24 @@ import json
 import math
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement; ``goal`` is the most it may be, or the least where ``better`` is "higher"."""
+    """One measurement; ``goal`` is the most it may be, or the least where ``better`` is "higher".
+
+    ``details`` are what else was measured with it, each by its unit.
+    """
 
     name: str
     measured: float
     unit: str = ""
     goal: float | None = None
     better: Literal["lower", "higher"] = "lower"
+    details: dict[str, float] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -37,11 +41,15 @@ class Table:
 
     def __str__(self) -> str:
         width = max(len(row.name) for row in self.rows)
-        lines = [self.question, f"  {'':<{width}} {'measured':>12} {'goal':>12}"]
+        lines = [self.question, f"  {'':<{width}} {'measured':>12} {'goal':>15}"]
         for row in self.rows:
             sign = "at most" if row.better == "lower" else "at least"
             goal = "" if row.goal is None else f"{sign} {short(row.goal)}"
-            lines.append(f"  {row.name:<{width}} {short(row.measured):>12} {goal:>12}  {row.unit:<12} {row.verdict}")
+            details = "; ".join(f"{short(value)} {unit}" for unit, value in row.details.items())
+            line = (
+                f"  {row.name:<{width}} {short(row.measured):>12} {goal:>15}  {row.unit:<12} {row.verdict:<7} {details}"
+            )
+            lines.append(line)
         return "\n".join(line.rstrip() for line in lines)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,136 +1,400 @@
-"""What one ``select`` and one ``update`` of a live object cost, plain and compiled, beside other libraries."""
+"""Live experiments: decisions and rewards a second, recovery from a long log, and what weights cost.
 
+Rates are by the clock: they depend on the disk, and on whoever else uses the machine. Beside them stands a bare INSERT of
+such rows with the same durability, taken in turns with the decisions.
+"""
+# ruff: noqa: S608 - statements are made of what is written here
+
+import json
+import multiprocessing
+import sqlite3
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bandstrap import BootstrappedUCB, LinearBootstrappedUCB
-from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
+from bandstrap import live
+from bandstrap.live.fold import State
+from bandstrap.live.settings import make_settings
+from bandstrap.live.store import Durability, Entry
 from benchmarks.document import Row, Table
 
-# Microseconds of a compiled policy; of the others no goal is set.
-GOALS = {
-    "bootstrapped_ucb": 25.0,
-    "bootstrapped_ucb exact": 25.0,
-    "bootstrapped_ucb_plus": 30.0,
-    "sign_flip_ucb": 60.0,
-    "linear_bootstrapped_ucb streaming": 300.0,
+ARMS = ["red", "green", "blue", "teal", "plum"]
+POLICY = "bootstrapped_ucb_plus"
+BATCH = 50
+PROCESSES = (1, 4)
+SECONDS = 1.0  # of each measurement
+N_EVENTS = 1_000_000
+RECOVERY = 2.0  # goal, in seconds, from a snapshot
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kind of database, with its durability, and the goal for decisions of one process in batches."""
+
+    name: str
+    new: Callable[[], str]
+    goal: float | None = None
+    durability: Durability = "full"
+
+
+# --- calls, timed -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Calls of one process: how many rows, in how many seconds of the clock and of its processor."""
+
+    n_rows: int
+    seconds: float
+    processor: float
+    latencies: list[float]
+
+
+def timed(calls: Iterator[Callable[[], object]], size: int) -> Spent:
+    """Make calls of ``size`` rows each until the time is over, or there are no more."""
+    latencies = []
+    began, used = time.perf_counter(), time.process_time()
+    end = began + SECONDS
+    start = began
+    for call in calls:
+        call()
+        now = time.perf_counter()
+        latencies.append(now - start)
+        start = now
+        if now > end:
+            break
+    return Spent(len(latencies) * size, start - began, time.process_time() - used, latencies)
+
+
+def row_of(name: str, spent: list[Spent], goal: float | None = None) -> Row:
+    """Rows a second of all processes, with the times of single calls, and the processor's time for a row."""
+    latencies = [1e3 * latency for one in spent for latency in one.latencies]
+    per_row = 1e6 * sum(one.processor for one in spent) / sum(one.n_rows for one in spent)
+    return Row(
+        name,
+        sum(one.n_rows / one.seconds for one in spent),
+        "a second",
+        goal,
+        "higher",
+        {
+            "ms, median of calls": statistics.median(latencies),
+            "ms, 99%": float(np.quantile(latencies, 0.99)),
+            "us of the processor a row": per_row,
+        },
+    )
+
+
+# --- decisions and rewards ----------------------------------------------------------------------------------------------
+
+
+def decisions(experiment: live.Experiment, size: int, ids: list[str]) -> Iterator[Callable[[], object]]:
+    """Calls that decide, and keep the ids."""
+
+    def one() -> None:
+        ids.append(experiment.decide(unit="u17").id)
+
+    def many() -> None:
+        ids.extend(decision.id for decision in experiment.decide_many(["u17"] * size))
+
+    while True:
+        yield one if size == 1 else many
+
+
+def rewards(experiment: live.Experiment, size: int, ids: list[str]) -> Iterator[Callable[[], object]]:
+    """Calls that reward each decision."""
+    for start in range(0, len(ids) - size + 1, size):
+        some = ids[start : start + size]
+        if size == 1:
+            yield lambda some=some: experiment.reward(some[0], 0.5)
+        else:
+            yield lambda some=some: experiment.reward_many([(id_, 0.5) for id_ in some])
+
+
+def work(place: Place, target: str, size: int, gate: Any, results: Any) -> None:
+    """One process: decide, then reward what was decided, each at the same time as the others."""
+    ids: list[str] = []
+    with live.open(target, "busy", durability=place.durability) as experiment:
+        experiment.decide()
+        gate.wait()
+        decided = timed(decisions(experiment, size, ids), size)
+        gate.wait()
+        results.put((decided, timed(rewards(experiment, size, ids), size)))
+
+
+def busy(place: Place, n_processes: int, size: int) -> list[Row]:
+    """Decisions and rewards of some processes at once; with one, also how fast a refresh learns what they left."""
+    target = place.new()
+    live.create(target, "busy", policy=POLICY, arms=ARMS, seed=7, durability=place.durability).close()
+    context = multiprocessing.get_context("fork")
+    gate, results = context.Barrier(n_processes), context.Queue()
+    workers = [
+        context.Process(target=work, args=(place, target, size, gate, results), daemon=True) for _ in range(n_processes)
+    ]
+    for worker in workers:
+        worker.start()
+    spent = [results.get(timeout=60 + 20 * SECONDS) for _ in workers]
+    for worker in workers:
+        worker.join()
+    how = f"{n_processes} process{'es' * (n_processes > 1)}, {'single' if size == 1 else f'batches of {size}'}"
+    goal = place.goal if (n_processes, size) == (1, BATCH) else None
+    rows = [
+        row_of(f"decisions, {how}", [decided for decided, _ in spent], goal),
+        row_of(f"rewards, {how}", [rewarded for _, rewarded in spent]),
+    ]
+    if (n_processes, size) == (1, BATCH):
+        with live.open(target, "busy", durability=place.durability) as experiment:
+            assert experiment.build  # which takes its time, once in a process
+            start, used = time.perf_counter(), time.process_time()
+            version = experiment.refresh()
+            seconds, processor = time.perf_counter() - start, time.process_time() - used
+        assert version == spent[0][1].n_rows
+        details = {"us of the processor a row": 1e6 * processor / version}
+        rows.append(Row("learned, all in one refresh", version / seconds, "a second", details=details))
+    return rows
+
+
+BARE = {
+    "id": "TEXT PRIMARY KEY",
+    "key": "TEXT",
+    "unit": "TEXT",
+    "version": "INTEGER",
+    "source": "TEXT",
+    "arm": "INTEGER",
+    "propensity": "DOUBLE PRECISION",
+    "weights": "TEXT",
+    "build": "TEXT",
+    "decided_at": "DOUBLE PRECISION",
 }
 
 
-def median_step(step: Callable[[int], None], first: int = 300, last: int = 1300) -> float:
-    """Median microseconds of a step, once the first ones are taken."""
-    for i in range(first):
-        step(i)
-    times = []
-    for i in range(first, last):
-        start = time.perf_counter_ns()
-        step(i)
-        times.append(time.perf_counter_ns() - start)
-    return statistics.median(times) / 1e3
+@contextmanager
+def bare_inserts(place: Place) -> Iterator[Callable[[int], None]]:
+    """A function that inserts so many rows like those of decisions into a table without other indices."""
+    target = place.new()
+    if target.startswith("postgresql"):
+        import psycopg
+
+        connection, mark = psycopg.connect(target, autocommit=True), "%s"
+    else:
+        connection, mark = sqlite3.connect(target, isolation_level=None), "?"
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {place.durability}")
+    connection.execute(f"CREATE TABLE bare ({', '.join(f'{name} {kind}' for name, kind in BARE.items())})")
+    statement = f"INSERT INTO bare ({', '.join(BARE)}) VALUES ({', '.join([mark] * len(BARE))})"
+    weights = json.dumps([1 / 3, 1 / 3, 1 / 9, 1 / 9, 1 / 9])
+
+    def insert(size: int) -> None:
+        cursor = connection.cursor()
+        rows = [
+            (id_ := uuid.uuid4().hex, id_, "u17", 17, "policy", 2, 1 / 3, weights, "0" * 32, time.time())
+            for _ in range(size)
+        ]
+        cursor.execute("BEGIN")
+        cursor.executemany(statement, rows)
+        cursor.execute("COMMIT")
+
+    try:
+        yield insert
+    finally:
+        connection.close()
 
 
-def policy_step(policy, rewards: np.ndarray) -> float:
-    """Median microseconds of one select and update."""
-
-    def step(i: int) -> None:
-        policy.update(policy.select(), float(rewards[i]))
-
-    return median_step(step)
-
-
-def river_step(rewards: np.ndarray) -> float:
-    """River's UCB."""
-    from river import bandit
-
-    policy = bandit.UCB(delta=1, seed=0)
-    arms = list(range(5))
-
-    def step(i: int) -> None:
-        policy.update(policy.pull(arms), float(rewards[i]))
-
-    return median_step(step)
-
-
-def mabwiser_step(rewards: np.ndarray) -> float:
-    """MABWiser's UCB1."""
-    from mabwiser.mab import MAB, LearningPolicy
-
-    policy = MAB(list(range(5)), LearningPolicy.UCB1(alpha=1.0))
-    policy.fit(list(range(5)), [float(r) for r in rewards[:5]])
-
-    def step(i: int) -> None:
-        policy.partial_fit([policy.predict()], [float(rewards[i])])
-
-    return median_step(step, 5, 205)
+def beside_bare(place: Place, size: int) -> Row:
+    """How many bare inserts a decision costs: the two in turns, the medians of both."""
+    target = place.new()
+    ours, bare = [], []
+    with (
+        live.create(target, "busy", policy=POLICY, arms=ARMS, seed=7, durability=place.durability) as experiment,
+        bare_inserts(place) as insert,
+    ):
+        experiment.decide()
+        insert(size)
+        calls = decisions(experiment, size, [])
+        end = time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            for times, call in ((ours, next(calls)), (bare, lambda: insert(size))):
+                start = time.perf_counter()
+                call()
+                times.append(time.perf_counter() - start)
+    name = f"a decision beside a bare INSERT, {'single' if size == 1 else f'batches of {size}'}"
+    return Row(name, statistics.median(ours) / statistics.median(bare), "times")
 
 
-def beside_other_libraries(rewards: np.ndarray) -> Table:
-    """UCB1 beside other libraries'."""
-    ours = policy_step(UCB1(arms=5, rng=0), rewards)
-    rows = []
-    for name, step in (("river's bandit.UCB", river_step), ("MABWiser's UCB1", mabwiser_step)):
+def throughput(place: Place) -> Table:
+    """All of one kind of database."""
+    rows = [row for n in PROCESSES for size in (1, BATCH) for row in busy(place, n, size)]
+    rows += [beside_bare(place, size) for size in (1, BATCH)]
+    return Table(f"How many decisions and rewards does a live experiment take? ({place.name}; {POLICY}, K = 5)", rows)
+
+
+@contextmanager
+def places() -> Iterator[list[Place]]:
+    """SQLite with both durabilities, and PostgreSQL as it comes, on the disk that temporary files are on."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def new_file() -> str:
+            return str(Path(folder) / f"{uuid.uuid4().hex}.db")
+
+        found = [
+            Place("SQLite, WAL, synchronous=FULL", new_file, 20_000.0),
+            Place("SQLite, WAL, synchronous=NORMAL", new_file, None, "normal"),
+        ]
+        if sys.platform == "win32":
+            yield found
+            return
+        from tests.postgres_server import PostgresServer
+
+        server = PostgresServer(durable=True)
         try:
-            rows.append(Row(name, step(rewards), "us"))
-        except ImportError:
-            rows.append(Row(f"{name} (not installed)", float("nan")))
-    first = Row("UCB1", ours, "us", None if np.isnan(rows[0].measured) else rows[0].measured)
-    return Table("Is a live UCB1 as quick as that of other libraries? (K = 5)", [first, *rows])
+            server.start()
+            yield [*found, Place(f"PostgreSQL, {durability_of(server)}", server.new_database, 16_000.0)]
+        finally:
+            server.remove()
 
 
-def both_ways(name: str, cost: Callable[[bool], float]) -> list[Row]:
-    """A row for plain Python and one for machine code."""
-    return [Row(name, cost(False), "us"), Row(f"{name}, compiled", cost(True), "us", GOALS.get(name))]
+def durability_of(server: Any) -> str:
+    """What the server says of itself."""
+    import psycopg
+
+    with psycopg.connect(server.url("postgres")) as connection:
+        settings = [
+            f"{name}={connection.execute(f'SHOW {name}').fetchone()[0]}"
+            for name in ("fsync", "synchronous_commit", "full_page_writes")
+        ]
+    return ", ".join(settings)
 
 
-def every_policy(rewards: np.ndarray) -> Table:
-    """All policies of arms."""
-    makers = {name: (policy, {}) for name, policy in POLICIES.items()}
-    makers |= {f"bootstrapped_ucb {mode}": (BootstrappedUCB, {"quantile": mode}) for mode in ("exact", "streaming")}
-    rows = []
-    for name, (policy, options) in makers.items():
+# --- recovery -----------------------------------------------------------------------------------------------------------
 
-        def cost(compiled: bool, policy=policy, options=options) -> float:
-            return policy_step(policy(arms=10, rng=0, compiled=compiled, **options), rewards)
+# In a process of its own, whose memory is measured.
+RECOVER = r"""
+import json, math, re, sys, time
+from pathlib import Path
+from bandstrap import live
 
-        rows += both_ways(name, cost)
-    return Table("What do a select and an update cost? (K = 10, after 300 rewards)", rows)
-
-
-def linear_step(policy) -> float:
-    """Median microseconds of one select and update among 100 actions of 10 features."""
-    rng = np.random.default_rng(0)
-    actions = rng.uniform(-1, 1, (100, 10))
-    policy.update(actions[rng.integers(100, size=200)], rng.random(200))
-
-    def step(i: int) -> None:
-        policy.update(actions[policy.select(actions)], 0.5)
-
-    return median_step(step, 20, 120)
+start, used = time.perf_counter(), time.process_time()
+with live.open(sys.argv[1], "long") as experiment:
+    version = experiment.decide().version
+seconds, processor = time.perf_counter() - start, time.process_time() - used
+status = Path("/proc/self/status")  # getrusage would tell the peak of the process that started this one, if it is larger
+peak = float(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024 if status.exists() else math.nan
+print(json.dumps({"version": version, "seconds": seconds, "processor": processor, "peak": peak}))
+"""
 
 
-def linear_policies() -> Table:
-    """All linear policies."""
-    makers = {"linear_bootstrapped_ucb streaming": (LinearBootstrappedUCB, {"quantile": "streaming"})}
-    for name, policy in LINEAR_POLICIES.items():
-        makers[name] = policy, {"check_range": False} if name == "linear_phe" else {}
-    rows = []
-    for name, (policy, options) in makers.items():
+def recovered(target: str, version: int) -> dict[str, float]:
+    """What it takes a new process to open an experiment and decide."""
+    done = subprocess.run([sys.executable, "-c", RECOVER, target], capture_output=True, text=True, check=True)  # noqa: S603
+    found = json.loads(done.stdout)
+    assert found["version"] == version
+    return found
 
-        def cost(compiled: bool, policy=policy, options=options) -> float:
-            return linear_step(policy(rng=0, compiled=compiled, **options))
 
-        rows += both_ways(name, cost)
-    return Table(
-        "What do a select and an update of linear policies cost? (100 actions, d = 10, after 200 rewards)", rows
+def append(target: str, first: int, last: int) -> None:
+    """Insert entries of the log, and nothing else: recovery reads no other table."""
+    rng = np.random.default_rng(first)
+    n = last - first + 1
+    arms, values = rng.integers(len(ARMS), size=n).tolist(), rng.random(n).tolist()
+    ids = rng.bytes(16 * n).hex()
+    rows = (
+        (seq, ids[32 * i : 32 * i + 32], arm, value)
+        for i, (seq, arm, value) in enumerate(zip(range(first, last + 1), arms, values, strict=True))
     )
+    connection = sqlite3.connect(target)
+    with connection:
+        connection.executemany(
+            "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at)"
+            " VALUES (1, ?, 'reward', ?, ?, ?, 0)",
+            rows,
+        )
+    connection.close()
+
+
+def recovery() -> Table:
+    """A new process on a log of a million, before and after there is a snapshot."""
+    rows = []
+    for policy in (POLICY, "ucb1"):
+        with tempfile.TemporaryDirectory() as folder:
+            target = str(Path(folder) / "long.db")
+            live.create(target, "long", policy=policy, arms=ARMS, seed=7).close()
+            empty = recovered(target, 0)
+            append(target, 1, N_EVENTS)
+            bare = recovered(target, N_EVENTS)
+            whole = recovered(target, N_EVENTS)
+            longest = N_EVENTS + N_EVENTS // 20 - 1  # the next is due after one in twenty
+            append(target, N_EVENTS + 1, longest)
+            tail = recovered(target, longest)
+        for name, found, goal in (
+            ("no entries", empty, None),
+            ("from the bare log, and a snapshot written", bare, None),
+            ("from a snapshot of all", whole, RECOVERY),
+            ("from a snapshot, and as many entries as there may be after it", tail, RECOVERY),
+        ):
+            details = {"s of the processor": found["processor"], "MB at most": found["peak"]}
+            rows.append(Row(f"{policy}, {name}", found["seconds"], "s", goal, details=details))
+    return Table(f"How long from opening an experiment of {N_EVENTS:,} learned rewards to its first decision?", rows)
+
+
+# --- weights ------------------------------------------------------------------------------------------------------------
+
+WEIGHED = (
+    "ucb1",
+    "bootstrapped_ucb_plus",
+    "edgeworth_ucb",
+    "gaussian_ts",
+    "bootstrapped_ucb",
+    "lin_ucb:dimension=5",
+    "linear_bootstrapped_ucb:dimension=5,quantile=streaming",
+)
+
+
+def cost_of_weights(policy: str, n_first: int = 2000, n_versions: int = 50) -> Row:
+    """Median microseconds of the first weights of a version, and of learning the reward that made it."""
+    rng = np.random.default_rng(0)
+    is_linear = "dimension" in policy
+    state = State(make_settings(policy=policy, arms=None if is_linear else ARMS, seed=7))
+
+    def context() -> str | None:
+        return json.dumps(rng.uniform(-1, 1, (20, 5)).tolist()) if is_linear else None
+
+    def entry(seq: int) -> Entry:
+        return Entry(seq, "reward", None, int(rng.integers(5)), rng.random(), None, None, context())
+
+    def spent(call: Callable[[], object]) -> float:
+        start = time.thread_time()
+        call()
+        return 1e6 * (time.thread_time() - start)
+
+    state.fold([entry(seq) for seq in range(1, n_first + 1)])
+    learned, weighed = [], []
+    for seq in range(n_first + 1, n_first + n_versions + 1):
+        one, actions = [entry(seq)], context()
+        learned.append(spent(lambda one=one: state.fold(one)))
+        if actions is None:
+            weighed.append(spent(lambda: state.chances(range(5))))
+        else:
+            weighed.append(spent(lambda actions=actions: state.action_chances(actions)))
+    details = {"us to learn the reward": statistics.median(learned)}
+    return Row(policy, statistics.median(weighed), "us", details=details)
 
 
 def tables() -> Iterator[Table]:
     """One after the other."""
-    rewards = np.random.default_rng(0).random(2000)
-    yield beside_other_libraries(rewards)
-    yield every_policy(rewards)
-    yield linear_policies()
+    with places() as found:
+        for place in found:
+            yield throughput(place)
+    yield recovery()
+    question = (
+        "What do the weights of a new version cost? (microseconds of the processor; K = 5, or 20 actions with d = 5; "
+    )
+    yield Table(f"{question}1000 draws where there is no closed form)", [cost_of_weights(policy) for policy in WEIGHED])
