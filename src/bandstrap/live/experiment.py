@@ -418,6 +418,21 @@ class Experiment:
 
         return replay(self.store, self.row)
 
+    def export(self, path: str | Path) -> None:
+        """Write all decisions as a Parquet file, one row each with what became of it; whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, whose name ends in ``.parquet``. Its columns are those of :class:`bandstrap.live.export.Row`; its
+            metadata have the definition of the experiment and the labels of its arms. However long the log is, little
+            memory is needed. :func:`bandstrap.live.export.open_bandit_feedback` and
+            :func:`bandstrap.live.export.write_dsjson` turn it into what other libraries read.
+        """
+        from bandstrap.live.export import export
+
+        export(self, path)
+
     def close(self) -> None:
         """Close the connection."""
         with self._lock:

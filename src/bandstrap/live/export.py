@@ -1,0 +1,370 @@
+"""The decisions of a live experiment as a Parquet file, one row each, and in the layouts of two other libraries.
+
+Open Bandit Pipeline estimates from logged decisions what another policy would have earned; Vowpal Wabbit does so, and
+learns from them. Both need what a log seldom has, the probability with which each decision was made.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.arrays import Floats
+from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.storage import check_file, whole_file
+
+if TYPE_CHECKING:
+    import polars
+
+    from bandstrap.live.experiment import Experiment
+    from bandstrap.live.store import Record
+
+# Rows that are in memory at once, and rows of a row group of the file.
+BATCH = 20_000
+# Columns that the other layouts are made from.
+USED = (
+    "time",
+    "decision",
+    "action",
+    "reward",
+    "propensity",
+    "weights",
+    "version",
+    "source",
+    "context",
+)
+
+
+class Row(NamedTuple):
+    """A decision and what became of it: a row of the table.
+
+    Attributes
+    ----------
+    time
+        When it was made, in seconds since 1970 by the database's clock; a UTC timestamp in the file.
+    decision, key, unit
+        Its id, the key it was made under, and for whom.
+    arm, action
+        The label of the arm that was served, and its index; actions of linear policies have an index alone.
+    reward
+        What was learned from it; nothing while it is open, and if nothing was learned.
+    propensity
+        The probability with which this arm was served.
+    weights
+        That probability of every arm, in order of their indices, 0 for an arm that could not be served; nothing for
+        those who are held out.
+    version
+        How many entries of the log the policy had learned.
+    source
+        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served.
+    proposed
+        The index of the arm that the policy would have served, in shadow.
+    settled
+        How it was settled: by a ``reward``, by ``default``, with ``nothing``; or it is ``open``.
+    learned
+        Its place in the log, the version that first knew it.
+    rewards, late
+        How many rewards came in, and how many of these too late.
+    deferred, activated
+        Whether it counted only once it was shown, and when that was said.
+    context
+        The features of each action, if the policy is linear.
+    """
+
+    time: float
+    decision: str
+    key: str
+    unit: str | None
+    arm: str | None
+    action: int
+    reward: float | None
+    propensity: float
+    weights: list[float] | None
+    version: int
+    source: str
+    proposed: int | None
+    settled: str
+    learned: int | None
+    rewards: int
+    late: int
+    deferred: bool
+    activated: float | None
+    context: list[list[float]] | None
+
+
+class About(TypedDict):
+    """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
+
+    experiment: str
+    definition: Mapping[str, Any]
+    arms: list[str]
+    direction: str
+    version: int
+
+
+class Feedback(TypedDict):
+    """The dictionary that Open Bandit Pipeline calls ``bandit_feedback``."""
+
+    n_rounds: int
+    n_actions: int
+    context: Floats
+    action_context: NDArray[np.int64]
+    action: NDArray[np.int64]
+    position: NDArray[np.int64]
+    reward: Floats
+    expected_reward: None
+    pi_b: Floats
+    pscore: Floats
+
+
+def export(experiment: Experiment, path: str | Path) -> None:
+    """Write the decisions of an experiment as a Parquet file; see :meth:`Experiment.export`."""
+    path = Path(path)
+    if path.suffix != ".parquet":  # the name would say of the file that it is something else
+        raise requirement("path", "export", "the name of a Parquet file, which ends in .parquet", brief(str(path)))
+    version = experiment.refresh()
+    definition, arms = experiment.definition, list(experiment.state.arms)
+    records = experiment.store.records(experiment.row.id, definition.settle)
+    about: About = {
+        "experiment": experiment.name,
+        "definition": json.loads(experiment.row.definition),
+        "arms": arms,
+        "direction": definition.direction,
+        "version": version,
+    }
+    # A later version may have more arms.
+    write_log(path, (row_of(record, arms) for record in records if record.decision.version <= version), about)
+
+
+def row_of(record: Record, arms: Sequence[str]) -> Row:
+    """A decision as it is stored, as a row."""
+    decision = record.decision
+    return Row(
+        time=decision.decided_at,
+        decision=decision.id,
+        key=decision.key,
+        unit=decision.unit,
+        arm=arms[decision.arm] if arms else None,
+        action=decision.arm,
+        reward=record.reward,
+        propensity=decision.propensity,
+        weights=None if decision.weights is None else json.loads(decision.weights),
+        version=decision.version,
+        source=decision.source,
+        proposed=decision.proposed,
+        settled=record.kind or "open",
+        learned=record.seq,
+        rewards=record.rewards,
+        late=record.late,
+        deferred=decision.deferred,
+        activated=record.activated_at,
+        context=None if decision.context is None else json.loads(decision.context),
+    )
+
+
+def columns() -> dict[str, Any]:
+    """Names and types of the columns."""
+    import polars
+
+    time = polars.Datetime("us", "UTC")
+    types = {
+        "time": time,
+        "action": polars.Int64,
+        "reward": polars.Float64,
+        "propensity": polars.Float64,
+        "weights": polars.List(polars.Float64),
+        "version": polars.Int64,
+        "proposed": polars.Int64,
+        "learned": polars.Int64,
+        "rewards": polars.Int64,
+        "late": polars.Int64,
+        "deferred": polars.Boolean,
+        "activated": time,
+        "context": polars.List(polars.List(polars.Float64)),
+    }
+    return {name: types.get(name, polars.String) for name in Row._fields}
+
+
+def write_log(path: Path, rows: Iterable[Row], about: About) -> None:
+    """Write the table, whole or not at all; however many rows there are, few of them are in memory at once.
+
+    They are read in another thread.
+    """
+    import polars
+    from polars.io.plugins import register_io_source
+
+    check_file(path, "path", "export")
+    schema = polars.Schema(columns())
+
+    failures: list[Exception] = []
+
+    def frames(*_: object) -> Iterator[polars.DataFrame]:
+        try:
+            rest = iter(rows)
+            while batch := list(itertools.islice(rest, BATCH)):
+                found = dict(zip(Row._fields, map(list, zip(*batch, strict=True)), strict=True))
+                for name in ("time", "activated"):
+                    found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
+                yield polars.DataFrame(found, schema=schema)
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    with whole_file(path) as part:
+        table = register_io_source(frames, schema=schema)
+        try:
+            table.sink_parquet(part, row_group_size=BATCH, metadata={"bandstrap": json.dumps(about)})
+        except polars.exceptions.ComputeError as error:
+            # Older versions replace a failure to read by this, and all of them a failure to write.
+            raise (failures or [OSError(errno.EIO, str(error))])[0] from None
+
+
+def read_about(log: Path) -> About:
+    """What the metadata of an exported file say."""
+    import polars
+
+    try:
+        about: About = json.loads(polars.read_parquet_metadata(log)["bandstrap"])
+        if "arms" in about and "direction" in about:
+            return about
+    except (polars.exceptions.PolarsError, KeyError, ValueError):
+        pass
+    raise InvalidInput(f"{log} is not a log of decisions that a live experiment exported.")
+
+
+def usable(rows: polars.LazyFrame) -> polars.DataFrame:
+    """Decisions of the policy that have a reward, their own or the default.
+
+    Those who are held out, and those in shadow, got the control for certain: nothing can be learned from them about
+    another arm.
+    """
+    import polars
+
+    return rows.filter(polars.col("source") == "policy", polars.col("reward").is_not_null()).collect()
+
+
+def open_bandit_feedback(log: str | Path) -> Feedback:
+    """Give an exported log in the layout of Open Bandit Pipeline, to estimate what another policy would have earned.
+
+    Rounds are the decisions of the policy that have a reward, in order of time. A decision that is open is left out: if
+    no reward means that there was none, let the experiment have a ``default_reward``. Rewards are as they were reported,
+    also if less is better.
+
+    Parameters
+    ----------
+    log
+        A file that :meth:`Experiment.export` wrote.
+
+    Returns
+    -------
+    dict
+        With the keys of a ``bandit_feedback``. ``n_actions`` counts all arms there ever were, and ``pi_b``, of shape
+        (n_rounds, n_actions, 1), has the probability of each, 0 where an arm could not be served. An estimate is
+        unbiased only for a policy that serves no such arm: for a later arm, take the rounds since. ``context`` are the
+        features of all actions, one after the other, if the policy is linear, and otherwise a column of ones;
+        ``action_context`` tells actions apart; ``position`` is 0. ``expected_reward`` is not known.
+
+    Examples
+    --------
+    ``OffPolicyEvaluation(bandit_feedback=feedback, ope_estimators=[InverseProbabilityWeighting()])`` of ``obp.ope`` takes
+    it as it is.
+    """
+    import polars
+
+    log = Path(log)
+    arms = read_about(log)["arms"]
+    frame = usable(polars.scan_parquet(log).select(USED))
+    n_rounds = frame.height
+    if not n_rounds:
+        raise InvalidInput(f"{log} has no decision of the policy with a reward yet.")
+    sizes = set(frame["weights"].list.len())
+    if not arms and len(sizes) > 1:
+        raise InvalidInput(
+            f"Open Bandit Pipeline wants the same number of actions in every round, and those of {log} have "
+            f"{min(sizes)} to {max(sizes)}."
+        )
+    n_actions = len(arms) if arms else max(sizes)
+    weights = np.zeros((n_rounds, n_actions))
+    for size in sizes:  # arms that were added later
+        rows = (frame["weights"].list.len() == size).to_numpy()
+        weights[rows, :size] = flat(frame["weights"].filter(rows)).reshape(-1, size)
+    context = np.ones((n_rounds, 1)) if arms else flat(frame["context"].explode()).reshape(n_rounds, -1)
+    return {
+        "n_rounds": n_rounds,
+        "n_actions": n_actions,
+        "context": context,
+        "action_context": np.eye(n_actions, dtype=np.int64),
+        "action": frame["action"].to_numpy().copy(),
+        "position": np.zeros(n_rounds, dtype=np.int64),
+        "reward": frame["reward"].to_numpy().copy(),
+        "expected_reward": None,
+        "pi_b": weights[:, :, None],
+        "pscore": frame["propensity"].to_numpy().copy(),
+    }
+
+
+def flat(lists: polars.Series) -> Floats:
+    """The numbers of lists, one after the other."""
+    return np.array(lists.explode().to_numpy())
+
+
+def write_dsjson(log: str | Path, path: str | Path) -> None:
+    """Write an exported log as dsjson, the format of decisions that Vowpal Wabbit reads with ``--dsjson``.
+
+    One line is one decision of the policy that has a reward. Its actions, in ``c._multi``, are the arms that could be
+    served, in order of their indices; ``a`` has their numbers there, from 1, the one that was served first, and ``p``
+    their probabilities. ``_label_Action`` is the number of the one that was served, ``_labelIndex`` that number less 1,
+    ``_label_probability`` its propensity, and ``_label_cost`` the reward with its sign changed, or the reward itself if
+    less is better. An arm's only feature is its label; actions of linear policies have theirs.
+
+    Parameters
+    ----------
+    log
+        A file that :meth:`Experiment.export` wrote.
+    path
+        The file to write.
+    """
+    import polars
+
+    log, path = Path(log), Path(path)
+    about = read_about(log)
+    check_file(path, "path", "write_dsjson")
+    rows = polars.scan_parquet(log).select(USED)
+    n_rows = rows.select(polars.len()).collect().item()
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        for start in range(0, n_rows, BATCH):
+            for row in usable(rows.slice(start, BATCH)).iter_rows(named=True):
+                file.write(json.dumps(dsjson(row, about), ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def dsjson(row: Mapping[str, Any], about: About) -> dict[str, Any]:
+    """One line of dsjson."""
+    time: datetime = row["time"]
+    possible = [index for index, weight in enumerate(row["weights"]) if weight > 0]
+    served = possible.index(row["action"])
+    order = [served, *(place for place in range(len(possible)) if place != served)]
+    if about["arms"]:
+        actions = [{"_tag": about["arms"][index], "action": {"arm": about["arms"][index]}} for index in possible]
+    else:
+        actions = [{"action": row["context"][index]} for index in possible]
+    return {
+        "_label_cost": row["reward"] if about["direction"] == "min" else 0.0 - row["reward"],  # no minus zero
+        "_label_probability": row["propensity"],
+        "_label_Action": served + 1,
+        "_labelIndex": served,
+        "Timestamp": time.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z",
+        "Version": "1",
+        "EventId": row["decision"],
+        "a": [place + 1 for place in order],
+        "c": {"_multi": actions},
+        "p": [row["propensity"] if place == served else row["weights"][possible[place]] for place in order],
+        "VWState": {"m": str(row["version"])},
+    }
