@@ -3,6 +3,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,10 @@ def examples():
 
 @functools.cache
 def printed(code):
-    """What an example prints, with every warning an error."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+    """What an example prints, with every warning an error; what it writes is not kept."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
     assert done.stderr == ""
     return done.stdout
 
