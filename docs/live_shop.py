@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import polars
+from bandstrap.live.page import write_status_page
 
 from bandstrap import live
-from bandstrap.live.page import write_status_page
 
 # What nobody in the shop knows: how many of a hundred visitors buy, and that their baskets are lognormal.
 BUYERS = {"red": 10, "green": 20, "blue": 12, "teal": 30}
