@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,28 @@ REASONS = {
     sqlite3.SQLITE_PERM: "access is denied",
     sqlite3.SQLITE_IOERR: "the file cannot be read or written",
 }
+
+
+def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Run a statement once others let it, unless they keep the database locked for ``PATIENCE`` seconds.
+
+    SQLite can wait too, but it looks every tenth of a second, and beside a process that writes all the time the
+    database is free for a moment only: one of several writers may wait for ever.
+    """
+    start = time.monotonic()
+    while True:
+        try:
+            return connection.execute(statement, parameters).fetchall()
+        except sqlite3.OperationalError as error:
+            waited = time.monotonic() - start
+            if primary_code(error) != sqlite3.SQLITE_BUSY or waited > PATIENCE:
+                raise
+            time.sleep(random.uniform(0.0, min(max(waited, 0.0005), 0.005)))  # noqa: S311
+
+
+def primary_code(error: Exception) -> int:
+    """What went wrong, without SQLite's details."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 class SqliteStore(Store):
@@ -63,28 +86,20 @@ class SqliteStore(Store):
 
     def _make_file(self) -> None:
         """Make the file, unless there is one, and let readers and writers not wait for each other."""
-        start = time.monotonic()
-        while True:
+        try:
+            connection = self._open("rwc")
             try:
-                connection = self._open("rwc")
-                try:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                finally:
-                    connection.close()
-            except self.errors as error:
-                # Of several who do this at once, all but one are refused without waiting.
-                is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-                if not is_busy or time.monotonic() - start > PATIENCE:
-                    raise self._failure(error) from None
-                time.sleep(0.01)
-            else:
-                return
+                patiently(connection, "PRAGMA journal_mode = WAL", ())
+            finally:
+                connection.close()
+        except self.errors as error:
+            raise self._failure(error) from None
 
     def _open(self, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(
             f"{self._path.as_uri()}?mode={mode}",
             uri=True,
-            timeout=PATIENCE,
+            timeout=0.0,  # see patiently()
             isolation_level=None,  # transactions begin and end where we say
             check_same_thread=False,  # the store has a lock
         )
@@ -113,7 +128,7 @@ class SqliteStore(Store):
         return self._identity() != self._file
 
     def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        return self._connection.execute(statement, parameters).fetchall()
+        return patiently(self._connection, statement, parameters)
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
         row = f"({', '.join('?' * len(columns))})"
@@ -126,5 +141,5 @@ class SqliteStore(Store):
         return False  # it has waited long enough
 
     def _failure(self, error: Exception) -> StoreError:
-        reason = REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error))
+        reason = REASONS.get(primary_code(error), str(error))
         return StoreError(f"{self} cannot be used: {reason}.")
