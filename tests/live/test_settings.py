@@ -178,6 +178,12 @@ def test_one_policy_written_in_two_ways_is_one_definition():
     assert told(window="60m", default_reward=0) == told(window=3600, default_reward=0.0)
 
 
+def test_draws_are_fewer_where_every_decision_has_its_own():
+    assert told().draws == 1000
+    assert make_settings(policy="linear_ts:dimension=2").draws == 100
+    assert make_settings(policy="linear_ts:dimension=2", draws=7).draws == 7
+
+
 def test_the_first_difference_is_named():
     assert first_difference(told(), told(floor=0.01)) == "floor"
     assert first_difference(told(), told(floor=0.01, seed=5)) == "seed"

@@ -510,7 +510,7 @@ def create(
     window: str | float | timedelta | None = None,
     default_reward: float | None = None,
     aggregate: Aggregate = "first",
-    draws: int = 1000,
+    draws: int | None = None,
     floor: float = 0.02,
     holdout: float = 0.0,
     control: str | int | None = None,
@@ -548,7 +548,8 @@ def create(
         With the latter two, or a default reward, rewards are learned when the window closes, in the order of decisions:
         learning on arrival would see successes first. Otherwise they are learned as they arrive.
     draws
-        How often a policy's own randomness is drawn anew where its weights have no closed form; 1000 by default.
+        How often a policy's own randomness is drawn anew where its weights have no closed form: 1000 times by default,
+        100 times with a linear policy, whose every decision has weights of its own. Propensities are exact for any number.
     floor
         The share of decisions that is spread evenly over all arms (0.02 by default), so that each of ``K`` has a propensity
         of at least ``floor/K``, and what another policy would have earned can be estimated.

@@ -30,6 +30,8 @@ DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d|w)")
 # Bytes of a label, and of the names and keys that a database keeps an index of.
 LONGEST_LABEL = 200
 LONGEST_KEY = 1000
+# Draws of a policy's own randomness: weights of arms serve all decisions of a version, those of actions a single one.
+DRAWS = {False: 1000, True: 100}
 # More draws than this would not make the weights noticeably finer, and decisions would wait for them.
 MOST_DRAWS = 1_000_000
 # What may be changed while an experiment runs.
@@ -114,7 +116,7 @@ def make_settings(
     window: str | float | timedelta | None = None,
     default_reward: float | None = None,
     aggregate: Aggregate = "first",
-    draws: int = 1000,
+    draws: int | None = None,
     floor: float = 0.02,
     holdout: float = 0.0,
     control: str | int | None = None,
@@ -151,7 +153,7 @@ def make_settings(
         window=None if window is None else check_duration(window, "window", OWNER, above=0.0),
         default_reward=default_reward,
         aggregate=check_choice(aggregate, "aggregate", OWNER, get_args(Aggregate)),
-        draws=check_count(draws, "draws", OWNER, at_most=MOST_DRAWS),
+        draws=check_count(DRAWS[is_linear] if draws is None else draws, "draws", OWNER, at_most=MOST_DRAWS),
         **changeable,
     )
     trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
