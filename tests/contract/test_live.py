@@ -23,13 +23,14 @@ LINEAR_CASES = [
     f"{name}:dimension=2" + (",quantile=streaming,n_resamples=50" if name == "linear_bootstrapped_ucb" else "")
     for name in LINEAR_POLICIES
 ]
-# Enough for a test, and few where a policy is slow.
+# Enough for a test, and few where each takes milliseconds.
 DRAWS = 20
+FEW_DRAWS = {"linear_phe:dimension=2": 2}
 
 
 def play(target, options, decide, seed):
     """200 decisions in batches by two workers, one of them behind; rewards come late, in another order, or never."""
-    experiment = live.create(target, "contract", seed=seed, draws=DRAWS, durability="normal", **options)
+    experiment = live.create(target, "contract", seed=seed, durability="normal", **{"draws": DRAWS} | options)
     workers = [experiment, live.open(target, "contract", durability="normal")]
     rng = np.random.default_rng(seed)
     waiting = []
@@ -88,7 +89,8 @@ def test_policies_of_actions(tmp_path, policy):
         return worker.decide_many(keys=keys, actions=actions)
 
     target = tmp_path / "a.db"
-    workers = play(target, {"policy": policy, "floor": 0.1}, decide, seed=11)
+    draws = FEW_DRAWS.get(policy, DRAWS)
+    workers = play(target, {"policy": policy, "floor": 0.1, "draws": draws}, decide, seed=11)
     assert_goes_on_identically(target, workers, lambda state: state.action_chances("[[1.0, 0.5], [0.25, -1.0]]"))
 
 

@@ -10,7 +10,8 @@ import pytest
 from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
-from bandstrap.live.weights import decision_id, is_held_out
+from bandstrap.live.weights import decision_id, is_held_out, keyed_generator
+from naive.live import naive_decision
 
 ARMS = ["red", "green", "blue"]
 
@@ -204,6 +205,33 @@ def test_an_arm_that_another_worker_added_is_known_when_it_is_asked_for(target):
     experiment.decide()
     other.add_arm("teal")
     assert experiment.decide(available=["teal"]).arm == "teal"
+
+
+@pytest.mark.parametrize("policy", ["ucb1:sigma=0.3", "edgeworth_ucb", "maillard_sampling:sigma=0.5", "epsilon_greedy"])
+def test_decisions_are_those_of_a_slow_twin(target, policy):
+    """From the definition: the log is gone through reward by reward, shares are fractions, the line is walked along."""
+    experiment = make(target, policy=policy, burn_in=5, floor=0.05, new_arm_share=0.2)
+    rng = np.random.default_rng(8)
+    decisions = []
+    for i in range(100):
+        available = ARMS if i % 3 else ["red", "blue"]
+        decisions.append((experiment.decide(key=f"k{i}", available=available), available))
+        if i % 2:
+            chosen = decisions[int(rng.integers(len(decisions)))][0]
+            experiment.reward(chosen.id, float(rng.normal(ARMS.index(chosen.arm) * 0.3, 0.3)))
+    log = [(arm, reward) for _, arm, reward in learned(experiment)]
+    settings = experiment.settings
+
+    def start():
+        return settings.make_policy(keyed_generator(settings.seed, "start"))
+
+    for decision, available in decisions:
+        told = (settings, "checkout", decision.key, log[: decision.version], available, start)
+        weights, arm = naive_decision(*told)
+        assert list(decision.weights.values()) == pytest.approx([float(weight) for weight in weights], abs=1e-12)
+        assert decision.arm == ARMS[arm]
+    assert max(decision.version for decision, _ in decisions) > 20
+    assert len({json.dumps(decision.weights) for decision, _ in decisions}) > 3
 
 
 # --- holdout and shadow -------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The weights of live arms, step by step in exact fractions, and the arm that a point of the line belongs to."""
 
+import hashlib
 from fractions import Fraction
 
 
@@ -41,3 +42,38 @@ def naive_arm(widths, point):
             return arm
         start += Fraction(width)
     raise AssertionError("the pieces end before 1")
+
+
+def naive_point(seed, name, key):
+    """Where a decision's key hits the line: the first 53 bits of SHA-256 of the three, each behind its kind and length."""
+    text = b"".join(
+        b"%b%d:%b" % (kind, len(data), data)
+        for kind, data in ((b"i", str(seed).encode()), (b"s", name.encode()), (b"s", key.encode()))
+    )
+    bits = bin(int(hashlib.sha256(text).hexdigest(), 16))[2:].zfill(256)
+    return Fraction(int(bits[:53], 2), 2**53)
+
+
+def naive_decision(settings, name, key, log, available, make_policy):
+    """The weights and the arm of a decision from the entries of the log before it, one after the other.
+
+    The log has pairs ``(arm, reward)``; ``make_policy()`` is the policy before the first one.
+    """
+    policy = make_policy()
+    rewards = [0] * len(settings.arms)
+    for arm, reward in log:
+        policy.update(settings.arms[arm], reward)
+        rewards[arm] += 1
+    there = [arm for arm in range(len(settings.arms)) if settings.arms[arm] in available]
+
+    def ask(places):
+        labels = [settings.arms[there[place]] for place in places]
+        weights = policy.weights(available=labels)
+        return [weights[label] for label in labels]
+
+    told = (settings.floor, settings.burn_in, settings.new_arm_share, policy.n_initial)
+    shares = naive_shares(*told, [rewards[arm] for arm in there], ask)
+    weights = [Fraction(0)] * len(settings.arms)
+    for arm, share in zip(there, shares, strict=True):
+        weights[arm] = share
+    return weights, naive_arm(weights, naive_point(settings.seed, name, key))

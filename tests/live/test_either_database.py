@@ -1,0 +1,50 @@
+"""The same calls lead to the same decisions in SQLite and in PostgreSQL."""
+
+import numpy as np
+
+from bandstrap import live
+
+ARMS = ["red", "green", "blue"]
+
+
+def scenario(target):
+    """Decisions, outcomes and the log of calls of every kind, with the database's clock set by hand."""
+    options = {"policy": "gaussian_ts", "arms": ARMS, "seed": 9, "refresh": 0, "burn_in": 3, "draws": 100}
+    rules = {"window": "1m", "aggregate": "sum", "default_reward": 0.25, "holdout": 0.1, "control": "red"}
+    experiment = live.create(target, "either", **options | rules)
+    rng = np.random.default_rng(6)
+    seen, waiting = [], []
+    for number in range(60):
+        experiment.store.now = f"{1000.0 + 5 * number}"
+        defer = bool(number % 7 == 0)
+        decision = experiment.decide(unit=f"u{number % 40}", key=f"k{number}", defer=defer)
+        seen.append(decision._replace(decided_at=round(decision.decided_at, 3)))
+        waiting.append(decision)
+        if defer and number % 2:
+            seen.append(experiment.activate(decision.id))
+        chosen = waiting[int(rng.integers(len(waiting)))]
+        key = f"{rng.integers(2)}"
+        seen.append(experiment.reward(chosen.id, float(rng.normal()), key=key))
+        if number == 20:
+            experiment.add_arm("teal", actor="ann")
+        if number == 30:
+            experiment.pause("green", actor="ann")
+        if number == 40:
+            experiment.change(floor=0.1, holdout=0.2, actor="ann")
+        if number == 50:
+            experiment.retire("blue", actor="ann")
+    experiment.store.now = "9999.0"
+    seen.append(experiment.refresh())
+    seen += experiment.store.entries(experiment.row.id, 0, 1000)
+    seen += [(change.seq, change.actor, change.kind) for change in experiment.store.changes(experiment.row.id)]
+    seen.append(experiment.state.rewards)
+    report = live.open(target, "either").replay()
+    assert report.is_identical, report.first
+    seen.append(str(report))
+    outcomes = {what for what in seen if isinstance(what, str)}
+    assert {"stored", "duplicate", "late"} <= outcomes
+    return seen
+
+
+def test_the_same_calls_lead_to_the_same_decisions(target, tmp_path):
+    assert scenario(target) == scenario(tmp_path / "reference.db")
