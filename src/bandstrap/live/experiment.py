@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import getpass
 import json
 import os
@@ -246,8 +247,9 @@ class Experiment:
             among = None if available is None else self._available(available, owner)
             state = self._current()
             contexts = self._contexts(actions, len(units), owner)
+            build = self.build.id
             planned = [
-                self._plan(state, unit, key, among, context, defer, owner)
+                self._plan(state, unit, key, among, context, defer, build, owner)
                 for unit, key, context in zip(units, words, contexts, strict=True)
             ]
             rows = self.store.add_decisions(self.row.id, planned, self.definition.settle) if planned else []
@@ -261,6 +263,7 @@ class Experiment:
         available: list[int] | None,
         context: str | None,
         defer: bool,
+        build: str,
         owner: str,
     ) -> NewDecision:
         """A decision, ready to be stored."""
@@ -273,7 +276,7 @@ class Experiment:
             available=None if available is None else json.dumps(available),
             context=context,
             deferred=defer,
-            build=self.build.id,
+            build=build,
             **choice._asdict(),
         )
 
@@ -307,11 +310,12 @@ class Experiment:
     def _shown(self, row: store.Decision) -> Decision:
         """A stored decision, with labels."""
         state = self._state or self._catch_up()
-        weights = None if row.weights is None else json.loads(row.weights)
+        widths = () if row.weights is None else read_widths(row.weights)
+        weights: dict[str, float] | list[float] = list(widths)
         if not self.definition.is_linear:
-            if max(row.arm, len(weights or ()) - 1) >= len(state.arms):  # by another worker, who knew more arms
+            if max(row.arm, len(widths) - 1) >= len(state.arms):  # by another worker, who knew more arms
                 state = self._catch_up()
-            weights = None if weights is None else dict(zip(state.arms, weights, strict=False))
+            weights = dict(zip(state.arms, widths, strict=False))
         return Decision(
             id=row.id,
             arm=state.named(row.arm),
@@ -321,7 +325,7 @@ class Experiment:
             unit=row.unit,
             key=row.key,
             proposed=None if row.proposed is None else state.named(row.proposed),
-            weights=weights,
+            weights=None if row.weights is None else weights,
             decided_at=row.decided_at,
             deferred=row.deferred,
         )
@@ -456,6 +460,12 @@ def after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork)
+
+
+@functools.lru_cache(maxsize=64)
+def read_widths(weights: str) -> tuple[float, ...]:
+    """The chances that are stored with a decision; those of one version are the same text."""
+    return tuple(json.loads(weights))
 
 
 # --- changes ------------------------------------------------------------------------------------------------------------
