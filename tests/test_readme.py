@@ -68,7 +68,7 @@ def test_the_commands_are_understood(line):
 
 
 def test_the_policies_of_the_commands_can_be_made(monkeypatch):
-    from bandstrap.experiments.names import NAMED_POLICIES, make
+    from bandstrap.names import NAMED_POLICIES, make
 
     texts = re.findall(r"--policy (\S+)", "\n".join(commands()))
     assert len(texts) >= 2

@@ -5,7 +5,7 @@ import pytest
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import resolve_distribution
 from bandstrap.calls import parse_call
-from bandstrap.experiments.names import FIRST_OPTIONS, NAMED_ENVIRONMENTS, NAMED_POLICIES, make
+from bandstrap.names import FIRST_OPTIONS, NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 from fuzz.mutations import PIECES, command, damaged, outcome, pick, rounds, stream
 
 CALLS = [

@@ -7,9 +7,9 @@ from scipy import stats
 
 from bandstrap.environments import ENVIRONMENTS, UnequalVariances
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.league import read_league
 from bandstrap.league.spec import asked, fill
+from bandstrap.names import NAMED_ENVIRONMENTS, make
 from bandstrap.policies import POLICIES
 
 LEAGUE = read_league()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.names import NAMED_POLICIES, make
+from bandstrap.names import NAMED_POLICIES, make
 from bandstrap.policies import POLICIES
 from bandstrap.policies.own_file import anchored, load_file, parse_file_call
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bandstrap
 from bandstrap import UCB1, BootstrappedUCB, LinearTS, Policy
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.names import make
+from bandstrap.names import make
 from bandstrap.policies.json_values import (
     read_array,
     read_generator,

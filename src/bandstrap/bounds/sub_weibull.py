@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from bandstrap.arrays import Floats
@@ -27,6 +26,8 @@ def log_moment(order: float, beta: float) -> float:
     The largest mean of that under ``E u <= 1`` is its concave hull at 1, reached by the two points 0 and ``u >= 1``:
     ``max_{u >= 1} log(1+u)^r / u``.
     """
+    from scipy.optimize import brentq  # takes as long to import as all the rest
+
     r = order / beta
 
     def slope(log_u: float) -> float:  # derivative of r log log(1+u) - log u in log u

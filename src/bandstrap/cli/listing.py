@@ -27,7 +27,7 @@ def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(
         ]
         print_table(("policy", "plays", "options and their defaults", "what it is"), rows)
     elif kind == "environments":
-        from bandstrap.experiments.names import NAMED_ENVIRONMENTS
+        from bandstrap.names import NAMED_ENVIRONMENTS
 
         print_table(
             ("environment", "options and their defaults", "what it is"),

@@ -91,7 +91,7 @@ def simulate(
     from bandstrap.engine.feedback import Feedback
     from bandstrap.engine.simulate import Interrupted
     from bandstrap.engine.simulate import simulate as run
-    from bandstrap.experiments.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
+    from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
     if not policy:
         raise InvalidInput("bandstrap simulate needs a FILE or a --policy; bandstrap list policies shows them.")

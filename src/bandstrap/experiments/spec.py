@@ -76,14 +76,14 @@ from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
-from bandstrap.experiments.names import (
+from bandstrap.experiments.toml import Count, Flag, Number, Strict, Whole, check_names, placed, read_table
+from bandstrap.names import (
     NAMED_ENVIRONMENTS,
     NAMED_POLICIES,
     anchored_environment,
     check_game,
     make,
 )
-from bandstrap.experiments.toml import Count, Flag, Number, Strict, Whole, check_names, placed, read_table
 from bandstrap.policies.own_file import anchored
 
 

@@ -19,11 +19,11 @@ from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_t
 from bandstrap.engine.pool import finish
 from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League, make_feedback
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
+from bandstrap.names import NAMED_ENVIRONMENTS, make
 from bandstrap.storage import write_bytes
 
 

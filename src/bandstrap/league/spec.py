@@ -34,8 +34,8 @@ from pydantic import Field, model_validator
 
 from bandstrap.engine.feedback import Feedback, as_learned
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.names import NAMED_ENVIRONMENTS, make
 from bandstrap.experiments.toml import Number, Strict, Whole, check_names, placed, read_table
+from bandstrap.names import NAMED_ENVIRONMENTS, make
 from bandstrap.policies import POLICIES
 from bandstrap.policies.own_file import anchored
 
