@@ -1,4 +1,4 @@
-"""A day of a web shop that tries variants of its checkout: ``python docs/live_shop.py``, some ten seconds.
+"""A day of a web shop that tries variants of its checkout: ``python docs/live_shop.py``, some fifteen seconds.
 
 Revenue is waited for as long as the experiment's window says, by the clock of the database. A real shop would wait for a
 day; this one waits for two seconds, and calls them an hour. What it prints is explained in docs/live.md.
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import polars
-from bandstrap.live.page import write_status_page
 
 from bandstrap import live
+from bandstrap.live.page import write_status_page
 
 # What nobody in the shop knows: how many of a hundred visitors buy, and that their baskets are lognormal.
 BUYERS = {"red": 10, "green": 20, "blue": 12, "teal": 30}
@@ -57,8 +57,8 @@ def play_hour(shop, hour, crash=False, visitors=1000):
     served = ", ".join(f"{arm} {sum(decision.arm == arm for decision in decisions)}" for arm in BUYERS)
     print(f"hour {hour}: {served}; {outcomes.count('stored')} payments, {outcomes.count('duplicate')} of them twice")
     if crash:
-        print("the worker is killed", flush=True)
-        os._exit(9)
+        print("the worker dies", flush=True)
+        os._exit(1)
     time.sleep(2)  # until the windows have closed
     print(f"{shop.reward_many(transfers).count('late')} payments too late")
     shop.refresh()  # learns what is due, for all workers
@@ -76,9 +76,8 @@ def report(status, page):
     for arm in status.arms:
         print(f"{arm.label}: {arm.state}, shown {arm.decisions} times, {arm.mean:.2f} a visitor")
     lift = status.lift
-    print(
-        f"policy {lift.mean:.2f}, holdout {lift.holdout_mean:.2f}: {lift.lower:.2f} to {lift.upper:.2f} more a visitor"
-    )
+    means = f"policy {lift.mean:.2f}, holdout {lift.holdout_mean:.2f}"
+    print(f"{means}: {lift.lower:.2f} to {lift.upper:.2f} more a visitor")
     write_status_page(status, page)
 
 
@@ -106,12 +105,12 @@ def estimate(log, variant, number):
 
 
 def main(folder):
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir()
     worker = multiprocessing.get_context("spawn").Process(target=play_morning, args=[folder])
     worker.start()
     worker.join()
 
-    shop = create(folder)  # another process goes on where the first was killed
+    shop = create(folder)  # another process goes on where the first has died
     time.sleep(2)
     print(f"version {shop.refresh()} after the restart")
     shop.add_arm("teal", actor="Ada")
