@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sqlite3
 import time
@@ -96,6 +97,10 @@ class SqliteStore(Store):
             raise self._failure(error) from None
 
     def _open(self, mode: str) -> sqlite3.Connection:
+        # Beside a file that may not be written SQLite would make others that may not be written either, and they would
+        # stay so, for all writers, when the file itself may be written again.
+        if self._path.exists() and not os.access(self._path, os.W_OK):
+            raise StoreError(f"{self} cannot be used: {REASONS[sqlite3.SQLITE_READONLY]}.")
         return sqlite3.connect(
             f"{self._path.as_uri()}?mode={mode}",
             uri=True,
