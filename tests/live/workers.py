@@ -1,0 +1,385 @@
+"""Processes that decide and reward, may be killed at any time, and go on where they were killed; and what must hold then.
+
+A worker writes into its diary what it is about to call, and, before it does anything else, what it was told: that is
+what was acknowledged. Whoever takes over its diary repeats the last call if it has no answer.
+"""
+
+import json
+import math
+import os
+import random
+import sqlite3
+import time
+import traceback
+import zlib
+from collections import Counter, defaultdict
+from contextlib import closing
+from multiprocessing import forkserver, get_context
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bandstrap import live
+from bandstrap.errors import InvalidInput
+
+# An experiment whose weights are drawn, and where an arm is new for a short time only.
+SHOP = {
+    "policy": "bootstrapped_ucb_plus",
+    "arms": ["a", "b", "c"],
+    "seed": 7,
+    "draws": 50,
+    "burn_in": 3,
+    "floor": 0.1,
+    "refresh": 0.02,
+}
+
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["live.loaded"])
+
+# Seconds after which a process hangs; far more than any needs, on a machine that does much else.
+PATIENCE = 300
+
+
+def start(function, *arguments, **options):
+    """Run a function in a process of its own.
+
+    It is a child of a process that has loaded everything and opened nothing, so that hundreds are started in no time.
+    """
+    tests = str(Path(__file__).parent.parent)
+    with pytest.MonkeyPatch.context() as patch:  # the server does not take the path from its parent in all versions
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (tests, os.environ.get("PYTHONPATH")))))
+        forkserver.ensure_running()
+    process = PROCESSES.Process(target=function, args=arguments, kwargs=options, daemon=True)
+    process.start()
+    return process
+
+
+def finish(*processes):
+    """Wait for processes, which must end well."""
+    for process in processes:
+        process.join(PATIENCE)
+        assert process.exitcode == 0
+
+
+def run(function, *arguments):
+    """Run a function in a process of its own, to its end."""
+    finish(start(function, *arguments))
+
+
+# --- diaries ------------------------------------------------------------------------------------------------------------
+
+
+class Diary:
+    """Lines of JSON; a line that was cut short by a kill is not there."""
+
+    def __init__(self, path):
+        path = Path(path)
+        self.lines = read_diary(path) if path.exists() else []
+        whole = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.truncate(self._file, whole)
+
+    def write(self, **line):
+        """Append a line; the system has it when this returns, whatever becomes of the process."""
+        data = json.dumps(line).encode() + b"\n"
+        assert os.write(self._file, data) == len(data)
+        self.lines.append(line)
+
+
+def read_diary(path):
+    return [json.loads(line) for line in Path(path).read_bytes().split(b"\n")[:-1]]
+
+
+def calls(lines):
+    """Pairs of a call and its result, None if it has none; a call that was repeated is there twice."""
+    pairs = []
+    for line in lines:
+        if "call" in line:
+            pairs.append([line, None])
+        elif "result" in line:
+            pairs[-1][1] = line["result"]
+    return pairs
+
+
+# --- workers ------------------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """Somebody who decides and rewards through an experiment, with a diary."""
+
+    def __init__(self, experiment, path):
+        self.experiment = experiment
+        self.name = Path(path).stem
+        self.diary = Diary(path)
+        self.decisions = {}
+        self.owed = []  # decisions not yet rewarded
+        before = calls(self.diary.lines)
+        self.n_calls = len(before)
+        for call, result in before:
+            if result is not None:
+                self._note(call, result)
+        self.repeat()
+        self.ask_again(list(self.decisions)[-3:])
+
+    def repeat(self):
+        """Repeat the last call if it has no answer."""
+        if self.diary.lines and "call" in self.diary.lines[-1]:
+            last = self.diary.lines[-1]
+            self.call(last["call"], **last["with"])
+
+    def call(self, method, **arguments):
+        """Call a method of the experiment, and take down the call before and the result after."""
+        call = {"call": method, "with": arguments}
+        self.diary.write(**call)
+        self.n_calls += 1
+        try:
+            result = plain(getattr(self.experiment, method)(**arguments))
+        except InvalidInput as refusal:  # a change that was made before
+            result = {"refused": str(refusal)}
+        self.diary.write(result=result)
+        self._note(call, result)
+        return result
+
+    def _note(self, call, result):
+        if call["call"].startswith("decide"):
+            for row in result:
+                if row["key"] not in self.decisions:
+                    self.owed.append(row["id"])
+                self.decisions[row["key"]] = row
+        elif call["call"] == "reward_many":
+            paid = {reward[0] for reward in call["with"]["rewards"]}
+            self.owed = [id_ for id_ in self.owed if id_ not in paid]
+
+    def decide(self, n=1, **options):
+        """Decide ``n`` times, with keys of its own."""
+        keys = [f"{self.name}-{self.n_calls}-{i}" for i in range(n)]
+        if n == 1:
+            return self.call("decide", key=keys[0], unit=keys[0], **options)
+        return self.call("decide_many", keys=keys, units=keys, **options)
+
+    def reward(self, ids, key=None, more=0.0):
+        """Reward decisions, each by what :func:`value_of` says."""
+        return self.call("reward_many", rewards=[[id_, value_of(id_, key) + more, key] for id_ in ids])
+
+    def change(self, kind, arm):
+        """Change an arm, as an actor whom no other change has."""
+        return self.call(kind, arm=arm, actor=f"{self.name} {self.n_calls}")
+
+    def ask_again(self, keys):
+        """The same key gives the same decision."""
+        for key in keys:
+            assert plain(self.experiment.decide(key=key, unit=key)) == [self.decisions[key]]
+
+
+def plain(result):
+    """What a call returned, as it is kept in a diary."""
+    if isinstance(result, live.Decision):
+        result = [result]
+    if isinstance(result, list) and result and isinstance(result[0], live.Decision):
+        fields = ("id", "key", "arm", "propensity", "version", "source")
+        return [{field: getattr(decision, field) for field in fields} for decision in result]
+    return "done" if result is None else result
+
+
+def value_of(id_, key=None):
+    """The reward of a decision under a key: one of 1000 values in [0, 1)."""
+    return zlib.crc32(f"{id_} {key}".encode()) % 1000 / 1000
+
+
+def at_work(target, name, path, stop, *, changes=False, patient=False):
+    """Decide, reward, refresh and change, at random, until there is a file ``stop``.
+
+    Who is patient repeats what fails, until it does not.
+    """
+    with noted(path), live.open(target, name) as experiment:
+        worker = Worker(experiment, path)
+        rng = random.Random(f"{worker.name} {worker.n_calls}")  # noqa: S311 - no secret
+        while not stop.exists() or (patient and "call" in worker.diary.lines[-1]):
+            try:
+                worker.repeat()
+                step(worker, rng)
+                if changes and rng.random() < 0.05:
+                    worker.change(rng.choice(["pause", "resume"]), "c")
+            except live.StoreError:
+                if not patient:
+                    raise
+                time.sleep(0.02)
+
+
+def step(worker, rng):
+    """A few calls of a worker, as chance has it."""
+    worker.decide(rng.choice([1, 1, 1, 5]))
+    if rng.random() < 0.8:
+        worker.reward(rng.sample(worker.owed, min(len(worker.owed), rng.choice([1, 3]))))
+    if rng.random() < 0.1:  # an old one again, and with another value: counted already
+        old = rng.choice(list(worker.decisions.values()))["id"]
+        if old not in worker.owed:
+            assert worker.reward([old], more=1.0) == ["duplicate"]
+    if rng.random() < 0.2:
+        worker.call("refresh")
+
+
+class noted:  # noqa: N801 - reads as a word: with noted(path)
+    """Take down in the diary's folder why a worker failed; ``check`` asks for it."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is not None:
+            text = "".join(traceback.format_exception(error))
+            self.path.with_suffix(".failure").write_text(text)
+
+
+def failure_of(path):
+    """Why the worker with this diary failed, if it did."""
+    file = Path(path).with_suffix(".failure")
+    return file.read_text() if file.exists() else None
+
+
+# --- what must hold afterwards ------------------------------------------------------------------------------------------
+
+
+def rows_of(target, table):
+    """A table as it is, without the store's own code."""
+    query = f"SELECT * FROM {table}"  # noqa: S608 - names of ours
+    if str(target).startswith("postgresql"):
+        import psycopg
+        from psycopg.rows import dict_row
+
+        with psycopg.connect(target, row_factory=dict_row) as connection:
+            return connection.execute(query).fetchall()
+    with closing(sqlite3.connect(target)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(query)]
+
+
+def check(target, name, diaries, settle=None, window=0.0):
+    """Everything acknowledged is there, once, as it was acknowledged; the log follows from it, and all from the log.
+
+    Gives numbers of rows. ``settle`` says how rewards of a window become one, and there is a wait for the last to close;
+    None where rewards are learned on arrival.
+    """
+    time.sleep(window)
+    for path in diaries:
+        assert failure_of(path) is None, failure_of(path)
+    asked = [pair for path in diaries for pair in calls(read_diary(path))]
+    with live.open(target, name) as experiment:
+        experiment.refresh()
+        arms = experiment.state.arms
+        number = experiment.row.id
+
+        def table(name):
+            return [row for row in rows_of(target, name) if row["experiment"] == number]
+
+        decisions = check_decisions(asked, table("live_decision"), arms)
+        rewards = check_rewards(asked, table("live_reward"), decisions)
+        learned, changes = table("live_learned"), table("live_change")
+        check_changes(asked, learned, changes)
+        check_log(learned, decisions, rewards, settle)
+        assert table("live_pending") == []
+
+        keys = list(decisions)
+        again = {row["key"]: row for row in plain(experiment.decide_many(units=keys, keys=keys))}
+        for call, result in asked:
+            if call["call"].startswith("decide") and result is not None:
+                assert [again[row["key"]] for row in result] == result
+        assert len(table("live_decision")) == len(decisions)
+        replay = experiment.replay()
+        assert replay.is_identical, str(replay)
+        assert (replay.decisions, replay.entries) == (len(decisions), len(learned))
+        snapshots = table("live_snapshot")
+    if not str(target).startswith("postgresql"):
+        with closing(sqlite3.connect(target)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    return SimpleNamespace(
+        decisions=len(decisions),
+        rewards=len(rewards),
+        late=sum(bool(row["late"]) for row in rewards.values()),
+        learned=len(learned) - len(changes),
+        changes=len(changes),
+        snapshots=len(snapshots),
+        versions=replay.versions,
+        calls=len(asked),
+        unanswered=sum(result is None for _, result in asked),
+    )
+
+
+def check_decisions(asked, rows, arms):
+    """Decisions by key: those acknowledged as they were, and no others than those asked for."""
+    found = {row["key"]: row for row in rows}
+    assert len(found) == len(rows) == len({row["id"] for row in rows})
+    wanted = set()
+    for call, result in asked:
+        if call["call"].startswith("decide"):
+            wanted.update(call["with"].get("keys") or [call["with"]["key"]])
+            for told in result or ():
+                row = found[told["key"]]
+                assert {field: row[field] for field in told} | {"arm": arms[row["arm"]]} == told
+    assert set(found) <= wanted
+    return found
+
+
+def check_rewards(asked, rows, decisions):
+    """Rewards by decision and key: the first that was sent, as it was acknowledged."""
+    found = {(row["decision"], row["key"]): row for row in rows}
+    assert len(found) == len(rows)
+    ids = {row["id"] for row in decisions.values()}
+    sent, outcomes = {}, defaultdict(Counter)
+    for call, result in asked:
+        if call["call"] == "reward_many":
+            rewards = [(id_, key or "", value) for id_, value, key in call["with"]["rewards"]]
+            for id_, key, value in rewards:
+                sent.setdefault((id_, key), value)
+            for (id_, key, _), outcome in zip(rewards, result or (), strict=bool(result)):
+                outcomes[id_, key][outcome] += 1
+    assert all(row["value"] == sent[place] and row["decision"] in ids for place, row in found.items())
+    for place, told in outcomes.items():
+        assert place in found
+        assert told["stored"] + told["late"] <= 1
+        if told["stored"] or told["late"]:
+            assert bool(told["late"]) == bool(found[place]["late"])
+    return found
+
+
+def check_changes(asked, learned, changes):
+    """Changes are in the log, each acknowledged one once, any other at most once."""
+    assert sorted(row["seq"] for row in changes) == sorted(row["seq"] for row in learned if row["kind"] == "change")
+    made = Counter(row["actor"] for row in changes)
+    assert set(made.values()) <= {1}
+    for call, result in asked:
+        if call["call"] in ("add_arm", "pause", "resume", "retire", "change"):
+            is_refused = isinstance(result, dict) and "refused" in result
+            actor = call["with"]["actor"]
+            assert is_refused or actor in made or result is None
+
+
+def check_log(learned, decisions, rewards, settle):
+    """The log has no gap, and every decision that can be settled, once, with its own rewards."""
+    assert sorted(row["seq"] for row in learned) == list(range(1, len(learned) + 1))
+    entries = {row["decision"]: row for row in learned if row["kind"] != "change"}
+    assert len(entries) == sum(row["kind"] != "change" for row in learned)
+    arrived = defaultdict(list)
+    for (id_, _), row in rewards.items():
+        if not row["late"]:
+            arrived[id_].append((row["received_at"], row["id"], row["value"]))
+    served = {row["id"]: row for row in decisions.values() if row["source"] != "holdout"}
+    expected = {}
+    for id_ in served:
+        values = [value for *_, value in sorted(arrived[id_])]
+        if settle is not None:
+            expected[id_] = settle(values)
+        elif values:
+            expected[id_] = values[0]
+    assert {id_: entry["reward"] for id_, entry in entries.items()} == expected
+    assert all(entry["arm"] == served[id_]["arm"] for id_, entry in entries.items())
+
+
+def total(values):
+    """The sum of a window, 0 if nothing came."""
+    return math.fsum(values)
