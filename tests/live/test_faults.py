@@ -7,16 +7,22 @@ import ctypes
 import os
 import random
 import signal
+import sqlite3
 import sys
 import tempfile
+import threading
 import time
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bandstrap import live
-from bandstrap.live import fold
+from bandstrap.errors import InvalidInput
+from bandstrap.live import fold, sqlite
+from bandstrap.live.postgres import PostgresStore
 from bandstrap.live.sqlite import SqliteStore
 from live.workers import PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
 
@@ -282,3 +288,302 @@ def test_what_may_not_be_written_is_told_and_nothing_changes(protected):
         process = start(read_only, target, Path(name) / "worker.diary", parts)
         process.join(PATIENCE)
         assert process.exitcode == 0, failure_of(Path(name) / "worker.diary")
+
+
+# --- locks --------------------------------------------------------------------------------------------------------------
+
+
+def keep_locked(target, is_held, may_end):
+    """Hold the write lock of a file of SQLite until told to let go; make a file when it is held."""
+    with closing(sqlite3.connect(target, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        is_held.touch()
+        while not may_end.exists():
+            time.sleep(0.005)
+        connection.execute("ROLLBACK")
+
+
+def test_a_database_that_another_process_keeps_locked_is_told_and_one_that_is_let_go_is_waited_for(
+    tmp_path, monkeypatch
+):
+    target, path = tmp_path / "live.db", tmp_path / "worker.diary"
+    is_held, may_end = tmp_path / "held", tmp_path / "end"
+    with live.create(target, "shop", **SHOP) as experiment:
+        worker = Worker(experiment, path)
+        worker.decide(5)
+        monkeypatch.setattr(sqlite, "PATIENCE", 0.2)
+        experiment.close()
+        other = start(keep_locked, target, is_held, may_end)
+        while not is_held.exists():
+            time.sleep(0.005)
+        worker.call("refresh")  # there is nothing to write
+        for _ in range(2):
+            began = time.monotonic()
+            with pytest.raises(live.StoreError, match=SENTENCE) as failure:
+                worker.decide(5)
+            assert "locked" in str(failure.value)
+            assert 0.2 <= time.monotonic() - began < PATIENCE
+        with pytest.raises(live.StoreError, match=SENTENCE):
+            worker.reward(worker.owed)
+        with pytest.raises(live.StoreError, match=SENTENCE):
+            live.create(target, "shop 2", **SHOP)
+        monkeypatch.setattr(sqlite, "PATIENCE", PATIENCE)
+        experiment.close()
+        threading.Timer(0.3, may_end.touch).start()
+        worker.repeat()
+        finish(other)
+        worker.decide(5)
+        worker.change("pause", "c")
+    found = check(target, "shop", [path])
+    assert (found.decisions, found.rewards, found.changes) == (10, 5, 1)
+
+
+def test_while_another_transaction_holds_the_log_others_decide_and_reward(postgres, tmp_path, monkeypatch):
+    """Only who would append to it waits, and is told after a while."""
+    target, path = postgres.new_database(), tmp_path / "worker.diary"
+    monkeypatch.setattr(PostgresStore, "beginning", "BEGIN; SET LOCAL lock_timeout = '200ms'")
+    with live.create(target, "shop", **SHOP | {"refresh": "1h"}) as experiment:
+        worker = Worker(experiment, path)
+        worker.decide(5)
+        with psycopg.connect(target) as holder:
+            holder.execute("SELECT id FROM live_experiment FOR NO KEY UPDATE")
+            worker.reward(worker.owed)
+            worker.decide(5)
+            for call in (lambda: worker.call("refresh"), lambda: worker.change("pause", "c")):
+                with pytest.raises(live.StoreError, match=SENTENCE) as failure:
+                    call()
+                assert "locked" in str(failure.value)
+            worker.decide(5)
+            worker.reward(worker.owed)
+        worker.change("pause", "c")
+    found = check(target, "shop", [path])
+    assert (found.decisions, found.rewards, found.changes) == (15, 15, 1)
+
+
+# --- a server that goes away and comes back -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own_server(postgres):
+    """A server of which no other test has databases, because it is stopped."""
+    server = type(postgres)()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+def stop_in_order(server):
+    server.stop()
+
+
+def crash(server):
+    server.stop(signal.SIGQUIT)
+
+
+def kill(server):
+    """End every process of a server at once."""
+    with psycopg.connect(server.url("postgres")) as connection:
+        pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
+    for pid in (server.process.pid, *pids):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    server.stop()
+
+
+def start_again(server):
+    """Start a server; not before the last process of the old one has ended, it would refuse."""
+    for attempt in count(1):
+        try:
+            server.start()
+        except AssertionError:
+            assert attempt < 100
+            time.sleep(0.05)
+        else:
+            return
+
+
+STOPS = [stop_in_order, crash, kill]
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_server_that_is_gone_is_told_and_the_same_object_goes_on_when_it_is_back(own_server, tmp_path, stop):
+    own_server.start()
+    target, path = own_server.new_database(), tmp_path / "worker.diary"
+    with live.create(target, "shop", **SHOP) as experiment:
+        worker = Worker(experiment, path)
+        worker.decide(5)
+        worker.reward(worker.owed[:2])
+        stop(own_server)
+        for call in (lambda: worker.decide(5), lambda: worker.reward(worker.owed), lambda: worker.call("refresh")) * 2:
+            with pytest.raises(live.StoreError, match=SENTENCE):
+                call()
+        with pytest.raises(live.StoreError, match=SENTENCE):
+            live.open(target, "shop")
+        start_again(own_server)
+        worker.decide(5)
+        worker.reward(worker.owed)
+    found = check(target, "shop", [path])
+    assert (found.decisions, found.rewards) == (10, 10)
+    own_server.stop()
+
+
+def test_workers_go_on_when_connections_are_cut_and_the_server_goes_away(own_server, tmp_path):
+    """Each repeats with the same keys what failed."""
+    own_server.start()
+    target, end = own_server.new_database(), tmp_path / "stop"
+    diaries = [tmp_path / f"worker{i}.diary" for i in range(N_WORKERS)]
+    live.create(target, "shop", **SHOP).close()
+    workers = [
+        start(at_work, target, "shop", path, end, changes=i == 0, patient=True) for i, path in enumerate(diaries)
+    ]
+    rng = random.Random("cuts")  # noqa: S311 - no secret
+    try:
+        for worker, path in zip(workers, diaries, strict=True):
+            wait_for_work(worker, path, 0)
+        for stop in (None, *STOPS, None):
+            time.sleep(rng.uniform(0, 0.2))
+            if stop is not None:
+                stop(own_server)
+                time.sleep(0.05)
+                start_again(own_server)
+            else:
+                for _ in range(5):
+                    time.sleep(rng.uniform(0, 0.05))
+                    with psycopg.connect(own_server.url("postgres"), autocommit=True) as connection:
+                        connection.execute(
+                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                            [target.split("?")[0].rsplit("/")[-1]],
+                        )
+        time.sleep(0.2)
+    finally:
+        end.touch()
+    finish(*workers)
+    found = check(target, "shop", diaries)
+    sys.stdout.write(f"server stopped {len(STOPS)} times: {vars(found)}\n")
+    own_server.stop()
+
+
+# --- damage -------------------------------------------------------------------------------------------------------------
+
+
+def shop_with_snapshots(target, path):
+    """An experiment of some versions, of which snapshots were written."""
+    with pytest.MonkeyPatch.context() as patch, live.create(target, "shop", **SHOP) as experiment:
+        patch.setattr(fold, "FEWEST_ENTRIES", 5)
+        worker = Worker(experiment, path)
+        for _ in range(4):
+            worker.decide(10)
+            worker.reward(worker.owed)
+            worker.call("refresh")
+        worker.change("pause", "c")
+        worker.decide(10)
+
+
+def change_rows(target, statement):
+    """Change what nobody should, behind the store's back."""
+    connect = psycopg.connect if target.startswith("postgresql") else sqlite3.connect
+    with closing(connect(target)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+DAMAGE = [
+    "UPDATE live_snapshot SET body = replace(body, '1', '2')",
+    "UPDATE live_snapshot SET body = substr(body, 1, 100)",
+    "UPDATE live_snapshot SET checksum = 'x'",
+    "UPDATE live_snapshot SET body = '', checksum = ''",
+    "UPDATE live_snapshot SET body = '{}', checksum = '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_snapshot_is_not_used(target, tmp_path, damage):
+    path = tmp_path / "worker.diary"
+    shop_with_snapshots(target, path)
+    with live.open(target, "shop") as experiment:
+        before = experiment.state.policy.to_dict()
+    change_rows(target, damage)
+    with live.open(target, "shop") as experiment:
+        assert experiment.state.policy.to_dict() == before
+        assert "snapshot" in str(experiment.replay())
+        worker = Worker(experiment, path)
+        worker.decide(10)
+        worker.reward(worker.owed)
+    change_rows(target, "DELETE FROM live_snapshot")
+    check(target, "shop", [path])
+
+
+def test_any_snapshot_but_the_newest_serves_too(target, tmp_path):
+    path = tmp_path / "worker.diary"
+    shop_with_snapshots(target, path)
+    change_rows(target, "UPDATE live_snapshot SET body = '{' WHERE version = (SELECT max(version) FROM live_snapshot)")
+    with live.open(target, "shop") as experiment, pytest.MonkeyPatch.context() as patch:
+        folded, once = [], fold.State.fold
+
+        def noted_fold(state, entries):
+            entries = list(entries)
+            folded.extend(entries)
+            once(state, entries)
+
+        patch.setattr(fold.State, "fold", noted_fold)
+        version = experiment.refresh()
+        assert 0 < len(folded) < version
+
+
+def try_everything(target):
+    """Use an experiment in every way; gives the sentences of errors, of which no other kind is allowed."""
+    sentences = []
+    calls = [
+        lambda experiment: experiment.refresh(),
+        lambda experiment: experiment.decide(key="new"),
+        lambda experiment: experiment.decide(key="worker-0-0", unit="worker-0-0"),
+        lambda experiment: experiment.reward(experiment.decide(key="newer").id, 0.5),
+        lambda experiment: experiment.pause("b"),
+        lambda experiment: sentences.append(experiment.replay().first),
+    ]
+    for call in calls:
+        try:
+            with live.open(target, "shop") as experiment:
+                call(experiment)
+        except (live.StoreError, InvalidInput) as error:
+            sentences.append(str(error))
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def test_a_damaged_file_is_told_in_a_sentence(tmp_path):
+    whole = tmp_path / "whole.db"
+    shop_with_snapshots(str(whole), tmp_path / "worker.diary")
+    content = whole.read_bytes()
+    target = tmp_path / "live.db"
+    rng = random.Random("damage")  # noqa: S311 - no secret
+    told = 0
+    for i in range(N_DAMAGES):
+        damaged = bytearray(content)
+        if i % 3 == 0:
+            del damaged[rng.randrange(len(content)) :]
+        elif i % 3 == 1:
+            place = rng.randrange(len(content))
+            damaged[place : place + 512] = rng.randbytes(512)
+        else:
+            for place in rng.sample(range(len(content)), 300):
+                damaged[place] ^= 1 << rng.randrange(8)
+        for file in tmp_path.glob("live.db*"):
+            file.unlink()
+        target.write_bytes(damaged)
+        sentences = try_everything(target)
+        assert all("\n" not in sentence and sentence.endswith(".") for sentence in sentences), sentences
+        told += bool(sentences)
+    assert told > N_DAMAGES / 2
+
+
+N_DAMAGES = 3 * N_KILLS
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", b"SQLite format 3\0", bytes(8192)])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content):
+    target = tmp_path / "live.db"
+    target.write_bytes(content)
+    with pytest.raises(live.StoreError, match=r"^The database [^\n]*[^.]\.$"):
+        live.open(target, "shop")
+    assert target.read_bytes() == content
