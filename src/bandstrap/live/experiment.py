@@ -309,6 +309,12 @@ class Experiment:
 
     def _shown(self, row: store.Decision) -> Decision:
         """A stored decision, with labels."""
+        try:
+            return self._labelled(row)
+        except (ValueError, TypeError, IndexError):
+            raise StoreError(f"The stored decision {row.id} is damaged: it cannot be read.") from None
+
+    def _labelled(self, row: store.Decision) -> Decision:
         state = self._state or self._catch_up()
         widths = () if row.weights is None else read_widths(row.weights)
         weights: dict[str, float] | list[float] = list(widths)

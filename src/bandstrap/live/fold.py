@@ -181,7 +181,10 @@ class State:
                 self._learn(batch)
                 batch = []
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)  # a new arm's place among equals
-                self._change(entry.action, json.loads(entry.change or "{}"))
+                try:
+                    self._change(entry.action, json.loads(entry.change or ""))
+                except (ValueError, TypeError, KeyError):
+                    raise unreadable(entry) from None
         self._learn(batch)
 
     def _learn(self, batch: list[Entry]) -> None:
@@ -190,19 +193,27 @@ class State:
 
         if not batch:
             return
-        rewards = [self._learnable(entry.reward) for entry in batch]
-        if self.settings.is_linear:
-            learned: list[Any] = [json.loads(entry.context or "")[entry.arm] for entry in batch]
-        else:
-            learned = [self.arms[entry.arm or 0] for entry in batch]
-            for entry in batch:
-                self.rewards[entry.arm or 0] += 1
+        rewards, learned = [], []
+        for entry in batch:
+            try:
+                rewards.append(self._learnable(entry.reward))
+                learned.append(self._learned(entry))
+            except (ValueError, TypeError, IndexError):
+                raise unreadable(entry) from None
         if uses_generator(self.policy.kernel.learn):
             for entry, what, reward in zip(batch, learned, rewards, strict=True):
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
                 self.policy.update(what, reward)
         else:
             self.policy.update(learned, rewards)
+
+    def _learned(self, entry: Entry) -> Any:
+        """The arm, or the features of the action, whose reward is learned; of arms it is counted."""
+        if self.settings.is_linear:
+            return json.loads(entry.context or "")[entry.arm]
+        arm = entry.arm or 0
+        self.rewards[arm] += 1
+        return self.arms[arm]
 
     def _learnable(self, reward: float | None) -> float:
         """A reward no larger than a policy takes: each was checked, but their sum may be larger."""
@@ -222,6 +233,11 @@ class State:
             self.settings = dataclasses.replace(self.settings, **body)
         else:
             raise StoreError(f"The log of the experiment has a change {action!r}, which this version does not know.")
+
+
+def unreadable(entry: Entry) -> StoreError:
+    """The refusal of an entry that nobody can have written so."""
+    return StoreError(f"The log of the experiment is damaged: entry {entry.seq} cannot be read.")
 
 
 def catch_up(state: State, store: Store, experiment: int, last: int | None = None) -> None:

@@ -50,7 +50,9 @@ def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequen
 
 
 def primary_code(error: Exception) -> int:
-    """What went wrong, without SQLite's details."""
+    """What went wrong, without SQLite's details; text that is none comes out of a damaged file."""
+    if isinstance(error, UnicodeDecodeError):
+        return sqlite3.SQLITE_CORRUPT
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
@@ -61,7 +63,7 @@ class SqliteStore(Store):
     # Milliseconds are what SQLite's clock tells; julianday() has them in all versions, as a sum that is to be rounded.
     now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
     beginning = "BEGIN IMMEDIATE"
-    errors = (sqlite3.DatabaseError,)
+    errors = (sqlite3.DatabaseError, UnicodeDecodeError)  # of a damaged file even the message may be unreadable
     most_rows = 1000  # of up to 32 columns: a statement may have 32,766 parameters
     has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
     sequencing = rewarding = settling = ""
