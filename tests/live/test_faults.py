@@ -551,33 +551,72 @@ def try_everything(target):
     return [sentence for sentence in sentences if sentence is not None]
 
 
-def test_a_damaged_file_is_told_in_a_sentence(tmp_path):
+def cut_off(content, rng):
+    del content[rng.randrange(len(content)) :]
+
+
+def overwritten(content, rng):
+    place = rng.randrange(len(content))
+    content[place : place + 512] = rng.randbytes(512)
+
+
+def bits_flipped(content, rng):
+    for place in rng.sample(range(len(content)), rng.choice([3, 30, 300])):
+        content[place] ^= 1 << rng.randrange(8)
+
+
+@pytest.mark.parametrize("damage", [cut_off, overwritten, bits_flipped])
+def test_a_damaged_file_is_told_in_a_sentence(tmp_path, damage):
     whole = tmp_path / "whole.db"
     shop_with_snapshots(str(whole), tmp_path / "worker.diary")
-    content = whole.read_bytes()
-    target = tmp_path / "live.db"
-    rng = random.Random("damage")  # noqa: S311 - no secret
+    rng = random.Random(f"{damage.__name__} {N_KILLS}")  # noqa: S311 - no secret
     told = 0
-    for i in range(N_DAMAGES):
-        damaged = bytearray(content)
-        if i % 3 == 0:
-            del damaged[rng.randrange(len(content)) :]
-        elif i % 3 == 1:
-            place = rng.randrange(len(content))
-            damaged[place : place + 512] = rng.randbytes(512)
-        else:
-            for place in rng.sample(range(len(content)), 300):
-                damaged[place] ^= 1 << rng.randrange(8)
-        for file in tmp_path.glob("live.db*"):
-            file.unlink()
-        target.write_bytes(damaged)
+    for i in range(N_KILLS):
+        content = bytearray(whole.read_bytes())
+        damage(content, rng)
+        target = tmp_path / f"live{i}.db"
+        target.write_bytes(content)
         sentences = try_everything(target)
         assert all("\n" not in sentence and sentence.endswith(".") for sentence in sentences), sentences
         told += bool(sentences)
-    assert told > N_DAMAGES / 2
+    assert told > 0
 
 
-N_DAMAGES = 3 * N_KILLS
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        ("UPDATE live_change SET body = '{'", "The log of the experiment is damaged: entry 41 cannot be read."),
+        (
+            "UPDATE live_change SET body = '{\"arn\": 1}'",
+            "The log of the experiment is damaged: entry 41 cannot be read.",
+        ),
+        (
+            "UPDATE live_learned SET arm = 7 WHERE seq = 9",
+            "The log of the experiment is damaged: entry 9 cannot be read.",
+        ),
+        ("DELETE FROM live_learned WHERE seq = 9", "The log of the experiment is damaged: entry 9 is missing."),
+    ],
+)
+def test_a_damaged_log_is_told_in_a_sentence(target, tmp_path, damage, sentence):
+    shop_with_snapshots(target, tmp_path / "worker.diary")
+    change_rows(target, "DELETE FROM live_snapshot")
+    change_rows(target, damage)
+    with live.open(target, "shop") as experiment:
+        for _ in range(2):
+            with pytest.raises(live.StoreError) as failure:
+                experiment.decide()
+            assert str(failure.value) == sentence
+        assert not experiment.replay().is_identical
+
+
+def test_a_damaged_decision_is_told_in_a_sentence(target, tmp_path):
+    shop_with_snapshots(target, tmp_path / "worker.diary")
+    change_rows(target, "UPDATE live_decision SET weights = '[' WHERE key = 'worker-0-3'")
+    with live.open(target, "shop") as experiment:
+        with pytest.raises(live.StoreError, match=r"^The stored decision \w* is damaged: it cannot be read\.$"):
+            experiment.decide(key="worker-0-3")
+        experiment.decide(key="worker-0-4")
+        assert experiment.replay().differences == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"a text", b"SQLite format 3\0", bytes(8192)])
