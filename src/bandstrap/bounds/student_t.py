@@ -7,8 +7,13 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register, too_few
+from bandstrap.bounds.bound import Bound, Number, Side, Threshold, build, register, too_few
 from bandstrap.errors import near_one
+
+
+def student_width(n: int, deviation: Number, alpha: float) -> Number:
+    """``t_{n-1, 1-alpha} s / sqrt(n)``, with ``deviation`` the standard deviation (1/(n-1)) of ``n >= 2`` rewards."""
+    return -stdtrit(n - 1, alpha) * deviation / np.sqrt(n)
 
 
 @register(assumes=("normal",))
@@ -54,7 +59,7 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound
         else:
             scaled, exponents = near_one(rewards)
             with np.errstate(over="ignore"):
-                width = np.ldexp(-stdtrit(n - 1, alpha) * scaled.std(axis=-1, ddof=1) / np.sqrt(n), exponents)
+                width = np.ldexp(student_width(n, scaled.std(axis=-1, ddof=1), alpha), exponents)
         return Threshold(width, {"main": width}, why_infinite=too_few(1, 2, alpha) if n == 1 else "")
 
     return build("student_t", sample, alpha, side, threshold, guarantee=alpha, holds_for="independent normal rewards")

@@ -66,10 +66,14 @@ def check_picture(path: Path) -> str:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a picture, whole or not at all."""
-    kind = check_picture(path)
+    write_bytes(path, draw_figure(figure, check_picture(path)))
+
+
+def draw_figure(figure: Figure, kind: str) -> bytes:
+    """The bytes of a picture of this kind, such as ``"svg"``."""
     # No date and no random names in an SVG: the same numbers give the same bytes.
     metadata = {"Date": None} if kind == "svg" else None
     content = io.BytesIO()
     with rc_context({"svg.hashsalt": "bandstrap"}):
         figure.savefig(content, format=kind, dpi=150, metadata=metadata)
-    write_bytes(path, content.getvalue())
+    return content.getvalue()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import Bound, Number, Side, Threshold, check_level
 from bandstrap.bounds.differences.difference import (
     NO_SPREAD,
     build,
@@ -16,6 +18,15 @@ from bandstrap.bounds.differences.difference import (
     shows_nothing,
     variance,
 )
+
+
+def welch_width(variances: Sequence[Number], sizes: Sequence[int], alpha: float) -> Number:
+    """``t_{nu, 1-alpha} sqrt(s_x^2/m + s_y^2/n)`` of two groups, whose variances (1/(n-1)) are not both 0."""
+    parts = [each / size for each, size in zip(variances, sizes, strict=True)]
+    total = parts[0] + parts[1]
+    shares = [part / total for part in parts]
+    freedom = 1 / sum(share**2 / max(size - 1, 1) for share, size in zip(shares, sizes, strict=True))
+    return -stdtrit(freedom, alpha) * np.sqrt(total)
 
 
 @register(reads_spread=True)
@@ -55,13 +66,8 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
         scaled_x, scaled_y, exponents = scaled_pair(x, y)
         unknown = shows_nothing(x, y)
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = [variance(group) / group.shape[-1] for group in (scaled_x, scaled_y)]
-            total = parts[0] + parts[1]
-            shares = [part / total for part in parts]
-            freedom = 1 / sum(
-                share**2 / max(group.shape[-1] - 1, 1) for share, group in zip(shares, (x, y), strict=True)
-            )
-            width = np.where(unknown, np.inf, -stdtrit(np.where(unknown, 1.0, freedom), alpha) * np.sqrt(total))
+            sizes = x.shape[-1], y.shape[-1]
+            width = np.where(unknown, np.inf, welch_width([variance(scaled_x), variance(scaled_y)], sizes, alpha))
         width = np.ldexp(width, exponents)
         return Threshold(width, {"main": width}, why_infinite=NO_SPREAD if unknown.any() else "")
 
