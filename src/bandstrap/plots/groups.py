@@ -34,9 +34,12 @@ class Interval(NamedTuple):
     is_contradicted: bool = False
 
 
-def plot_groups(intervals: Sequence[Interval], title: str, label: str) -> Figure:
-    """Draw the mean of each group as a dot and what lies within its bound as a bar, with an arrow where that has no end."""
-    figure, (axis,) = new_figure(8, 1.5 + 0.34 * max(len(intervals), 1))
+def plot_groups(intervals: Sequence[Interval], title: str, label: str, width: float = 8) -> Figure:
+    """Draw the mean of each group as a dot and what lies within its bound as a bar, with an arrow where that has no end.
+
+    ``width`` is in inches.
+    """
+    figure, (axis,) = new_figure(width, 1.5 + 0.34 * max(len(intervals), 1))
     places = [place for each in intervals for place in (each.mean, each.lower, each.upper) if math.isfinite(place)]
     low, high = min(places, default=0.0), max(places, default=0.0)
     room = 0.06 * (high / 2 - low / 2) * 2 or 0.06 * abs(high) or 1.0

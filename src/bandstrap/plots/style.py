@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,17 @@ def save_figure(figure: Figure, path: Path) -> None:
     write_bytes(path, draw_figure(figure, check_picture(path)))
 
 
-def draw_figure(figure: Figure, kind: str) -> bytes:
-    """The bytes of a picture of this kind, such as ``"svg"``."""
+def draw_figure(figure: Figure, kind: str, *, as_text: bool = False) -> bytes:
+    """The bytes of a picture of this kind, such as ``"svg"``.
+
+    ``as_text`` leaves letters in an SVG to the reader's fonts, which have more of them than those of matplotlib.
+    """
     # No date and no random names in an SVG: the same numbers give the same bytes.
     metadata = {"Date": None} if kind == "svg" else None
     content = io.BytesIO()
-    with rc_context({"svg.hashsalt": "bandstrap"}):
+    look = {"svg.hashsalt": "bandstrap", "svg.fonttype": "none" if as_text else "path"}
+    with rc_context(look), warnings.catch_warnings():
+        if as_text:
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(content, format=kind, dpi=150, metadata=metadata)
     return content.getvalue()
