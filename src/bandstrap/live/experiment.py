@@ -35,6 +35,7 @@ from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
     from bandstrap.live.replay import Replay
+    from bandstrap.live.status import Status
     from bandstrap.policies.described import Direction
 
 # Attempts to make a change that others forestall.
@@ -421,6 +422,24 @@ class Experiment:
         raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
 
     # --- afterwards -----------------------------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """How it stands: arms, rewards, their lag, the lift over the holdout, and what was changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from bandstrap import live
+        >>> file = tempfile.mkdtemp() + "/shop.db"
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     decision = experiment.decide(unit="u17")
+        ...     status = experiment.status()
+        >>> [(arm.label, arm.state, arm.decisions) for arm in status.arms], status.open
+        ([('red', 'new', 1), ('green', 'new', 0)], 1)
+        """
+        from bandstrap.live.status import status_of
+
+        return status_of(self)
 
     def replay(self) -> Replay:
         """Make every decision again from the log, and compare it with what is stored, to the last bit."""

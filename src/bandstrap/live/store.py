@@ -718,6 +718,11 @@ class Store(ABC):
         )
         return Counts(*row)
 
+    @reading
+    def ask(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
+        return self._ask(query, *parameters)
+
     # --- what several of them do ----------------------------------------------------------------------------------------
 
     def _decisions(self, experiment: int, ids: Iterable[str]) -> dict[str, Decision]:

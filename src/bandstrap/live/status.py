@@ -1,0 +1,475 @@
+"""How an experiment stands: its arms, its rewards, what it earns beyond its holdout, and what was changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+from bandstrap.errors import AssumptionWarning
+from bandstrap.live import counting
+from bandstrap.live.history import History
+from bandstrap.live.tally import Tally, student_interval, welch_interval
+
+if TYPE_CHECKING:
+    from bandstrap.live.experiment import Experiment
+    from bandstrap.live.fold import State
+    from bandstrap.live.store import Change
+
+# Error probability of every interval.
+ALPHA = 0.05
+# Seconds of the last day, and how many of the last decisions are looked at.
+DAY = 86_400.0
+RECENT = 1000
+# Rewards whose lag is looked at, the last ones.
+RECENT_REWARDS = 100_000
+# Changes of the audit trail that are shown.
+MOST_CHANGES = 20
+
+ArmState = Literal["active", "new", "paused", "retired"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ArmStatus:
+    """An arm, or an action of a linear policy by its place.
+
+    Attributes
+    ----------
+    label
+        Its label; the place of an action, as text.
+    state
+        ``"active"``, ``"new"`` (active with fewer than ``burn_in`` rewards), ``"paused"`` or ``"retired"``.
+    decisions
+        Decisions that served it, but for those of the holdout.
+    share_of_day, share_of_recent
+        Its share of what the policy chose in the last 24 hours, and in its last 1000 decisions; in shadow mode of what it
+        would have chosen. ``None`` where there was no decision.
+    weight
+        The probability with which the policy serves it now; ``None`` for actions, which have none before they are given.
+    n_rewards, mean
+        Rewards learned, defaults among them, and their mean.
+    lower, upper
+        The interval of ``Status.interval``; ``None`` where rewards do not show how much they vary.
+    index
+        What the policy ranks it by; ``None`` where the policy has no such number, or not yet.
+    """
+
+    label: str
+    state: ArmState
+    decisions: int
+    share_of_day: float | None
+    share_of_recent: float | None
+    weight: float | None
+    n_rewards: int
+    mean: float | None
+    lower: float | None
+    upper: float | None
+    index: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """What the intervals of the arms' means are: a bound's name, and what it promises here."""
+
+    method: str
+    alpha: float
+    promise: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Lag:
+    """Seconds from decision to reward, of the last 100,000 rewards; ``quantiles`` are those of 1 %, 2 %, ..., 100 %."""
+
+    rewards: int
+    median: float
+    q90: float
+    q99: float
+    longest: float
+    quantiles: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lift:
+    """What units of the policy earned a decision, beyond those of the holdout.
+
+    Attributes
+    ----------
+    since
+        Version at the last change of mode, holdout or control: decisions before it are not compared.
+    units, holdout_units
+        Units with a settled decision; a decision without a unit is one by itself.
+    mean, holdout_mean, difference
+        Means over units of their mean reward, and the first minus the second.
+    lower, upper
+        Welch's interval for it; ``None`` where rewards do not show how much they vary.
+    """
+
+    since: int
+    units: int
+    holdout_units: int
+    mean: float
+    holdout_mean: float
+    difference: float
+    lower: float | None
+    upper: float | None
+    alpha: float = ALPHA
+    method: str = "welch"
+
+
+@dataclasses.dataclass(frozen=True)
+class SnapshotStatus:
+    """The newest snapshot, and whether this build may begin with it; ``trouble`` says why not."""
+
+    version: int
+    at: float
+    build: str
+    is_good: bool
+    trouble: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class BuildStatus:
+    """Code, libraries and platform that decided, and how often."""
+
+    id: str
+    code: str
+    libraries: str
+    platform: str
+    decisions: int
+    is_ours: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangeStatus:
+    """A change of arms or settings: its place in the log, when, by whom, and what."""
+
+    seq: int
+    at: float
+    actor: str
+    what: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """How an experiment stands; times are seconds since 1970 by the database's clock.
+
+    Attributes
+    ----------
+    name, policy, direction, mode, control
+        The experiment, its policy as a call, ``"max"`` or ``"min"``, ``"live"`` or ``"shadow"``, and the control.
+    settings
+        All other settings, as they are now.
+    now, created_at, created_by
+        When this was counted; when and by whom the experiment was made.
+    version
+        Entries of the log: rewards learned, decisions settled without one, and changes.
+    decisions
+        Decisions by source: ``"policy"``, ``"shadow"``, ``"holdout"``.
+    inactive
+        Deferred decisions that were not activated.
+    open
+        Decisions that wait for a reward.
+    unanswered
+        Decisions of the policy without a reward that was learned, which do not wait for one any more.
+    learned, defaults
+        Rewards in the log, and how many of them are default rewards.
+    rewards, late
+        Rewards received, and those among them that came too late to be learned.
+    pending
+        Rewards or closed windows that wait to be put in the log.
+    arms, interval
+        The arms, and what the intervals of their means are.
+    lag, lift, snapshot
+        ``None`` where there is none: no reward, no holdout or no reward of it, no snapshot.
+    builds, changes
+        What decided, and the last changes, the newest first.
+    history
+        What was chosen and earned in stretches of time, for the pictures.
+    """
+
+    name: str
+    policy: str
+    direction: str
+    mode: str
+    control: str | None
+    settings: Mapping[str, Any]
+    now: float
+    created_at: float
+    created_by: str
+    version: int
+    decisions: Mapping[str, int]
+    inactive: int
+    open: int
+    unanswered: int
+    learned: int
+    defaults: int
+    rewards: int
+    late: int
+    pending: int
+    arms: tuple[ArmStatus, ...]
+    interval: Interval
+    lag: Lag | None
+    lift: Lift | None
+    snapshot: SnapshotStatus | None
+    builds: tuple[BuildStatus, ...]
+    changes: tuple[ChangeStatus, ...]
+    history: History = dataclasses.field(repr=False)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether actions come with each decision; otherwise there are arms."""
+        return "burn_in" not in self.settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the history, as JSON has it."""
+        return dataclasses.asdict(dataclasses.replace(self, history=History.empty())) | {"history": None}
+
+
+def status_of(experiment: Experiment) -> Status:
+    """How an experiment stands; see :meth:`bandstrap.live.Experiment.status`."""
+    experiment.refresh()
+    store, row, settle = experiment.store, experiment.row, experiment.definition.settle
+    counts, changes = store.counts(row.id), store.changes(row.id)
+    time = counting.stretches(store, row.id, counts.now)
+    decided = counting.Decided()
+    tallies: dict[int, list[Tally]] = {}
+    n_defaults = n_open = n_unanswered = 0
+    lags: tuple[int, list[float]] = 0, []
+    recent: Mapping[int, int] = {}
+    units: list[tuple[Tally, Tally]] = []
+    since = last_change_of_groups(changes)
+    if time is not None:
+        decided = counting.count_decisions(store, row.id, time, counts.now - DAY)
+        recent = counting.count_recent(store, row.id, RECENT)
+        tallies, n_defaults = counting.tally_rewards(store, row.id, time)
+        n_policy = decided.by_source.total() - decided.by_source["holdout"]
+        n_open, n_unanswered = counting.count_without_reward(
+            store, row.id, settle, counts.now, n_policy, counts.learned
+        )
+        lags = counting.find_lags(store, row.id, RECENT_REWARDS)
+        if decided.by_source["holdout"]:
+            units = counting.tally_units(store, row.id, settle, since, counts.now, time)
+    experiment.refresh()  # of arms that others added meanwhile
+    state = experiment.state
+    labels = labels_of(state, decided)
+    support = state.policy.support
+    rewards = counting.read_rewards(store, row.id) if np.isfinite(support).all() and tallies else None
+    return Status(
+        name=experiment.name,
+        policy=state.settings.policy,
+        direction=state.settings.direction,
+        mode=state.settings.mode,
+        control=None if state.settings.control is None else str(state.settings.control),
+        settings=shown_settings(state),
+        now=counts.now,
+        created_at=row.created_at,
+        created_by=row.created_by,
+        version=counts.version,
+        decisions=dict(sorted(decided.by_source.items())),
+        inactive=counts.waiting,
+        open=n_open,
+        unanswered=n_unanswered,
+        learned=counts.learned,
+        defaults=n_defaults,
+        rewards=counts.rewards,
+        late=counts.late,
+        pending=counts.due,
+        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards)),
+        interval=interval_of(support),
+        lag=lag_of(*lags),
+        lift=lift_of(units, since),
+        snapshot=snapshot_of(experiment),
+        builds=builds_of(experiment, decided.by_build),
+        changes=tuple(shown_change(change) for change in reversed(changes[-MOST_CHANGES:])),
+        history=History.empty()
+        if time is None
+        else History(
+            time.ends,
+            {label: decided.chosen[arm] for arm, label in enumerate(labels)},
+            {label: tallies.get(arm, [Tally()] * counting.STRETCHES) for arm, label in enumerate(labels)},
+            units,
+        ),
+    )
+
+
+# --- arms ---------------------------------------------------------------------------------------------------------------
+
+
+def labels_of(state: State, decided: counting.Decided) -> list[str]:
+    """Labels of arms, or the places of actions that were served."""
+    if not state.settings.is_linear:
+        return list(state.arms)
+    return [str(place) for place in range(max([*decided.served, *decided.chosen, -1]) + 1)]
+
+
+def arm_statuses(
+    state: State,
+    labels: Sequence[str],
+    decided: counting.Decided,
+    recent: Mapping[int, int],
+    tallies: Mapping[int, Sequence[Tally]],
+    rewards: Mapping[int, Floats] | None,
+) -> list[ArmStatus]:
+    """What is known of each arm."""
+    is_linear = state.settings.is_linear
+    weights = None if is_linear else state.chances(state.active()).widths()
+    indices = (
+        {}
+        if is_linear or not hasattr(state.policy, "table")
+        else {row["label"]: row["index"] for row in state.policy.table()}
+    )
+    found = []
+    for arm, label in enumerate(labels):
+        tally = functools.reduce(Tally.merged, tallies.get(arm, ()), Tally())
+        if rewards is None:
+            ends = student_interval(tally, ALPHA)
+        else:
+            ends = betting_interval(rewards.get(arm), state.policy.support)
+        found.append(
+            ArmStatus(
+                label=label,
+                state="active" if is_linear else state_of(state, arm),
+                decisions=decided.served[arm],
+                share_of_day=share(decided.of_day, arm),
+                share_of_recent=share(recent, arm),
+                weight=None if weights is None else weights[arm],
+                n_rewards=tally.n,
+                mean=tally.mean if tally.n else None,
+                lower=None if ends is None else ends[0],
+                upper=None if ends is None else ends[1],
+                index=finite(indices.get(label)),
+            )
+        )
+    return found
+
+
+def state_of(state: State, arm: int) -> ArmState:
+    """Whether an arm is served."""
+    is_new = state.rewards[arm] < max(state.settings.burn_in, state.policy.n_initial, 1)
+    return "new" if state.status[arm] == "active" and is_new else state.status[arm]
+
+
+def share(counts: Mapping[int, int], arm: int) -> float | None:
+    """An arm's share of all; ``None`` of nothing."""
+    total = sum(counts.values())
+    return counts.get(arm, 0) / total if total else None
+
+
+def finite(value: float | None) -> float | None:
+    """A number that JSON has."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tuple[float, float] | None:
+    """The two-sided betting bound of rewards in the order in which they were learned; none without any, or left."""
+    from bandstrap.bounds import betting
+
+    if rewards is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # that no mean is left, which a missing interval says
+        bound = betting(rewards, ALPHA, side="two-sided", support=support)
+    lower, upper = float(bound.lower), float(bound.upper)
+    return None if math.isnan(lower) or math.isnan(upper) else (lower, upper)
+
+
+def interval_of(support: tuple[float, float]) -> Interval:
+    """Which interval the arms' means have, and what it promises."""
+    percent = f"{100 * (1 - ALPHA):g} %"
+    if np.isfinite(support).all():
+        return Interval(
+            "betting",
+            ALPHA,
+            f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {percent} each. They hold at "
+            "all times together, so that neither a policy that chooses how many rewards an arm has nor a reader who looks "
+            "often breaks them; an arm's rewards must have one mean, whenever they come, and none be missing because of "
+            "its size.",
+        )
+    return Interval(
+        "student_t",
+        ALPHA,
+        f"Intervals are Student's, {percent} each, as of an ordinary sample, which these rewards are not: the policy "
+        "chose how many there are after seeing some, and an arm that was unlucky at first keeps a mean that is too low. "
+        "Read them as a rough scale; the lift over a holdout, and estimates from the propensities of an export, do not "
+        "suffer from it.",
+    )
+
+
+# --- rewards ------------------------------------------------------------------------------------------------------------
+
+
+def lag_of(n: int, quantiles: Sequence[float]) -> Lag | None:
+    """How long rewards took; ``None`` without any."""
+    if not n:
+        return None
+    return Lag(n, quantiles[49], quantiles[89], quantiles[98], quantiles[99], tuple(quantiles))
+
+
+def lift_of(units: Sequence[tuple[Tally, Tally]], since: int) -> Lift | None:
+    """The policy's units beside those of the holdout; ``None`` where one of them has no reward."""
+    policy = functools.reduce(Tally.merged, (first for first, _ in units), Tally())
+    holdout = functools.reduce(Tally.merged, (second for _, second in units), Tally())
+    if not (policy.n and holdout.n):
+        return None
+    lower, upper = welch_interval(policy, holdout, ALPHA) or (None, None)
+    return Lift(since, policy.n, holdout.n, policy.mean, holdout.mean, policy.mean - holdout.mean, lower, upper)
+
+
+def last_change_of_groups(changes: Sequence[Change]) -> int:
+    """Version since which policy and holdout have been served the same way: before, others may have been in them."""
+    names = {"mode", "holdout", "control"}
+    return max(
+        (each.seq for each in changes if each.kind == "settings" and names & json.loads(each.body).keys()), default=0
+    )
+
+
+# --- the rest -----------------------------------------------------------------------------------------------------------
+
+
+def shown_settings(state: State) -> dict[str, Any]:
+    """The settings that are not said elsewhere; lengths of time in seconds."""
+    left_out = {"policy", "direction", "mode", "control", "arms"}
+    left_out |= {"burn_in", "new_arm_share"} if state.settings.is_linear else set()
+    return {name: value for name, value in dataclasses.asdict(state.settings).items() if name not in left_out}
+
+
+def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
+    """The newest snapshot, tried out."""
+    from bandstrap.live.fold import read_snapshot
+
+    newest = counting.newest_snapshot(experiment.store, experiment.row.id)
+    if newest is None:
+        return None
+    trouble = None
+    if read_snapshot(experiment.definition, newest) is None:
+        trouble = "damaged, and made again from the log"
+    elif newest.build != experiment.build.id:
+        trouble = "of another build, and not used by this one"
+    return SnapshotStatus(newest.version, newest.at, newest.build, trouble is None, trouble)
+
+
+def builds_of(experiment: Experiment, decisions: Mapping[str, int]) -> tuple[BuildStatus, ...]:
+    """What decided, most often first."""
+    known = {row[0]: row for row in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build")}
+    return tuple(
+        BuildStatus(*known[build], decisions=n, is_ours=build == experiment.build.id)
+        for build, n in sorted(decisions.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def shown_change(change: Change) -> ChangeStatus:
+    """A change in words."""
+    body = json.loads(change.body)
+    done = {"add_arm": "added", "pause": "paused", "resume": "resumed", "retire": "retired"}
+    if change.kind in done:
+        what = f"arm {body['arm']} {done[change.kind]}"
+    else:
+        what = ", ".join(f"{name} = {value}" for name, value in body.items())
+    return ChangeStatus(change.seq, change.at, change.actor, what)
