@@ -24,6 +24,7 @@ from bandstrap.policies.bootstrap_index import (
     Phi,
     Quantile,
     State,
+    index,
     new_state,
     prepare,
     threshold,
@@ -142,6 +143,7 @@ class BootstrappedUCB(Policy):
     """
 
     kernel = RESAMPLED.kernel
+    indices_are_bounds = True
     kept_as: ClassVar[dict[str, str]] = {"weights": "multipliers"}
 
     def __init__(
@@ -268,3 +270,12 @@ class BootstrappedUCB(Policy):
                     "quantile": self.quantile_source(i, n, shared.level),
                 }
         return table
+
+    def indices(self, params: Params, state: Any, round_: int, rng: np.random.Generator) -> list[float] | None:
+        """The bound of every arm, equation (2.8), where it is not drawn."""
+        if self.quantile in ("resampled", "resampled-literal"):
+            return None
+        shared = prepare(params, state, round_)
+        main_term = way_to(self.quantile, self.multipliers).main_term
+        arms = range(len(state.pulls))
+        return [index(params, state, arm, main_term(params, state, arm, shared, rng), shared) for arm in arms]

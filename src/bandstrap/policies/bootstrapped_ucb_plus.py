@@ -176,6 +176,7 @@ class BootstrappedUCBPlus(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "bootstrapped_ucb_plus"
     n_initial = 2
 
@@ -195,3 +196,8 @@ class BootstrappedUCBPlus(Policy):
         """State before the first reward: pulls at zero, and an empty quantile memory."""
         pulls, squares = np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms)
         return State(order, pulls, new_sign_memory(n_arms), squares, new_ceilings(n_arms), np.zeros(1))
+
+    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float]:
+        """The bound of every arm; one that lacks pulls is chosen whatever it is."""
+        pooled = pooled_scale(params, state)
+        return [score(params, state, arm, float(round_), pooled) for arm in range(len(state.pulls))]

@@ -64,6 +64,7 @@ class CHKUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "chk_ucb"
     n_initial = 3
 

@@ -139,6 +139,7 @@ class EmpiricalKLUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "empirical_kl_ucb"
 
     def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Unpack[Online]) -> None:
@@ -156,3 +157,8 @@ class EmpiricalKLUCB(Policy):
         solved = np.zeros((n_arms, 4))
         solved[:, DUAL] = -np.inf
         return State(order, np.zeros(n_arms, dtype=np.int64), solved, np.zeros((n_arms, capacity)))
+
+    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float]:
+        """The bound of every arm."""
+        total = exploration(round_, params.c)
+        return [solve_arm(params, state, arm, total / n) for arm, n in enumerate(state.pulls)]

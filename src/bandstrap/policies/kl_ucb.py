@@ -86,6 +86,7 @@ class KLUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "kl_ucb"
 
     def __init__(

@@ -120,6 +120,7 @@ class MARS(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     alpha: float
 
     def __init__(self, *, alpha: float = 0.001, **online: Unpack[Online]) -> None:

@@ -76,6 +76,7 @@ class MOSS(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
 
     def __init__(
         self, *, sigma: float = 1.0, c: float = 2.0, horizon: int | None = None, **online: Unpack[Online]

@@ -19,8 +19,9 @@ from bandstrap.policies.journal import Rows, put_back_whole, save_whole
 from bandstrap.policies.moments import no_rewards
 from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
+from bandstrap.policies.table import ArmRow, Table
 from bandstrap.policies.turns import Turns
-from bandstrap.policies.weights import by_drawing, copy_of
+from bandstrap.policies.weights import by_drawing, copy_of, is_same
 from bandstrap.registry import register
 from bandstrap.seeds import make_generator
 
@@ -96,6 +97,8 @@ class Policy(LivePolicy):
     plays: ClassVar[str] = "arms"
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "_is_ready", "_state", "_rows")
     steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back", "_grow")
+    # Whether indices are bounds on the mean, in its units, from above; of costs, from below.
+    indices_are_bounds: ClassVar[bool] = False
     # Pulls of each arm before scores are compared.
     n_initial: int = 1
 
@@ -155,6 +158,18 @@ class Policy(LivePolicy):
         Without one, :meth:`weights` makes the choice many times.
         """
         return None
+
+    def indices(self, params: Any, state: Any, round_: int, rng: np.random.Generator) -> Sequence[float] | None:
+        """The index of each arm of a state in a round; ``None`` where arms are not compared by one, or it is random.
+
+        By default the scores, unless they are drawn from ``rng`` or there are none.
+        """
+        if self.kernel.choose is not None:
+            return None
+        before = rng.bit_generator.state
+        shared = play.prepare(self.kernel, params, state, round_)
+        scores = [play.score(self.kernel, params, state, arm, shared, rng) for arm in range(len(state.pulls))]
+        return scores if is_same(before, rng.bit_generator.state) else None
 
     # -- shared by simulator and online use -------------------------------------------------------------------------
 
@@ -403,6 +418,61 @@ class Policy(LivePolicy):
             vars(self).update(
                 retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
             )
+
+    def table(self) -> Table:
+        """What is known of each arm: pulls, mean, index, and whether it is retired; nothing changes.
+
+        Returns
+        -------
+        list
+            A row for each arm, with ``arm``, ``pulls``, ``mean``, ``index`` and ``retired``; printed, a table. The index is
+            the number that the next choice compares. Where that is a confidence bound, it is one in the units of rewards:
+            from above, or from below if rewards are costs; the table's ``index_is`` says so. ``None`` stands for the mean
+            of no rewards, and for an index where there is none: where arms are drawn at random, for an arm that lacks its
+            first rewards, and for one that is retired.
+
+        Examples
+        --------
+        >>> from bandstrap import UCB1
+        >>> policy = UCB1(arms=["red", "green"], sigma=0.5, rng=0)
+        >>> policy.update(["red", "green", "green"], [0.25, 0.75, 0.5])
+        >>> policy.table()
+          arm  pulls   mean  upper bound
+          red      1   0.25      1.14706
+        green      2  0.625      1.25932
+        >>> policy.table()[1].mean
+        0.625
+        """
+        self._need_arms("table")
+        with self._lock:
+            self._settle()
+            pulls = self._state.pulls
+            ready = [arm for arm in self._active if pulls[arm] >= max(self.n_initial, 1)]
+            found: dict[int, float] = {}
+            if ready:
+                part = duplicate(self._state if len(ready) == len(self.arms) else self._part(ready))
+                part = as_lists(part) if self.compiled else part
+                params = self.round_params(self._params)
+                indices = self.indices(params, part, self.n_rewards + 1, copy_of(self.rng))
+                found = dict(zip(ready, indices or (), strict=indices is not None))
+            rows = [
+                ArmRow(
+                    label,
+                    int(pulls[arm]),
+                    self._means[arm] if self._counts[arm] else None,
+                    self._shown(found.get(arm)),
+                    label in self.retired,
+                )
+                for arm, label in enumerate(self.arms)
+            ]
+        bound = "upper bound" if self.direction == "max" else "lower bound"
+        return Table(rows, bound if self.indices_are_bounds else "index")
+
+    def _shown(self, index: float | None) -> float | None:
+        """An index in the user's direction."""
+        if index is None:
+            return None
+        return float(self.transform(index) if self.indices_are_bounds else index)
 
     def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""

@@ -260,6 +260,7 @@ class RobustUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
 
     def __init__(
         self,

@@ -358,6 +358,7 @@ class SignFlipUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
 
     def __init__(
         self,

@@ -388,6 +388,7 @@ class StudentizedUCB(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "studentized_ucb"
     n_initial = 2
 
@@ -426,3 +427,11 @@ class StudentizedUCB(Policy):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: all at zero."""
         return State(order, np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((SKEWNESS + 1, n_arms)))
+
+    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float] | None:
+        """The scores in the units of rewards; infinite for an arm that lacks pulls."""
+        scores = super().indices(params, state, round_, rng)
+        if scores is None:
+            return None
+        shared = prepare(params, state, round_)
+        return [shared.best_first + shared.best_step + shared.unit * score for score in scores]

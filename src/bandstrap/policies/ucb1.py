@@ -75,6 +75,7 @@ class UCB1(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
 
     def __init__(
         self,

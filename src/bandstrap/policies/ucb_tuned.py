@@ -65,6 +65,7 @@ class UCBTuned(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "ucb_tuned"
 
     def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:

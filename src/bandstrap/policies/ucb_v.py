@@ -73,6 +73,7 @@ class UCBV(Policy):
     """
 
     kernel = KERNEL
+    indices_are_bounds = True
     name = "ucb_v"
 
     def __init__(self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[Online]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
@@ -26,10 +26,15 @@ class State(NamedTuple):
     regression: Regression
 
 
+@jitable
+def widths(params: Params, state: State, actions: Floats, round_: int) -> Floats:
+    """``width |x|`` of each action."""
+    return params.width * norms(state.regression.factor, actions)
+
+
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
     """The action with the highest ``x'theta + width |x|``."""
-    width = params.width * norms(state.regression.factor, actions)
-    return int(np.argmax(predictions(state.regression.theta, actions) + width))
+    return int(np.argmax(predictions(state.regression.theta, actions) + widths(params, state, actions, round_)))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
@@ -94,3 +99,7 @@ class LinUCB(LinearPolicy):
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
         """State before the first reward: an empty ridge regression."""
         return State(start_regression(dimension, self.ridge))
+
+    def widths(self, params: Params, state: State, actions: Floats, round_: int) -> Floats:
+        """See :func:`widths`."""
+        return widths(params, state, actions, round_)

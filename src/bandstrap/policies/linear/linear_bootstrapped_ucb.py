@@ -288,3 +288,11 @@ class LinearBootstrappedUCB(OFUL):
             if self.quantile == "resampled"
             else state
         )
+
+    def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
+        """``(q + beta/sqrt(n)) |x|`` of each action, by the replicates that were kept; fresh ones are drawn at random."""
+        if self.quantile == "resampled":
+            return None
+        regression = state.regression
+        lengths = distances(state.factors, regression.theta)
+        return confidence_width(params, regression, lengths, round_) * norms(regression.factor, actions)

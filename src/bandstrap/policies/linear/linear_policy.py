@@ -16,9 +16,11 @@ from bandstrap.policies.described import Direction, Randomness, Rewards, has_axe
 from bandstrap.policies.fields import as_lists, declared_leaves, growing, is_declared, leaves
 from bandstrap.policies.journal import put_back_whole, save_whole
 from bandstrap.policies.linear.known_actions import doubled
+from bandstrap.policies.linear.ridge import predictions
 from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.policy import FIRST_ROOM
 from bandstrap.policies.restricted import duplicate
+from bandstrap.policies.table import ActionRow, Table
 from bandstrap.policies.weights import by_drawing, copy_of
 from bandstrap.registry import register
 from bandstrap.seeds import make_generator
@@ -98,6 +100,14 @@ class LinearPolicy(LivePolicy):
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
         raise NotImplementedError
 
+    def estimates(self, state: Any, actions: Floats) -> Floats | None:
+        """The mean reward of each action as a state estimates it: by ridge regression, if that is in it."""
+        return predictions(np.asarray(state.regression.theta), actions) if hasattr(state, "regression") else None
+
+    def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
+        """How far above its estimate the bound of each action lies that choices compare; ``None`` without such bounds."""
+        return None
+
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
         """The state, with its own generators, if it has any, begun anew."""
         return state
@@ -167,6 +177,42 @@ class LinearPolicy(LivePolicy):
                 return self._choice(params, state, matrix, rng)
 
             return np.array(by_drawing(select, len(matrix), draws, generator, before))
+
+    def table(self, actions: ArrayLike) -> Table:
+        """What is known of each of the actions, one per row: an estimate of its mean reward, and its index.
+
+        Returns
+        -------
+        list
+            A row for each action, with ``action``, ``estimate`` and ``index``; printed, a table. The index is the bound
+            that the next choice compares, from above, or from below if rewards are costs, as the table's ``index_is``
+            says. It is ``None`` where actions are drawn at random.
+
+        Examples
+        --------
+        >>> from bandstrap import LinUCB
+        >>> policy = LinUCB(width=0.5)
+        >>> policy.update([[1.0, 0.0], [0.0, 1.0]], [0.25, 1.0])
+        >>> policy.table([[1.0, 0.0], [0.0, 1.0]])
+        action  estimate  upper bound
+             0     0.125     0.478553
+             1       0.5     0.853553
+        """
+        matrix = self._features(actions, "actions", "table", 2)
+        with self._lock:
+            self._settle()
+            params = self.make_params(None) if self._state is None else self.round_params(self._params)
+            state = self.start(matrix.shape[1], FIRST_ROOM, copy_of(self.rng)) if self._state is None else self._state
+            estimates = self.estimates(state, matrix)
+            widths = self.widths(params, duplicate(state), matrix, self.n_rewards + 1)
+        means: list[float | None] = [None] * len(matrix)
+        bounds = means
+        if estimates is not None:
+            means = [self.transform(value) for value in estimates.tolist()]
+            if widths is not None and self.n_rewards >= self.random_rounds:
+                bounds = [self.transform(value) for value in (estimates + widths).tolist()]
+        rows = [ActionRow(i, mean, bound) for i, (mean, bound) in enumerate(zip(means, bounds, strict=True))]
+        return Table(rows, "upper bound" if self.direction == "max" else "lower bound")
 
     def _choice(self, params: Any, state: Any, actions: Floats, rng: np.random.Generator) -> int:
         """The action that is chosen in this round."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
@@ -29,13 +29,18 @@ class State(NamedTuple):
     regression: Regression
 
 
+@jitable
+def widths(params: Params, state: State, actions: Floats, round_: int) -> Floats:
+    """``beta |x|`` of each action."""
+    factor = state.regression.factor
+    return radius(params.ellipsoid, factor, round_) * norms(factor, actions)
+
+
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
     """The action with the highest ``x'theta + beta |x|``."""
     if round_ <= params.random_rounds:
         return random_index(len(actions), rng)
-    factor = state.regression.factor
-    beta = radius(params.ellipsoid, factor, round_)
-    return int(np.argmax(predictions(state.regression.theta, actions) + beta * norms(factor, actions)))
+    return int(np.argmax(predictions(state.regression.theta, actions) + widths(params, state, actions, round_)))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
@@ -123,3 +128,7 @@ class OFUL(LinearPolicy):
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
         """State before the first reward: an empty ridge regression."""
         return State(start_regression(dimension, self.ridge))
+
+    def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
+        """See :func:`widths`."""
+        return widths(params, state, actions, round_)
