@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -17,10 +18,11 @@ import pytest
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import sqlite
-from bandstrap.live.store import Settle, Store, StoreError
+from bandstrap.live.store import NewReward, Settle, Store, StoreError
 from live_rows import ARRIVAL, SUM, add, decision, log, new_experiment, reward, set_clock
 
 NOTHING = Settle(0.0, "last", None)
+PROCESSES = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
 
 
 # --- transactions that commit in another order than they began ----------------------------------------------------------
@@ -95,7 +97,6 @@ def test_a_reward_and_an_activation_at_once(server_store, held_is_reward):
     held = Held(store.url, calls[held_is_reward])
     calls[not held_is_reward](store)
     assert store.refresh(experiment, ARRIVAL) == 0
-    assert store.counts(experiment).pending == 0
     held.commit()
     assert store.refresh(experiment, ARRIVAL) == 1
     assert log(store, experiment) == [(1, "reward", id_, 1, 1.0)]
@@ -112,6 +113,36 @@ def test_a_reward_in_time_is_counted_though_the_window_closes_before_it_is_commi
     held.commit()
     assert store.refresh(experiment, settle) == 2
     assert log(store, experiment) == [(1, "default", two, 2, 0.0), (2, "reward", one, 1, 1.0)]
+
+
+def test_the_first_of_two_rewards_is_learned_though_the_second_is_committed_first(server_store):
+    store = server_store
+    experiment = new_experiment(store)
+    (id_,) = add(store, experiment, 1)
+    held = Held(store.url, lambda other: other.add_rewards(experiment, [NewReward(id_, "a", 5.0)], ARRIVAL))
+    assert store.add_rewards(experiment, [NewReward(id_, "b", 7.0)], ARRIVAL) == ["stored"]
+    assert store.refresh(experiment, ARRIVAL) == 0  # it is not yet known which is the first
+    held.commit()
+    assert store.refresh(experiment, ARRIVAL) == 1
+    assert log(store, experiment) == [(1, "reward", id_, 1, 5.0)]
+    assert store.add_rewards(experiment, [NewReward(id_, "c", 9.0)], ARRIVAL) == ["late"]
+
+
+def test_a_reward_waits_while_its_decision_is_settled_and_is_late_then(server_store):
+    store = server_store
+    experiment = new_experiment(store)
+    (id_,) = add(store, experiment, 1)
+    reward(store, experiment, id_)
+    held = Held(store.url, lambda other: other.refresh(experiment, ARRIVAL))
+    given = []
+    rows = [NewReward(id_, "b", 7.0)]
+    waiting = threading.Thread(target=lambda: given.extend(store.add_rewards(experiment, rows, ARRIVAL)))
+    waiting.start()
+    time.sleep(0.1)
+    assert not given
+    held.commit()
+    waiting.join(30)
+    assert given == ["late"]
 
 
 def test_the_same_key_at_once_is_one_decision_and_one_reward(server_store):
@@ -145,11 +176,10 @@ def work(target, experiment, worker, outcomes):
 
 
 def test_processes_that_write_and_refresh_at_once_leave_one_log_without_gaps(target):
-    context = multiprocessing.get_context("spawn" if sys.platform != "linux" else "fork")
     with Store.open(target, create=True) as store:
         experiment = new_experiment(store)
-        outcomes = context.Queue()
-        processes = [context.Process(target=work, args=(target, experiment, n, outcomes)) for n in range(3)]
+        outcomes = PROCESSES.Queue()
+        processes = [PROCESSES.Process(target=work, args=(target, experiment, n, outcomes)) for n in range(3)]
         for process in processes:
             process.start()
         assert [outcomes.get(timeout=60) for _ in processes] == [100] * 3
@@ -161,16 +191,20 @@ def test_processes_that_write_and_refresh_at_once_leave_one_log_without_gaps(tar
         assert len({entry.decision for entry in entries}) == 300
 
 
+def create(target, definition, together, definitions):
+    together.wait(60)
+    with Store.open(target, create=True) as store:
+        definitions.put(store.create_experiment("x", definition, "me").definition)
+
+
 def test_processes_that_create_at_once(target):
-    code = "import sys; from bandstrap.live.store import Store; s = Store.open(sys.argv[1], create=True);"
-    code += "print(s.create_experiment('x', sys.argv[2], 'me').definition)"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, target, str(n)], stdout=subprocess.PIPE, text=True)
-        for n in range(3)
-    ]
-    definitions = {process.communicate(timeout=60)[0] for process in processes}
-    assert [process.returncode for process in processes] == [0, 0, 0]
-    assert len(definitions) == 1
+    together, definitions = PROCESSES.Barrier(4), PROCESSES.Queue()
+    processes = [PROCESSES.Process(target=create, args=(target, str(n), together, definitions)) for n in range(4)]
+    for process in processes:
+        process.start()
+    assert len({definitions.get(timeout=60) for _ in processes}) == 1
+    for process in processes:
+        process.join(60)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
@@ -373,13 +407,38 @@ def test_a_file_that_may_not_be_written(tmp_path, monkeypatch):
         add(store, experiment, 2)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions keep nobody from writing")
-def test_permissions(tmp_path):
-    path = tmp_path / "live.db"
-    Store.open(path, create=True).close()
-    path.chmod(0o400)
-    with pytest.raises(StoreError, match="it is read only"):
-        Store.open(path)
+def without_rights(path, sentences):
+    """Try to write, as nobody where the tests may do anything."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        with Store.open(path) as store:
+            new_experiment(store)
+    except StoreError as error:
+        sentences.put(str(error))
+    else:
+        sentences.put("written")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights are those of Unix")
+@pytest.mark.parametrize("is_folder_closed", [True, False])
+def test_rights(is_folder_closed):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "live.db"
+        Store.open(path, create=True).close()
+        path.chmod(0o444)
+        Path(folder).chmod(0o555 if is_folder_closed else 0o777)
+        sentences = PROCESSES.Queue()
+        process = PROCESSES.Process(target=without_rights, args=(path, sentences))
+        process.start()
+        assert re.search("it is read only|cannot be opened", sentences.get(timeout=60))
+        process.join(60)
+        Path(folder).chmod(0o755)
+        path.chmod(0o644)
+        with Store.open(path) as store:
+            assert store.experiments() == []
 
 
 def test_a_full_disk_in_sqlite(tmp_path, monkeypatch):

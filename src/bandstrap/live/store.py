@@ -482,7 +482,7 @@ class Store(ABC):
         rows = [row._replace(value=check_number(row.value, "value", "reward")) for row in rows]
         self._check_known(experiment, {row.decision for row in rows}, "reward")
         new = by_key(rows, lambda row: (row.decision, row.key))
-        # The time is taken once the decisions are locked: a reward that is not late is there when they are settled.
+        # Time and log are read once the decisions are locked: a reward that is not late is there when they are settled.
         late = "l.seq IS NOT NULL"
         if settle.window is not None:
             late += f" OR (a.at IS NOT NULL OR NOT d.deferred) AND {self.now} >= coalesce(a.at, d.decided_at) + ?"
@@ -555,7 +555,7 @@ class Store(ABC):
         queue = self._ask(
             "SELECT p.id, p.decision, p.due, d.arm, d.source, d.deferred FROM live_pending p"
             f" CROSS JOIN live_decision d WHERE d.id = p.decision AND p.experiment = ? AND p.due <= {self.now}"
-            f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}" + ("" if settle.on_arrival else self.settling),
+            f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}{self.settling}",
             experiment,
         )
         if not queue:
