@@ -1,5 +1,6 @@
 -- Live experiments in PostgreSQL, version 1 of the schema. The same tables and columns as in sqlite.sql.
 -- Rows are only ever added, except those of the queue. Times are seconds since 1970.
+-- Activations and rewards have no foreign key: whoever adds them has locked their decisions, and a key would lock each again.
 
 CREATE TABLE live_schema (version BIGINT NOT NULL);
 
@@ -40,14 +41,14 @@ CREATE TABLE live_decision (
 CREATE INDEX live_decision_in_time ON live_decision (experiment, decided_at, id);
 
 CREATE TABLE live_activation (
-    decision TEXT COLLATE "C" PRIMARY KEY REFERENCES live_decision (id),
+    decision TEXT COLLATE "C" PRIMARY KEY,
     at DOUBLE PRECISION NOT NULL
 );
 
 CREATE TABLE live_reward (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     experiment BIGINT NOT NULL,
-    decision TEXT COLLATE "C" NOT NULL REFERENCES live_decision (id),
+    decision TEXT COLLATE "C" NOT NULL,
     key TEXT NOT NULL,
     value DOUBLE PRECISION NOT NULL,
     received_at DOUBLE PRECISION NOT NULL,
