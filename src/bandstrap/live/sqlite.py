@@ -116,6 +116,8 @@ class SqliteStore(Store):
         try:
             connection.execute(f"PRAGMA synchronous = {self._durability}")
             connection.execute("PRAGMA foreign_keys = ON")
+            # A statement that inserts many rows keeps the pages it changes, to undo them if it fails: not in a file.
+            connection.execute("PRAGMA temp_store = MEMORY")
         except BaseException:
             connection.close()
             raise
