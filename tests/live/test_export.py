@@ -378,6 +378,26 @@ def test_an_activated_decision_has_its_reward(shop, tmp_path):
     assert found["activated"] >= found["time"]
 
 
+def test_arms_that_another_worker_adds_meanwhile_are_for_the_next_export(shop, tmp_path, monkeypatch):
+    before = shop.decide_many([f"u{number}" for number in range(5)])
+    refresh = shop.refresh
+
+    def refresh_and_be_overtaken():
+        version = refresh()
+        with live.open(tmp_path / "shop.db", "checkout") as other:
+            other.add_arm("blue")
+            other.decide_many(keys=[f"v{number}" for number in range(20)])
+        return version
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shop, "refresh", refresh_and_be_overtaken)
+        assert exported(shop, tmp_path).keys() == {decision.id for decision in before}
+    shop.refresh()
+    rows = exported(shop, tmp_path)
+    assert len(rows) == 25
+    assert {one["arm"] for one in rows.values()} == {"red", "green", "blue"}
+
+
 def test_the_log_of_an_experiment_that_has_not_begun_is_empty(shop, tmp_path):
     assert exported(shop, tmp_path) == {}
 
