@@ -7,7 +7,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, compare, coverage, league, listing, paper, simulate
+from bandstrap.cli import bound, compare, coverage, league, listing, live, paper, simulate
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -26,6 +26,7 @@ app.command("simulate")(simulate.simulate)
 app.command("paper")(paper.paper)
 app.command("league")(league.league)
 app.command("list")(listing.listing)
+app.add_typer(live.app)
 
 
 def show_version(wanted: bool) -> None:

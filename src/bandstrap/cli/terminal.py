@@ -91,11 +91,21 @@ def write_records(records: Sequence[dict[str, Any]], format: str) -> None:  # no
         writer.writeheader()
         writer.writerows(records)
         return
-    plain = [
-        {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in record.items()}
-        for record in records
-    ]
-    sys.stdout.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
+    write_json(records)
+
+
+def write_json(value: Any) -> None:
+    """Write JSON, infinite and missing numbers as null."""
+    sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_table(
