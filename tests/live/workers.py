@@ -80,6 +80,9 @@ class Diary:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.truncate(self._file, whole)
 
+    def __del__(self):
+        os.close(self._file)
+
     def write(self, **line):
         """Append a line; the system has it when this returns, whatever becomes of the process."""
         data = json.dumps(line).encode() + b"\n"
@@ -190,7 +193,8 @@ def value_of(id_, key=None):
 def at_work(target, name, path, stop, *, changes=False, patient=False):
     """Decide, reward, refresh and change, at random, until there is a file ``stop``.
 
-    Who is patient repeats what fails, until it does not.
+    Who is patient repeats what fails, until it does not. Between calls they pause a little: SQLite lets one write at a
+    time, and who has to wait for others is not served in turn.
     """
     with noted(path), live.open(target, name) as experiment:
         worker = Worker(experiment, path)
@@ -201,6 +205,7 @@ def at_work(target, name, path, stop, *, changes=False, patient=False):
                 step(worker, rng)
                 if changes and rng.random() < 0.05:
                     worker.change(rng.choice(["pause", "resume"]), "c")
+                time.sleep(rng.uniform(0, 0.01))
             except live.StoreError:
                 if not patient:
                     raise
