@@ -52,7 +52,8 @@ WHERE d.experiment = ? AND d.deferred AND d.source <> 'holdout' AND a.at IS NULL
 # Not learned, and begun after a moment.
 OPEN = """
 SELECT count(*) FROM (
-    SELECT d.id FROM live_decision d WHERE d.experiment = ? AND d.source <> 'holdout' AND NOT d.deferred AND d.decided_at > ?
+    SELECT d.id FROM live_decision d
+    WHERE d.experiment = ? AND d.source <> 'holdout' AND NOT d.deferred AND d.decided_at > ?
     UNION ALL
     SELECT d.id FROM live_activation a JOIN live_decision d ON d.id = a.decision
     WHERE d.experiment = ? AND d.source <> 'holdout' AND d.deferred AND a.at > ?
@@ -137,7 +138,7 @@ class Stretches(NamedTuple):
     @property
     def ends(self) -> Floats:
         """When each ends."""
-        return self.start + self.length * np.arange(1, STRETCHES + 1)
+        return self.start + self.length * np.arange(1.0, STRETCHES + 1)
 
     def place(self, stretch: float) -> int:
         """A number of a stretch as the database has it, among those there are."""

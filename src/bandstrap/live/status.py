@@ -319,7 +319,7 @@ def arm_statuses(
 ) -> list[ArmStatus]:
     """What is known of each arm."""
     is_linear = state.settings.is_linear
-    weights = None if is_linear else state.chances(state.active()).widths()
+    weights = None if is_linear else state.chances(state.active()).widths
     indices = (
         {}
         if is_linear or not hasattr(state.policy, "table")
@@ -457,11 +457,11 @@ def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
 
 def builds_of(experiment: Experiment, decisions: Mapping[str, int]) -> tuple[BuildStatus, ...]:
     """What decided, most often first."""
-    known = {row[0]: row for row in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build")}
-    return tuple(
-        BuildStatus(*known[build], decisions=n, is_ours=build == experiment.build.id)
-        for build, n in sorted(decisions.items(), key=lambda item: (-item[1], item[0]))
-    )
+    found = []
+    for id_, code, libraries, platform in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build"):
+        if id_ in decisions:
+            found.append(BuildStatus(id_, code, libraries, platform, decisions[id_], id_ == experiment.build.id))
+    return tuple(sorted(found, key=lambda build: (-build.decisions, build.id)))
 
 
 def shown_change(change: Change) -> ChangeStatus:

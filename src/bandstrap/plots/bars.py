@@ -20,10 +20,10 @@ PARTS = (COLOURS[0], "#b9d9ec")
 
 
 class Bar(NamedTuple):
-    """A name, a count, and how much of it belongs to the first part."""
+    """A name, a number, and how much of it belongs to the first part."""
 
     name: str
-    count: int
+    total: int
     part: int
 
 
@@ -33,9 +33,9 @@ def plot_bars(bars: Sequence[Bar], title: str, label: str, parts: tuple[str, str
     figure, (axis,) = new_figure(WIDTH, 1.35 + 0.19 * len(heading) + 0.26 * max(len(bars), 1))
     for i, bar in enumerate(bars):
         axis.barh([i], [bar.part], color=PARTS[0], height=0.7)
-        axis.barh([i], [bar.count - bar.part], left=[bar.part], color=PARTS[1], height=0.7)
-        axis.annotate(f"{bar.count:,}", (bar.count, i), (3, 0), textcoords="offset points", va="center", fontsize=8)
-    axis.set_xlim(0, 1.18 * max((bar.count for bar in bars), default=0) or 1.0)  # room for the numbers
+        axis.barh([i], [bar.total - bar.part], left=[bar.part], color=PARTS[1], height=0.7)
+        axis.annotate(f"{bar.total:,}", (bar.total, i), (3, 0), textcoords="offset points", va="center", fontsize=8)
+    axis.set_xlim(0, 1.18 * max((bar.total for bar in bars), default=0) or 1.0)  # room for the numbers
     axis.set_ylim(len(bars) - 0.4, -0.6)
     axis.set_yticks(range(len(bars)), [literal(bar.name, BAR_NAME) for bar in bars])
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))

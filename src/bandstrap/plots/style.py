@@ -78,8 +78,8 @@ def draw_figure(figure: Figure, kind: str, *, as_text: bool = False) -> bytes:
     # No date and no random names in an SVG: the same numbers give the same bytes.
     metadata = {"Date": None} if kind == "svg" else None
     content = io.BytesIO()
-    look = {"svg.hashsalt": "bandstrap", "svg.fonttype": "none" if as_text else "path"}
-    with rc_context(look), warnings.catch_warnings():
+    letters = "none" if as_text else "path"
+    with rc_context({"svg.hashsalt": "bandstrap", "svg.fonttype": letters}), warnings.catch_warnings():
         if as_text:
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(content, format=kind, dpi=150, metadata=metadata)

@@ -51,9 +51,9 @@ def plot_timelines(
         axis.plot(times, line.values, label=name, marker=mark, markersize=4, **style)
     if level is not None:
         axis.axhline(level, color="#57606a", linewidth=1)
-    locator = AutoDateLocator(minticks=3, maxticks=6, tz=UTC)
+    locator = AutoDateLocator(minticks=3, maxticks=6, tz=UTC)  # type: ignore[no-untyped-call]
     axis.xaxis.set_major_locator(locator)
-    axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
+    axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
     axis.set_xlabel("time (UTC)")
     axis.set_ylabel(literal(label, LONGEST_NAME))
     axis.set_ylim(*((-0.02, 1.02) if shares else limits(lines, level)))

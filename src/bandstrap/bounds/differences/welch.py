@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,8 @@ def welch_width(variances: Sequence[Number], sizes: Sequence[int], alpha: float)
     total = parts[0] + parts[1]
     shares = [part / total for part in parts]
     freedom = 1 / sum(share**2 / max(size - 1, 1) for share, size in zip(shares, sizes, strict=True))
-    return -stdtrit(freedom, alpha) * np.sqrt(total)
+    quantile: Any = stdtrit(freedom, alpha)
+    return -quantile * np.sqrt(total)
 
 
 @register(reads_spread=True)
