@@ -577,6 +577,7 @@ def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, compi
 def test_policies_leave_arms_and_rewards_to_the_base_class():
     """So that two policies stand for all in the refusals below."""
     shared = {"select", "update", "copy", "arms", "direction", "__repr__", "_need_arms"}
+    shared |= {"weights", "add_arm", "retire", "table"}
     for cls in POLICIES.values():
         assert issubclass(cls, Policy)
         for ancestor in cls.__mro__[: cls.__mro__.index(Policy)]:

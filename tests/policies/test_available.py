@@ -1,6 +1,7 @@
 """A choice among some of the arms is that of a policy which never had the others."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.duels import LEADER, ROUND, WAITING
 from contract.test_policies import arrays, either_policy, either_way, every_case, make, make_tape, play_online
 from policies.own_policies import Sorted
+from policies.test_journal import spread, steps_of
 
 N_ARMS = 5
 MEANS = [-60.0, 0.0, 0.5, 0.25, -60.0]
@@ -210,6 +212,43 @@ def test_a_policy_of_ones_own_chooses_among_some_arms():
     assert policy.select() == "a"
     assert policy.select(available=["b", "c"]) == "b"
     assert policy.weights(50, available=["c", "b"]) == {"a": 0.0, "b": 1.0, "c": 0.0}
+
+
+INTERRUPTED = [
+    (("subsample_duels", {"sampler": "without-replacement"}), True),
+    (("subsample_duels", {}), False),
+    (("bootstrapped_ucb", {"quantile": "exact"}), True),
+    (("sign_flip_ucb", {}), False),
+    (("empirical_kl_ucb", {}), True),
+    (("imed", {"divergence": "bounded", "upper": 1.0}), False),
+]
+
+
+@pytest.mark.parametrize(("case", "compiled"), INTERRUPTED, ids=str)
+def test_an_interrupted_choice_among_some_arms_leaves_no_half_of_what_it_worked_out(case, compiled):
+    observed = game()
+    start = told(case, observed, compiled)
+    order, facts = list(start._state.order), known_facts(start)
+    chosen = [choice_without_others(case, observed, order, arms, 3) for arms in ([0, 3, 4], [1, 2])]
+    n_steps = steps_of(lambda: start.copy().select(available=[0, 3, 4]))
+    for at in spread(n_steps, 40):
+        policy = start.copy()
+        steps_of(lambda policy=policy: policy.select(available=[0, 3, 4]), [at])
+        policy._settle()
+        assert known_facts(policy) == facts
+        if "contest" in policy._state._fields:
+            policy._state.contest[:] = [0, -1, 0]
+        for arms, expected in zip(([0, 3, 4], [1, 2]), chosen, strict=True):
+            policy.rng = np.random.default_rng(3)
+            assert policy.copy().select(available=arms) == expected, at
+
+
+def known_facts(policy):
+    """What was learned; the rewards of an arm in any order."""
+    found = [(name, values) for name, field, values in declared_leaves(policy._state) if field.kind == "fact"]
+    if hasattr(policy._state, "history"):
+        found.append(("history", [sorted(row[:n]) for row, n in zip(policy._state.history, policy._state.pulls)]))  # noqa: B905
+    return pickle.dumps([(name, [np.asarray(row).tobytes() for row in values]) for name, values in found])
 
 
 # --- rounds of duels ------------------------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 """The probability of each arm now: exact where it can be, the law of ``select`` everywhere, and nothing changes."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap import EpsilonGreedy, LinearTS, MaillardSampling, UniformRandom
+from bandstrap import BootstrappedTS, EpsilonGreedy, LinearTS, MaillardSampling, UniformRandom
 from bandstrap.errors import InvalidInput
 from contract import test_linear_policies as linear
 from contract.test_policies import either_policy, either_way, every_case, every_form, make
@@ -198,6 +199,25 @@ def test_formulas_are_written_out_here():
     assert sampling.weights(available=["c", "a"]) == pytest.approx(expected, rel=1e-14)
     assert sampling.probabilities() == sampling.weights()
     assert UniformRandom(arms=4, rng=0).weights() == {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}  # nothing was learned yet
+
+
+@pytest.mark.parametrize("rounding", [1, 64])
+def test_shares_of_replicates_are_counted(rounding):
+    """All choices of a replicate for each of three arms, one after the other; rewards 0 and 1 make many ties."""
+    policy = BootstrappedTS(arms=3, n_replicates=7, rng=1)
+    rng = np.random.default_rng(3)
+    policy.update([0, 1, 2] * 3, np.round(rng.random(9) * rounding) / rounding)
+    state = policy._state
+    means = [
+        [(state.rewards[k] + y) / (state.pulls[k] + w) for y, w in zip(state.sums[k], state.totals[k], strict=True)]
+        for k in range(3)
+    ]
+    wins = [0, 0, 0]
+    for drawn in itertools.product(*means):
+        wins[max(state.order, key=drawn.__getitem__)] += 1  # the first of equals
+    weights = policy.weights()
+    assert weights == pytest.approx({arm: n / 7**3 for arm, n in enumerate(wins)}, rel=1e-12)
+    assert len({*weights.values()}) == 3
 
 
 @either_policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from bandstrap.policies.policy import Online, Policy
 
 Prior = Literal["fixed", "drawn"]
 PRIORS: tuple[Prior, ...] = get_args(Prior)
+# Replicates times the square of the number of arms up to which the probability of each arm is worked out.
+MOST_COMPARED = 10**7
 
 
 class Params(NamedTuple):
@@ -150,3 +152,28 @@ class BootstrappedTS(Policy):
             sums=np.full(shape, self.ones),
             totals=np.full(shape, self.ones + self.zeros),
         )
+
+    def exact_weights(self, params: Params, state: State, round_: int) -> list[float] | None:
+        """How many of the ``J^K`` choices of a replicate of each arm have their highest mean in each arm, as a share.
+
+        All replicates are put into one line, from the lowest to the highest, equals in the order of ties: one wins together
+        with replicates of the others that come before it.
+        """
+        order = list(state.order)
+        if len(order) ** 2 * params.n_replicates > MOST_COMPARED:
+            return None
+        rows = zip(state.pulls, state.rewards, state.sums, state.totals, strict=True)
+        means: list[Any] = [
+            [doubled_mean(n, total, *draw) for draw in zip(sums, totals, strict=True)]
+            for n, total, sums, totals in rows
+        ]
+        ranks = np.argsort(order)
+        arms = np.repeat(np.arange(len(order)), params.n_replicates)
+        arms = arms[np.lexsort((-ranks[arms], np.concatenate(means)))]
+        # Of each arm, the share of replicates up to each place in the line.
+        shares = np.cumsum(arms == np.arange(len(order))[:, None], axis=1) / params.n_replicates
+        found = []
+        for arm in range(len(order)):
+            others = np.prod(np.delete(shares[:, arms == arm], arm, axis=0), axis=0)
+            found.append(float(others.sum() / params.n_replicates))
+        return found
