@@ -227,7 +227,8 @@ def beside_bare(place: Place, size: int) -> Row:
                 call()
                 times.append(time.perf_counter() - start)
     name = f"a decision beside a bare INSERT, {'single' if size == 1 else f'batches of {size}'}"
-    return Row(name, statistics.median(ours) / statistics.median(bare), "times")
+    details = {"bare rows a second": size / statistics.median(bare)}
+    return Row(name, statistics.median(ours) / statistics.median(bare), "times", details=details)
 
 
 def throughput(place: Place) -> Table:
@@ -300,6 +301,11 @@ def recovered(target: str, version: int) -> dict[str, float]:
     return found
 
 
+def best_recovered(target: str, version: int) -> dict[str, float]:
+    """The quickest of three."""
+    return min((recovered(target, version) for _ in range(3)), key=lambda found: found["seconds"])
+
+
 def append(target: str, first: int, last: int) -> None:
     """Insert entries of the log, and nothing else: recovery reads no other table."""
     rng = np.random.default_rng(first)
@@ -323,17 +329,17 @@ def append(target: str, first: int, last: int) -> None:
 def recovery() -> Table:
     """A new process on a log of a million, before and after there is a snapshot."""
     rows = []
-    for policy in (POLICY, "ucb1"):
+    for policy in (POLICY, "robust_ucb"):  # the latter keeps every reward
         with tempfile.TemporaryDirectory() as folder:
             target = str(Path(folder) / "long.db")
             live.create(target, "long", policy=policy, arms=ARMS, seed=7).close()
-            empty = recovered(target, 0)
+            empty = best_recovered(target, 0)
             append(target, 1, N_EVENTS)
             bare = recovered(target, N_EVENTS)
-            whole = recovered(target, N_EVENTS)
+            whole = best_recovered(target, N_EVENTS)
             longest = N_EVENTS + N_EVENTS // 20 - 1  # the next is due after one in twenty
             append(target, N_EVENTS + 1, longest)
-            tail = recovered(target, longest)
+            tail = best_recovered(target, longest)
         for name, found, goal in (
             ("no entries", empty, None),
             ("from the bare log, and a snapshot written", bare, None),
