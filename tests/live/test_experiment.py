@@ -650,3 +650,23 @@ def test_a_policy_of_ones_own_is_edited_since(target, tmp_path, monkeypatch):
     file.unlink()
     with pytest.raises(InvalidInput, match=r"own.py is not a file"):
         live.open(target, "checkout").decide()
+
+
+def test_weights_are_asked_for_once_in_a_version(target, monkeypatch):
+    experiment = make(target, policy="gaussian_ts")  # refreshed at every decision
+    for i in range(30):
+        experiment.reward(experiment.decide(key=f"{i}").id, 0.5)
+    asked = []
+    policy = type(experiment.state.policy)
+    weights = policy.weights
+    monkeypatch.setattr(
+        policy, "weights", lambda self, *args, **options: asked.append(1) or weights(self, *args, **options)
+    )
+    first = experiment.decide(key="first")
+    n_asked = len(asked)
+    assert n_asked > 0
+    assert experiment.decide(key="second").version == first.version == 30
+    assert len(asked) == n_asked
+    experiment.reward(first.id, 0.5)
+    assert experiment.decide(key="third").version == 31
+    assert len(asked) > n_asked

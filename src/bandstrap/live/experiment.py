@@ -146,14 +146,14 @@ class Experiment:
         return self._state
 
     def _catch_up(self) -> fold.State:
-        """Have what is due sequenced, and fold the log to its end."""
+        """Have what is due sequenced, and fold the log to where it ended then."""
         began = time.monotonic()
         newest = self.store.refresh(self.row.id, self.definition.settle)
         state, self._state = self._state, None  # of no use if this is cut short
         if state is None or state.version > newest:  # the latter: an older copy of the database was put in its place
             state = fold.restore(self.store, self.row.id, self.definition, self.build.id, newest)
             self._snapshot = state.version
-        fold.catch_up(state, self.store, self.row.id)
+        fold.catch_up(state, self.store, self.row.id, newest)
         self._state, self._refreshed = state, began
         self._save_snapshot(state)
         return state

@@ -169,9 +169,9 @@ class State:
 
     def fold(self, entries: Iterable[Entry]) -> None:
         """Take in the next entries of the log; a state in which this was cut short is of no use."""
-        self._known.clear()
         batch: list[Entry] = []
         for entry in entries:
+            self._known.clear()
             if entry.seq != self.version + 1:
                 raise StoreError(f"The log of the experiment is damaged: entry {self.version + 1} is missing.")
             self.version = entry.seq
