@@ -309,6 +309,43 @@ def test_states_of_arms_and_the_trail_of_changes(target):
         assert (status.mode, status.settings["floor"]) == ("shadow", 0.05)
 
 
+@pytest.mark.parametrize(("direction", "index_is"), [("max", "upper bound"), ("min", "lower bound")])
+def test_the_index_is_what_the_policys_own_table_has(target, direction, index_is):
+    with make(target, direction=direction) as experiment:
+        for i, decision in enumerate(experiment.decide_many(keys=[str(i) for i in range(30)])):
+            experiment.reward(decision.id, float(i))
+        status = experiment.status()
+        assert status.index_is == index_is
+        rows = experiment.state.policy.table()
+        assert [arm.index for arm in status.arms] == [row.index for row in rows]
+        assert [(arm.n_rewards, arm.mean) for arm in status.arms] == [
+            (row.pulls, pytest.approx(row.mean)) for row in rows
+        ]
+        # Beyond the mean, in the direction that the policy hopes for.
+        assert all((arm.index > arm.mean) == (direction == "max") for arm in status.arms)
+
+
+def test_arms_that_are_new_or_gone_are_listed_with_the_others(target):
+    with make(target, burn_in=3) as experiment:
+        for decision in experiment.decide_many(keys=[str(i) for i in range(40)]):
+            experiment.reward(decision.id, 1.0)
+        experiment.add_arm("teal")
+        experiment.retire("green")
+        status = experiment.status()
+        assert [(arm.label, arm.state) for arm in status.arms] == [
+            ("red", "active"),
+            ("green", "retired"),
+            ("blue", "active"),
+            ("teal", "new"),
+        ]
+        red, green, blue, teal = status.arms
+        assert green.weight == 0.0
+        assert green.n_rewards > 0
+        assert 0 < teal.weight <= 0.1 + 1e-12
+        assert red.weight + blue.weight + teal.weight == pytest.approx(1.0)
+        assert (teal.decisions, teal.mean, teal.index) == (0, None, None)
+
+
 def test_groups_are_compared_since_they_were_last_served_otherwise():
     def change(seq, kind, **body):
         return Change(seq, 0.0, "anna", kind, json.dumps(body))

@@ -382,7 +382,9 @@ def print_status(found: Status) -> None:
     if found.snapshot is not None:
         say(f"snapshot: version {found.snapshot.version}, {found.snapshot.trouble or 'good'}")
     if found.arms:
-        hidden = {"state", "weight", "index"} if found.is_linear else set()
+        hidden = {"state", "weight"} if found.is_linear else set()
+        if all(each.index is None for each in found.arms):
+            hidden.add(found.index_is)
         columns = {
             "action" if found.is_linear else "arm": [each.label for each in found.arms],
             "state": [each.state for each in found.arms],
@@ -393,7 +395,7 @@ def print_status(found: Status) -> None:
             "mean": [each.mean for each in found.arms],
             "lower": [each.lower for each in found.arms],
             "upper": [each.upper for each in found.arms],
-            "index": [each.index for each in found.arms],
+            found.index_is: [each.index for each in found.arms],
         }
         shown = {name: column for name, column in columns.items() if name not in hidden}
         print_table(

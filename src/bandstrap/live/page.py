@@ -93,7 +93,8 @@ def draw(status: Status) -> Iterator[Picture]:
         yield picture(
             plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
             f"Dots with bars: mean reward by {word} with its interval.",
-            f"{status.interval.promise} A cross is a mean without an interval: fewer than two rewards, or all equal.",
+            f"{confidence} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
+            "mean without an interval: fewer than two rewards, or all equal.",
         )
     if any(arm.decisions for arm in status.arms):
         lines = [Timeline(label, history.ends, history.shares([label])) for label in curves]
@@ -141,8 +142,9 @@ def draw(status: Status) -> Iterator[Picture]:
                     level=0.0,
                 ),
                 "Curve over time with a band: mean reward of the policy's units minus that of the holdout's.",
-                f"Units that first came until then. Band: Welch's {confidence} interval for one look at one time; who "
-                "waits for the band to leave zero will see it do so by chance.",
+                "Units that first came until then; the first few may lie beyond the axis. Band: Welch's "
+                f"{confidence} interval for one look at one time; who waits for the band to leave zero will see it do so "
+                "by chance.",
             )
 
 
@@ -166,8 +168,8 @@ def show_duration(seconds: float | None) -> str:
     >>> [show_duration(seconds) for seconds in (0.0123, 2.5, 90.0, 5400.0, 200_000.0)]
     ['12.3 ms', '2.5 s', '1.5 min', '1.5 h', '2.31 d']
     """
-    if seconds is None:
-        return "-"
+    if not seconds:
+        return "-" if seconds is None else "0 s"
     for unit, name in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s")):
         if abs(seconds) >= unit:
             return f"{seconds / unit:.3g} {name}"

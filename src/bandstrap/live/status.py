@@ -184,8 +184,9 @@ class Status:
         Rewards received, and those among them that came too late to be learned.
     pending
         Rewards or closed windows that wait to be put in the log.
-    arms, interval
-        The arms, and what the intervals of their means are.
+    arms, interval, index_is
+        The arms, what the intervals of their means are, and what their index is: ``"upper bound"`` or ``"lower bound"``,
+        the policy's own, or just ``"index"``.
     lag, lift, snapshot
         ``None`` where there is none: no reward, no holdout or no reward of it, no snapshot.
     builds, changes
@@ -215,6 +216,7 @@ class Status:
     pending: int
     arms: tuple[ArmStatus, ...]
     interval: Interval
+    index_is: str
     lag: Lag | None
     lift: Lift | None
     snapshot: SnapshotStatus | None
@@ -259,6 +261,7 @@ def status_of(experiment: Experiment) -> Status:
     experiment.refresh()  # of arms that others added meanwhile
     state = experiment.state
     labels = labels_of(state, decided)
+    indices, index_is = indices_of(state)
     support = state.policy.support
     rewards = counting.read_rewards(store, row.id) if np.isfinite(support).all() and tallies else None
     return Status(
@@ -281,8 +284,9 @@ def status_of(experiment: Experiment) -> Status:
         rewards=counts.rewards,
         late=counts.late,
         pending=counts.due,
-        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards)),
+        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards, indices)),
         interval=interval_of(support),
+        index_is=index_is,
         lag=lag_of(*lags),
         lift=lift_of(units, since),
         snapshot=snapshot_of(experiment),
@@ -316,15 +320,11 @@ def arm_statuses(
     recent: Mapping[int, int],
     tallies: Mapping[int, Sequence[Tally]],
     rewards: Mapping[int, Floats] | None,
+    indices: Mapping[str, float | None],
 ) -> list[ArmStatus]:
     """What is known of each arm."""
     is_linear = state.settings.is_linear
     weights = None if is_linear else state.chances(state.active()).widths
-    indices = (
-        {}
-        if is_linear or not hasattr(state.policy, "table")
-        else {row["label"]: row["index"] for row in state.policy.table()}
-    )
     found = []
     for arm, label in enumerate(labels):
         tally = functools.reduce(Tally.merged, tallies.get(arm, ()), Tally())
@@ -348,6 +348,14 @@ def arm_statuses(
             )
         )
     return found
+
+
+def indices_of(state: State) -> tuple[dict[str, float | None], str]:
+    """What the policy ranks its arms by, and what that is; actions are ranked when they are given."""
+    if state.settings.is_linear:
+        return {}, "index"
+    table = state.policy.table()
+    return {row.arm: row.index for row in table}, table.index_is
 
 
 def state_of(state: State, arm: int) -> ArmState:
