@@ -13,9 +13,11 @@ import numpy as np
 
 from bandstrap.policies.ceilings import Ceilings, without_bounds
 from bandstrap.policies.duels import contest_among, contest_of_all
-from bandstrap.policies.fields import is_declared, is_scratch, leaves
+from bandstrap.policies.fields import declared_leaves, is_declared, is_scratch, leaves
 from bandstrap.policies.journal import save_whole
 
+# Fields of a round of duels, which name arms.
+DUELS = ("queue", "contest")
 # What is to be written into an array or a list, and where.
 Change = tuple[Any, Any, Any]
 
@@ -54,7 +56,7 @@ def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Co
         )
 
     part = type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
-    if own and "contest" in state._fields:
+    if holds_duels(state):
         queue, contest = contest_among(state.queue, state.contest, arms)
         part = part._replace(queue=queue, contest=contest)
     return part
@@ -102,24 +104,33 @@ def ranking(order: Any, arms: Sequence[int]) -> Any:
 def changes(
     state: Any, part: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
 ) -> list[Change]:
-    """What a choice among some arms did to their part, and the whole does not have yet; of single numbers, nothing.
+    """What a choice among some arms did to their part, and the whole does not have yet.
 
-    Those of our own states are guesses to begin a search with, or bounds that hold in the part alone.
+    Of what could be worked out again, single numbers are left behind: they may be bounds that hold in the part alone.
     """
-    own = is_declared(state)
     found: list[Change] = []
-    for (name, values), (_, entries) in zip(leaves(state), leaves(part), strict=True):
-        if name in across and isinstance(values, list):
-            for row, few in zip(values, entries, strict=True):
-                if few != [row[arm] for arm in arms]:
-                    found.append((row, slice(None), merged(row, few, arms)))
-        elif isinstance(values, np.ndarray) and name != "order" and (name in across or name in by_arm):
+    in_rounds = holds_duels(state)
+    for (name, field, values), (_, entries) in zip(declared_leaves(state), leaves(part), strict=True):
+        if name == "order" or (in_rounds and name in DUELS) or not (name in across or name in by_arm):
+            continue
+        if isinstance(values, np.ndarray):
             key = (slice(None), list(arms)) if name in across else list(arms)
-            if (values.ndim > 1 or not own) and not np.array_equal(values[key], entries):
+            is_kept = values.ndim > 1 or field.kind == "path-dependent"
+            if is_kept and not np.array_equal(values[key], entries):
                 found.append((values, key, entries))
-    if own and "contest" in state._fields:
+        elif name in across:
+            for row, few in zip(values, entries, strict=True):
+                found.extend(differing(row, few, arms))
+        elif field.kind == "path-dependent" and field.form == "list" and not isinstance(values[0], list):
+            found.extend(differing(values, entries, arms))
+    if in_rounds:
         found.extend(contest_of_all(state.queue, state.contest, part.queue, part.contest, arms))
     return found
+
+
+def differing(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Change]:
+    """The change of a row in which some arms have other entries, if they have."""
+    return [] if few == [row[arm] for arm in arms] else [(row, slice(None), merged(row, few, arms))]
 
 
 def merged(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Any]:
@@ -146,8 +157,12 @@ def duplicate(state: Any) -> Any:
 
 
 def what_choices_depend_on(state: Any) -> Iterator[Any]:
-    """The arrays or lists that a choice may change, and that the next one may depend on, were it not for chance."""
-    own = is_declared(state)
-    for name, values in leaves(state):
-        if name in ("queue", "contest") or not own:
-            yield values
+    """The arrays or lists that a choice may change, and on which others may depend then, were it not for chance."""
+    for _, field, values in declared_leaves(state):
+        if field.kind == "path-dependent":
+            yield from values if isinstance(values, list) and field.form == "rows" else [values]
+
+
+def holds_duels(state: Any) -> bool:
+    """Whether a state is one of those that ``duels.py`` plays rounds with."""
+    return is_declared(state) and "contest" in state._fields
