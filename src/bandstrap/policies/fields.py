@@ -16,7 +16,8 @@ fields is taken as it is: every field may matter, stays one array, and may be ch
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import numpy as np
@@ -138,6 +139,31 @@ def declared_leaves(state: Any) -> Iterator[tuple[str, Field, Any]]:
         elif hasattr(value, "_fields"):
             for inner, what, leaf in declared_leaves(value):
                 yield inner, UNDECLARED if known is None else what, leaf
+
+
+def changed_by_learning(state: Any) -> Sequence[Any]:
+    """The arrays or lists of a state in which ``learn`` may change what is in use and matters."""
+    if declared(state.__class__) is None:
+        return [values for _, values in leaves(state)]
+    found: tuple[Any, ...] = getter_of_changed(state.__class__)(state)
+    return found
+
+
+@functools.cache
+def getter_of_changed(cls: type) -> Callable[[Any], Any]:
+    """What takes those of a declared class out of a state; found once, because updates are many."""
+
+    def paths(inner: type) -> Iterator[str]:
+        for name, field in (declared(inner) or {}).items():
+            if not isinstance(field, Field):
+                yield from (f"{name}.{path}" for path in paths(field))
+            # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
+            elif field.learned not in ("never", "added") and field.kind != "scratch":
+                yield name
+
+    found = list(paths(cls))
+    get = operator.attrgetter(*found)
+    return get if len(found) > 1 else lambda state: (get(state),)
 
 
 @functools.cache

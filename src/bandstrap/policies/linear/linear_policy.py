@@ -13,7 +13,7 @@ from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count, read_numbers, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.fields import as_lists, declared_leaves, growing, is_declared, leaves
+from bandstrap.policies.fields import as_lists, changed_by_learning, growing, is_declared, leaves
 from bandstrap.policies.journal import put_back_whole, save_whole
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.linear.ridge import predictions
@@ -238,9 +238,7 @@ class LinearPolicy(LivePolicy):
         """Take in the rewards of actions, all or none."""
         attributes = self.n_rewards, self.dimension, self._params, self._state
         drawn = self.rng.bit_generator.state if self._state is None or self._draws_in_update() else None
-        held = [] if self._state is None else declared_leaves(self._state)
-        # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
-        changing = [values for _, field, values in held if field.learned != "added" and field.kind != "scratch"]
+        changing = () if self._state is None else changed_by_learning(self._state)
         saved = [(values, save_whole(values)) for values in changing]
         self._undo = attributes, drawn, saved, {}
         try:
