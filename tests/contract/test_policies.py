@@ -479,6 +479,28 @@ def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case):
         assert written(policy) == written(plain)
 
 
+@either_way
+@every_case
+def test_a_policy_whose_arms_came_and_went_is_saved_whenever(case, compiled):
+    tape = make_tape(4, seed=6)
+    policy = make(case, arms=["a", "b"], rng=1, compiled=compiled)
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        if i in (4, 12):
+            policy.add_arm("c" if i == 4 else "d")
+        if i == 20:
+            policy.retire("a")
+        twin = policy
+        if rng.random() < 0.5:
+            twin = Policy.from_dict(json.loads(json.dumps(policy.to_dict(), allow_nan=False)), compiled=False)
+        arm = policy.select()
+        if twin is not policy:
+            assert twin.select() == arm
+            assert written(twin) == written(policy)
+            assert (twin.arms, twin.retired) == (policy.arms, policy.retired)
+        policy.update(arm, tape["abcd".index(arm), i])
+
+
 # --- what states declare ----------------------------------------------------------------------------------------------
 
 

@@ -62,7 +62,9 @@ class LivePolicy(Described):
     def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
         """The policy that :meth:`to_dict` was called of, of this class or one derived from it.
 
-        It runs as machine code if that one did, unless ``compiled`` says otherwise.
+        It runs as machine code if that one did, unless ``compiled`` says otherwise. What is not of the form that
+        :meth:`to_dict` gives is refused. Numbers of the right form that no rewards could have led to are not: hand it what
+        you would hand your own program.
         """
         from bandstrap.policies.saved import from_dict
 

@@ -50,7 +50,7 @@ class Turns:
 
     def with_another(self, pulls: Sequence[int], arms: Sequence[int]) -> Turns:
         """The same with one more arm; while all ``arms`` wait for rewards, its turn comes when theirs comes again."""
-        least = min(pulls[arm] + self.waiting[arm] for arm in arms)
+        least = int(min(pulls[arm] + self.waiting[arm] for arm in arms))  # not a number of NumPy's
         return Turns(
             [*self.waiting, least], [*self.since, self.decisions], [*self.attempts, 0], self.decisions, self.end
         )
