@@ -99,7 +99,7 @@ def estimates(rounds, change=1.0):
 
 
 def test_what_fixed_arms_would_have_earned_is_estimated_without_bias(rounds):
-    """Standard errors are 0.002 to 0.011, so that a bias of 0.01 to 0.05 would be seen."""
+    """Standard errors are 0.0025 to 0.009, so that a bias of 0.015 to 0.055 would be seen."""
     values, errors = estimates(rounds)
     assert errors.max() < 0.02
     assert (np.abs(values - MEANS) < STANDARD_ERRORS * errors).all()
