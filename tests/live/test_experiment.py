@@ -464,6 +464,10 @@ def test_the_control_stays_while_it_is_the_control(target):
             change("red")
     experiment.change(control="green")
     experiment.retire("red")
+    experiment.change(control=None)
+    experiment.pause("green")
+    assert experiment.settings.control is None
+    assert experiment.decide().arm == "blue"
 
 
 def test_a_change_that_another_forestalled_is_checked_again(target):

@@ -248,6 +248,8 @@ def test_on_a_small_disk_that_is_full_nothing_is_lost(tmp_path):
 def read_only(target, path, parts):
     """Work, have the file or its folder write-protected, be told so, and go on when they are not any more."""
     if os.geteuid() == 0:  # who may write anything
+        with tempfile.TemporaryDirectory() as other, live.create(f"{other}/live.db", "shop", **SHOP) as rehearsal:
+            rehearsal.decide()  # what is imported on first use may lie where nobody else reads
         os.setgroups([])
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
