@@ -325,6 +325,17 @@ def test_the_index_is_what_the_policys_own_table_has(target, direction, index_is
         assert all((arm.index > arm.mean) == (direction == "max") for arm in status.arms)
 
 
+def test_an_infinite_index_is_told_and_null_in_json(target):
+    with make(target, policy="mars", burn_in=1) as experiment:
+        for decision in experiment.decide_many(keys=[str(i) for i in range(12)]):
+            experiment.reward(decision.id, 1.0)
+        status = experiment.status()
+        assert math.inf in [arm.index for arm in status.arms]
+        found = json.loads(json.dumps(status.to_dict(), allow_nan=False))
+        assert [arm["index"] is None for arm in found["arms"]] == [not math.isfinite(arm.index) for arm in status.arms]
+        assert "history" not in found
+
+
 def test_arms_that_are_new_or_gone_are_listed_with_the_others(target):
     with make(target, burn_in=3) as experiment:
         for decision in experiment.decide_many(keys=[str(i) for i in range(40)]):

@@ -61,17 +61,15 @@ SELECT count(*) FROM (
 """
 
 LEARNED = f"""
-WITH learned AS (
-    SELECT arm, reward, kind, at FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default')
-), centre AS (
+WITH centre AS (
     SELECT arm, avg(reward) AS middle, coalesce(nullif(max(reward) - min(reward), 0), 1) AS spread
-    FROM learned GROUP BY arm
-), scaled AS (
-    SELECT l.arm, middle, spread, (reward - middle) / spread AS z, kind, {STRETCH.format("at")} AS stretch
-    FROM learned l JOIN centre c ON c.arm = l.arm
+    FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default') GROUP BY arm
 )
-SELECT arm, stretch, count(*), middle, spread, sum(z), sum(z * z), sum(CASE WHEN kind = 'default' THEN 1 ELSE 0 END)
-FROM scaled GROUP BY arm, stretch, middle, spread
+SELECT arm, stretch, count(*), max(middle), max(spread), sum(z), sum(z * z), sum(is_default) FROM (
+    SELECT l.arm, middle, spread, (reward - middle) / spread AS z, {STRETCH.format("at")} AS stretch,
+        CASE WHEN kind = 'default' THEN 1 ELSE 0 END AS is_default
+    FROM live_learned l JOIN centre c ON c.arm = l.arm WHERE experiment = ? AND kind IN ('reward', 'default')
+) AS scaled GROUP BY arm, stretch
 """
 
 REWARDS = "SELECT arm, reward FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default') ORDER BY seq"
@@ -87,46 +85,40 @@ SELECT place, n, lag FROM (
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
 
-# What a holdout's decision is settled with: nobody learns it, and so it is in no log.
-HELD_REWARD: dict[Aggregate, str] = {
+# Units by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a decision
+# without a unit is one by itself.
+UNITS = f"""
+WITH units AS (
+    SELECT min(decided_at) AS began, avg(reward) AS mean FROM ({{settled}}) AS settled WHERE reward IS NOT NULL
+    GROUP BY unit, CASE WHEN unit IS NULL THEN id END
+), centre AS (
+    SELECT avg(mean) AS middle, coalesce(nullif(max(mean) - min(mean), 0), 1) AS spread FROM units
+)
+SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
+    SELECT middle, spread, (mean - middle) / spread AS z, {STRETCH.format("began")} AS stretch FROM units CROSS JOIN centre
+) AS scaled GROUP BY stretch
+"""
+
+# What decisions of the policy were settled with.
+SETTLED = """
+    SELECT d.unit, d.id, d.decided_at, l.reward FROM live_learned l JOIN live_decision d ON d.id = l.decision
+    WHERE l.experiment = ? AND l.kind IN ('reward', 'default') AND d.version >= ?
+"""
+
+# What those of the holdout would be: nobody learns them, so that they are in no log.
+HELD = """
+    SELECT unit, id, decided_at, coalesce(value, ?) AS reward FROM (
+        SELECT d.id, d.unit, d.decided_at, CASE WHEN d.deferred THEN a.at ELSE d.decided_at END AS start, {value}
+        FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
+            LEFT JOIN live_reward r ON r.decision = d.id AND NOT r.late
+        WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ?
+    ) AS came WHERE place = 1 AND start IS NOT NULL AND {is_over}
+"""
+HELD_VALUE: dict[Aggregate, str] = {
     "first": "value, row_number() OVER (PARTITION BY d.id ORDER BY r.received_at, r.id) AS place",
     "last": "value, row_number() OVER (PARTITION BY d.id ORDER BY r.received_at DESC, r.id DESC) AS place",
     "sum": "sum(value) OVER (PARTITION BY d.id) AS value, row_number() OVER (PARTITION BY d.id ORDER BY r.id) AS place",
 }
-
-
-def compared(settle: Settle) -> str:
-    """The units of policy (0) and holdout (1), by the stretch in which each first came: a query.
-
-    A unit counts once, by the mean reward of its decisions; a decision without a unit is one by itself.
-    """
-    over = "TRUE" if settle.on_arrival else "start + ? <= ?"
-    return f"""
-WITH came AS (
-    SELECT d.id, d.unit, d.decided_at, CASE WHEN d.deferred THEN a.at ELSE d.decided_at END AS start,
-        {HELD_REWARD[settle.aggregate]}
-    FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
-        LEFT JOIN live_reward r ON r.decision = d.id AND NOT r.late
-    WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ?
-), settled AS (
-    SELECT 0 AS held, d.unit, d.id, d.decided_at, l.reward
-    FROM live_learned l JOIN live_decision d ON d.id = l.decision
-    WHERE l.experiment = ? AND l.kind IN ('reward', 'default') AND d.version >= ?
-    UNION ALL
-    SELECT 1 AS held, unit, id, decided_at, coalesce(value, ?) AS reward
-    FROM came WHERE place = 1 AND start IS NOT NULL AND {over}
-), units AS (
-    SELECT held, min(decided_at) AS began, avg(reward) AS mean FROM settled WHERE reward IS NOT NULL
-    GROUP BY held, unit, CASE WHEN unit IS NULL THEN id END
-), centre AS (
-    SELECT held, avg(mean) AS middle, coalesce(nullif(max(mean) - min(mean), 0), 1) AS spread FROM units GROUP BY held
-), scaled AS (
-    SELECT u.held, middle, spread, (mean - middle) / spread AS z, {STRETCH.format("began")} AS stretch
-    FROM units u JOIN centre c ON c.held = u.held
-)
-SELECT held, stretch, count(*), middle, spread, sum(z), sum(z * z)
-FROM scaled GROUP BY held, stretch, middle, spread
-"""
 
 
 class Stretches(NamedTuple):
@@ -201,8 +193,8 @@ def tally_rewards(store: Store, experiment: int, time: Stretches) -> tuple[dict[
     """Rewards learned of each arm in each stretch, and how many of all are default rewards."""
     found: dict[int, list[Tally]] = {}
     n_defaults = 0
-    # The parameters come in the order of the question marks.
-    for arm, stretch, n, middle, spread, total, squares, defaults in store.ask(LEARNED, experiment, *time):
+    rows = store.ask(LEARNED, experiment, *time, experiment)
+    for arm, stretch, n, middle, spread, total, squares, defaults in rows:
         tallies = found.setdefault(arm, [Tally()] * STRETCHES)
         place = time.place(stretch)
         tallies[place] = tallies[place].merged(Tally.of_scaled(n, middle, spread, total, squares))
@@ -231,12 +223,17 @@ def tally_units(
     store: Store, experiment: int, settle: Settle, since: int, now: float, time: Stretches
 ) -> list[tuple[Tally, Tally]]:
     """Units of the policy and of the holdout by the stretch in which each first came, from version ``since`` on."""
-    over = () if settle.on_arrival else (settle.window, now)
-    parameters = (experiment, since, experiment, since, settle.default_reward, *over, *time)
+    is_over, window = ("TRUE", ()) if settle.on_arrival else ("start + ? <= ?", (settle.window, now))
+    held = HELD.format(value=HELD_VALUE[settle.aggregate], is_over=is_over)
+    groups = (
+        store.ask(UNITS.format(settled=SETTLED), experiment, since, *time),
+        store.ask(UNITS.format(settled=held), settle.default_reward, experiment, since, *window, *time),
+    )
     pairs = [[Tally(), Tally()] for _ in range(STRETCHES)]
-    for held, stretch, n, middle, spread, total, squares in store.ask(compared(settle), *parameters):
-        place = time.place(stretch)
-        pairs[place][held] = pairs[place][held].merged(Tally.of_scaled(n, middle, spread, total, squares))
+    for group, rows in enumerate(groups):
+        for stretch, n, *sums in rows:
+            pair = pairs[time.place(stretch)]
+            pair[group] = pair[group].merged(Tally.of_scaled(n, *sums))
     return [(first, second) for first, second in pairs]
 
 

@@ -58,7 +58,7 @@ class ArmStatus:
     lower, upper
         The interval of ``Status.interval``; ``None`` where rewards do not show how much they vary.
     index
-        What the policy ranks it by; ``None`` where the policy has no such number, or not yet.
+        What the policy ranks it by, perhaps infinite; ``None`` where the policy has no such number, or not yet.
     """
 
     label: str
@@ -230,8 +230,12 @@ class Status:
         return "burn_in" not in self.settings
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the history, as JSON has it."""
-        return dataclasses.asdict(dataclasses.replace(self, history=History.empty())) | {"history": None}
+        """Everything but the history, as JSON has it: an infinite index is ``None``."""
+        found = dataclasses.asdict(dataclasses.replace(self, history=History.empty()))
+        del found["history"]
+        for arm in found["arms"]:
+            arm["index"] = arm["index"] if arm["index"] is not None and math.isfinite(arm["index"]) else None
+        return found
 
 
 def status_of(experiment: Experiment) -> Status:
@@ -344,7 +348,7 @@ def arm_statuses(
                 mean=tally.mean if tally.n else None,
                 lower=None if ends is None else ends[0],
                 upper=None if ends is None else ends[1],
-                index=finite(indices.get(label)),
+                index=indices.get(label),
             )
         )
     return found
@@ -368,11 +372,6 @@ def share(counts: Mapping[int, int], arm: int) -> float | None:
     """An arm's share of all; ``None`` of nothing."""
     total = sum(counts.values())
     return counts.get(arm, 0) / total if total else None
-
-
-def finite(value: float | None) -> float | None:
-    """A number that JSON has."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tuple[float, float] | None:
