@@ -247,7 +247,9 @@ def beside_bare(place: Place, size: int) -> Row:
         "times, by this process's processor": processor / bare_processor,
         "bare rows a second": size / bare_clock,
     }
-    return Row(name, float(clock / bare_clock), "times", details={unit: float(value) for unit, value in details.items()})
+    return Row(
+        name, float(clock / bare_clock), "times", details={unit: float(value) for unit, value in details.items()}
+    )
 
 
 def throughput(place: Place) -> Table:
