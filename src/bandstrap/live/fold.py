@@ -324,7 +324,7 @@ def this_build(policy: Any) -> Build:
 @functools.cache
 def build_of(module: str) -> Build:
     """The build of policies in a module."""
-    code = code_digest(module, __name__)
+    code = code_digest(module, __name__, "bandstrap.policies.saved")  # the last restores snapshots
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from bandstrap.engine.machine import Machine
@@ -12,6 +13,15 @@ from bandstrap.errors import brief, requirement
 from bandstrap.policies.described import Described, Randomness
 from bandstrap.policies.journal import OwnLock, Rows, Undo, put_back_whole, refuse_inside_update, uses_generator
 from bandstrap.seeds import make_generator
+
+
+def saving() -> Any:
+    """The module that saves policies and restores them.
+
+    There is no import statement for it: :mod:`bandstrap.sources` would follow that, and no result of a policy depends on
+    how the policy would be saved.
+    """
+    return import_module("bandstrap.policies.saved")
 
 
 class LivePolicy(Described):
@@ -54,9 +64,8 @@ class LivePolicy(Described):
         makes of it goes on to the last bit as this policy would. Labels of arms must be texts, numbers, truth values,
         ``None``, or tuples of these, and no setting a function.
         """
-        from bandstrap.policies.saved import to_dict
-
-        return to_dict(self)
+        saved: dict[str, Any] = saving().to_dict(self)
+        return saved
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
@@ -66,9 +75,7 @@ class LivePolicy(Described):
         :meth:`to_dict` gives is refused. Numbers of the right form that no rewards could have led to are not: hand it what
         you would hand your own program.
         """
-        from bandstrap.policies.saved import from_dict
-
-        policy: Self = from_dict(cls, saved, compiled)
+        policy: Self = saving().from_dict(cls, saved, compiled)
         return policy
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -77,9 +84,7 @@ class LivePolicy(Described):
         The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
         when this returns; a file that was there before is replaced then and not sooner.
         """
-        from bandstrap.policies.saved import save
-
-        save(self, path)
+        saving().save(self, path)
 
     def _draws_in_update(self) -> bool:
         """Whether taking in a reward draws random numbers."""
