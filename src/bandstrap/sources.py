@@ -144,4 +144,5 @@ def names_in(tree: ast.AST, package: str) -> Iterator[str]:
             yield base
     else:
         for node in ast.iter_child_nodes(tree):
-            yield from names_in(node, package)
+            if not isinstance(node, ast.expr):  # most nodes are, and no statement is inside one
+                yield from names_in(node, package)
