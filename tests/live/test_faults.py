@@ -24,7 +24,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live import fold, sqlite
 from bandstrap.live.postgres import PostgresStore
 from bandstrap.live.sqlite import SqliteStore
-from live.workers import PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
+from live.workers import HELD_OUT, PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of Unix-like systems")
 
@@ -53,7 +53,7 @@ def test_of_writers_that_are_killed_nothing_acknowledged_is_lost_and_nothing_is_
     rng = random.Random(f"kills {N_KILLS}")  # noqa: S311 - no secret
     stop = tmp_path / "stop"
     diaries = [tmp_path / f"worker{i}.diary" for i in range(N_WORKERS)]
-    live.create(target, "shop", **SHOP).close()
+    live.create(target, "shop", **SHOP | HELD_OUT).close()
 
     def begin(i):
         return start(at_work, target, "shop", diaries[i], stop, changes=i == 0), length(diaries[i])
@@ -97,8 +97,9 @@ def calls_until(n, target, path):
         patch.setattr(fold, "FEWEST_ENTRIES", 1)  # a snapshot with every refresh
         worker = Worker(experiment, path)
         worker.decide(2)
-        worker.decide()
-        worker.reward(worker.owed[-2:])
+        worker.decide(defer=True)
+        worker.reward(worker.owed[-3:])
+        worker.call("activate", decision=worker.unshown[-1])
         worker.call("refresh")
         worker.change("pause", "c")
         worker.change("resume", "c")
@@ -115,7 +116,7 @@ SETTLING = {
 def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(target, tmp_path, settling):
     """Also in the middle of sequencing, of a change and of writing a snapshot."""
     path = tmp_path / "worker.diary"
-    with live.create(target, "shop", **SHOP | SETTLING[settling]) as experiment:
+    with live.create(target, "shop", **SHOP | HELD_OUT | SETTLING[settling]) as experiment:
         for n in count(1):
             process = start(calls_until, n, target, path)
             process.join(PATIENCE)
@@ -128,6 +129,55 @@ def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(targe
     assert found.unanswered > n / 2
     assert found.snapshots > 5
     sys.stdout.write(f"{n - 1} kills: {vars(found)}\n")
+
+
+# --- interrupted anywhere -----------------------------------------------------------------------------------------------
+
+
+def interrupted(n, work):
+    """Press Ctrl-C at the ``n``-th line of the package for live experiments that runs; whether there were so many."""
+    folder, lines = str(Path(live.__file__).parent), count(1)
+
+    def in_live(frame, event, argument):
+        if event == "line" and next(lines) == n:
+            raise KeyboardInterrupt
+        return in_live
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: in_live if frame.f_code.co_filename.startswith(folder) else None)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_an_experiment_that_was_interrupted_anywhere_goes_on(target, tmp_path, monkeypatch):
+    """The same object: what it knows is whole, or read again."""
+    path = tmp_path / "worker.diary"
+    monkeypatch.setattr(fold, "FEWEST_ENTRIES", 3)  # a snapshot with most refreshes
+    with live.create(target, "shop", **SHOP | {"refresh": 0}) as experiment:
+        worker = Worker(experiment, path)
+
+        def work():
+            worker.decide(2)
+            worker.decide(defer=True)
+            worker.reward(worker.owed[-3:])
+            worker.call("activate", decision=worker.unshown[-1])
+            worker.change("pause", "c")
+            worker.change("resume", "c")
+            worker.decide()
+
+        n = 1
+        while interrupted(n, work):
+            worker.repeat()
+            n += 60
+        assert n > 1000
+        worker.repeat()
+    found = check(target, "shop", [path])
+    assert found.unanswered == n // 60
 
 
 # --- a disk that is full ------------------------------------------------------------------------------------------------
@@ -436,7 +486,7 @@ def test_workers_go_on_when_connections_are_cut_and_the_server_goes_away(own_ser
     own_server.start()
     target, end = own_server.new_database(), tmp_path / "stop"
     diaries = [tmp_path / f"worker{i}.diary" for i in range(N_WORKERS)]
-    live.create(target, "shop", **SHOP).close()
+    live.create(target, "shop", **SHOP | HELD_OUT).close()
     workers = [
         start(at_work, target, "shop", path, end, changes=i == 0, patient=True) for i, path in enumerate(diaries)
     ]

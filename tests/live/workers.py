@@ -33,6 +33,7 @@ SHOP = {
     "floor": 0.1,
     "refresh": 0.02,
 }
+HELD_OUT = {"holdout": 0.1, "control": "a"}
 
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(["live.loaded"])
@@ -117,6 +118,7 @@ class Worker:
         self.diary = Diary(path)
         self.decisions = {}
         self.owed = []  # decisions not yet rewarded
+        self.unshown = []  # deferred decisions not yet activated
         before = calls(self.diary.lines)
         self.n_calls = len(before)
         for call, result in before:
@@ -149,10 +151,14 @@ class Worker:
             for row in result:
                 if row["key"] not in self.decisions:
                     self.owed.append(row["id"])
+                    if call["with"].get("defer"):
+                        self.unshown.append(row["id"])
                 self.decisions[row["key"]] = row
         elif call["call"] == "reward_many":
             paid = {reward[0] for reward in call["with"]["rewards"]}
             self.owed = [id_ for id_ in self.owed if id_ not in paid]
+        elif call["call"] == "activate":
+            self.unshown.remove(call["with"]["decision"])
 
     def decide(self, n=1, **options):
         """Decide ``n`` times, with keys of its own."""
@@ -214,7 +220,9 @@ def at_work(target, name, path, stop, *, changes=False, patient=False):
 
 def step(worker, rng):
     """A few calls of a worker, as chance has it."""
-    worker.decide(rng.choice([1, 1, 1, 5]))
+    worker.decide(rng.choice([1, 1, 1, 5]), defer=rng.random() < 0.2)
+    if worker.unshown and rng.random() < 0.5:
+        worker.call("activate", decision=rng.choice(worker.unshown))
     if rng.random() < 0.8:
         worker.reward(rng.sample(worker.owed, min(len(worker.owed), rng.choice([1, 3]))))
     if rng.random() < 0.1:  # an old one again, and with another value: counted already
@@ -282,6 +290,7 @@ def check(target, name, diaries, settle=None, window=0.0):
             return [row for row in rows_of(target, name) if row["experiment"] == number]
 
         decisions = check_decisions(asked, table("live_decision"), arms)
+        check_activations(asked, rows_of(target, "live_activation"), decisions)
         rewards = check_rewards(asked, table("live_reward"), decisions)
         learned, changes = table("live_learned"), table("live_change")
         check_changes(asked, learned, changes)
@@ -306,6 +315,7 @@ def check(target, name, diaries, settle=None, window=0.0):
         decisions=len(decisions),
         rewards=len(rewards),
         late=sum(bool(row["late"]) for row in rewards.values()),
+        unshown=sum(not row["counts"] for row in decisions.values()),
         learned=len(learned) - len(changes),
         changes=len(changes),
         snapshots=len(snapshots),
@@ -328,6 +338,16 @@ def check_decisions(asked, rows, arms):
                 assert {field: row[field] for field in told} | {"arm": arms[row["arm"]]} == told
     assert set(found) <= wanted
     return found
+
+
+def check_activations(asked, rows, decisions):
+    """Activations that were acknowledged are there; adds to each decision whether it counts."""
+    found = {row["decision"] for row in rows}
+    told = {call["with"]["decision"]: result is not None for call, result in asked if call["call"] == "activate"}
+    own = {row["id"] for row in decisions.values()}
+    assert {id_ for id_, is_told in told.items() if is_told} <= found & own <= set(told)
+    for row in decisions.values():
+        row["counts"] = not row["deferred"] or row["id"] in found
 
 
 def check_rewards(asked, rows, decisions):
@@ -373,7 +393,7 @@ def check_log(learned, decisions, rewards, settle):
     for (id_, _), row in rewards.items():
         if not row["late"]:
             arrived[id_].append((row["received_at"], row["id"], row["value"]))
-    served = {row["id"]: row for row in decisions.values() if row["source"] != "holdout"}
+    served = {row["id"]: row for row in decisions.values() if row["source"] != "holdout" and row["counts"]}
     expected = {}
     for id_ in served:
         values = [value for *_, value in sorted(arrived[id_])]
