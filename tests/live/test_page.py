@@ -98,6 +98,7 @@ def test_the_page_has_the_numbers_and_six_pictures(shop, tmp_path):
     for label, arm in (("red", status.arms[0]), ("green", status.arms[1])):
         assert f"{label} {'(control) ' * (label == 'red')}{arm.state} {arm.decisions}" in page.text
     assert f"{status.lift.difference:.4g} a decision" in page.text
+    assert "Decisions without a reward are left out" in page.text  # there is no default
 
 
 def test_before_the_first_decision_there_is_nothing_to_draw(shop, tmp_path):
@@ -140,6 +141,31 @@ def test_many_arms_huge_and_equal_rewards_and_no_holdout(shop, tmp_path):
     assert sum(word.startswith("arm ") for word in shares) == MOST_CURVES
     assert f"{30 - MOST_CURVES} others" in shares
     assert sum(word.startswith("arm ") for word in means) == MOST_CURVES
+
+
+def test_of_very_many_arms_the_pictures_have_the_busiest(shop, tmp_path):
+    trade(shop, 20)
+    status = shop.status()
+    arms = tuple(dataclasses.replace(status.arms[0], label=f"arm {i}", decisions=i) for i in range(100))
+    learned = {arm.label: [Tally(3, 1.0, 2.0)] * 60 for arm in arms}
+    history = History(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
+    page = page_of(dataclasses.replace(status, arms=arms, history=history), tmp_path)
+    bars, intervals, *_ = map(words_of, page.pictures)
+    for words in (bars, intervals):
+        shown = [word.split("  ")[0] for word in words if word.startswith("arm ")]
+        assert shown == [f"arm {i}" for i in range(60, 100)]
+    assert page.text.count("The 40 arms with most decisions.") == 2
+    assert all(f"arm {i} " in page.text for i in range(100))
+
+
+def test_rewards_as_large_as_a_policy_takes(tmp_path):
+    with live.create(tmp_path / "shop.db", "checkout", policy="ucb1", arms=["a", "b"], seed=7, refresh=0) as experiment:
+        rng = np.random.default_rng(0)
+        for decision in experiment.decide_many(keys=[str(i) for i in range(30)]):
+            experiment.reward(decision.id, float(rng.choice([-1e150, 1e150])))
+        status = experiment.status()
+        assert all(-math.inf < arm.lower < arm.mean < arm.upper < math.inf for arm in status.arms)
+        assert len(page_of(status, tmp_path).pictures) == 5
 
 
 def test_actions_have_no_states_and_weights(tmp_path):

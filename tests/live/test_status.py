@@ -123,6 +123,9 @@ def play(experiment, seed, hours=40):
 def test_what_the_database_counts_is_what_the_rows_say(target, world):
     with make(target, holdout=0.3, control="green", **WORLDS[world]) as experiment:
         play(experiment, seed=11)
+        with live.create(target, "another", policy="ucb1", arms=ARMS, seed=1, holdout=0.5, control="red") as other:
+            for decision in other.decide_many(keys=[f"k{i}" for i in range(20)]):
+                other.reward(decision.id, 1e6)
         status = experiment.status()
         now = status.now
         expected = naive_counts(experiment, now, DAY, RECENT)
@@ -164,6 +167,8 @@ def test_what_the_database_counts_is_what_the_rows_say(target, world):
             received - decided
             for received, decided in experiment.store.ask(
                 "SELECT r.received_at, d.decided_at FROM live_reward r JOIN live_decision d ON d.id = r.decision"
+                " WHERE r.experiment = ?",
+                experiment.row.id,
             )
         ]
         assert status.lag.rewards == status.rewards == len(lags)

@@ -16,6 +16,8 @@ from bandstrap.text import shortened, visible
 
 # Characters of a name beside its interval.
 SHORT_NAME = 18
+# Rows of a picture.
+MOST_ROWS = 40
 # Curves in one picture; the rest go together, or are left to the table.
 MOST_CURVES = 8
 
@@ -66,19 +68,21 @@ def draw(status: Status) -> Iterator[Picture]:
     history = status.history
     word = "action" if status.is_linear else "arm"
     confidence = f"{100 * (1 - ALPHA):g} %"
-    most = sorted(status.arms, key=lambda arm: -arm.decisions)[:MOST_CURVES]
+    busiest = sorted(status.arms, key=lambda arm: -arm.decisions)
     # In the order of the table, so that colours stay when arms overtake each other.
-    curves = [arm.label for arm in status.arms if arm in most]
+    curves = [arm.label for arm in status.arms if arm in busiest[:MOST_CURVES]]
+    rows = [arm for arm in status.arms if arm in busiest[:MOST_ROWS]]
+    not_all = f" The {MOST_ROWS} {word}s with most decisions." if len(rows) < len(status.arms) else ""
     others = [arm.label for arm in status.arms if arm.label not in curves]
     only = f" The {MOST_CURVES} {word}s with most decisions." if others else ""
     if any(arm.decisions for arm in status.arms):
-        bars = [Bar(arm.label, arm.decisions, min(arm.n_rewards, arm.decisions)) for arm in status.arms]
+        bars = [Bar(arm.label, arm.decisions, min(arm.n_rewards, arm.decisions)) for arm in rows]
         yield picture(
             plot_bars(bars, f"Decisions by {word}", "decisions", ("reward learned", "without one")),
             f"Bars: decisions by {word}.",
-            "Without the holdout. A reward may be the default one.",
+            f"Without the holdout. A reward may be the default one.{not_all}",
         )
-    with_rewards = [arm for arm in status.arms if arm.n_rewards and is_drawable(arm, LARGEST_NUMBER)]
+    with_rewards = [arm for arm in rows if arm.n_rewards and is_drawable(arm, LARGEST_NUMBER)]
     if with_rewards:
         intervals = [
             Interval(
@@ -94,7 +98,7 @@ def draw(status: Status) -> Iterator[Picture]:
             plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
             f"Dots with bars: mean reward by {word} with its interval.",
             f"{confidence} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
-            "mean without an interval: fewer than two rewards, or all equal.",
+            f"mean without an interval: fewer than two rewards, or all equal.{not_all}",
         )
     if any(arm.decisions for arm in status.arms):
         lines = [Timeline(label, history.ends, history.shares([label])) for label in curves]

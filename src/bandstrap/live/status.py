@@ -99,6 +99,8 @@ class Lag:
 class Lift:
     """What units of the policy earned a decision, beyond those of the holdout.
 
+    Decisions without a reward, their own or the default, are left out.
+
     Attributes
     ----------
     since
