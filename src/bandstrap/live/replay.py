@@ -48,12 +48,20 @@ class Replay(NamedTuple):
         return self.differences == 0
 
     def __str__(self) -> str:
-        seen = f"{self.decisions} decisions on {self.versions} versions, {self.entries} entries of the log"
+        made = counted(self.decisions, "decision", "decisions")
+        seen = f"{made} on {counted(self.versions, 'version', 'versions')}, "
+        seen += f"{counted(self.entries, 'entry', 'entries')} of the log"
         if self.is_identical:
             return f"identical: {seen}"
         foreign = sum(count for build, count in self.builds.items() if build != self.build)
         by_others = f" ({foreign} decisions were made by another build, which may round differently)" if foreign else ""
-        return f"different in {self.differences} places{by_others}: {seen}. First: {self.first}"
+        places = counted(self.differences, "place", "places")
+        return f"different in {places}{by_others}: {seen}. First: {self.first}"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {one if number == 1 else several}"
 
 
 class Notes:
