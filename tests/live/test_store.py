@@ -125,6 +125,20 @@ def test_snapshots(store):
     assert store.latest_snapshot(new_experiment(store), "b") is None
 
 
+def test_the_newest_three_snapshots_of_a_build_are_kept(store):
+    experiment, other = new_experiment(store), new_experiment(store)
+    for build in "ab":
+        store.add_build(Build(build, "code", "numpy 2", "x86"))
+    for place, build in ((experiment, "b"), (other, "a"), (experiment, "a")):
+        store.save_snapshot(place, 1, build, "first", "")
+    for version in (30, 20, 40, 10):  # a worker that is behind writes one that is not kept
+        store.save_snapshot(experiment, version, "a", str(version), "")
+    kept = {store.latest_snapshot(experiment, "a", at_most=version) for version in range(50)} - {None}
+    kept = sorted(snapshot.version for snapshot in kept)
+    assert kept == [20, 30, 40]
+    assert store.latest_snapshot(experiment, "b").version == store.latest_snapshot(other, "a").version == 1
+
+
 def test_a_holdout_is_settled_for_reports_and_never_learned(store):
     experiment = new_experiment(store)
     set_clock(store, 0.0)

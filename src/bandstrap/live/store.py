@@ -46,6 +46,8 @@ Key = TypeVar("Key", str, tuple[str, str])
 BATCH = 10_000
 # Decisions of one page when all of them are read.
 PAGE = 5_000
+# Snapshots of a build that are kept: the newest, and others should that one be damaged.
+SNAPSHOTS = 3
 # How often a transaction is begun again after a conflict with another one, or on a new connection.
 ATTEMPTS = 4
 
@@ -640,7 +642,7 @@ class Store(ABC):
 
     @writing
     def save_snapshot(self, experiment: int, version: int, build: str, body: str, checksum: str) -> None:
-        """Store a snapshot, in place of one of the same version and build."""
+        """Store a snapshot, in place of one of the same version and build; of a build's, the newest few are kept."""
         self._ask(
             "INSERT INTO live_snapshot (experiment, version, build, body, checksum, at)"
             f" VALUES (?, ?, ?, ?, ?, {self.now}) ON CONFLICT (experiment, version, build)"
@@ -650,6 +652,12 @@ class Store(ABC):
             build,
             body,
             checksum,
+        )
+        self._ask(
+            "DELETE FROM live_snapshot WHERE experiment = ? AND build = ? AND version NOT IN"
+            " (SELECT version FROM live_snapshot WHERE experiment = ? AND build = ? ORDER BY version DESC LIMIT ?)",
+            *(experiment, build) * 2,
+            SNAPSHOTS,
         )
 
     @reading
