@@ -46,9 +46,9 @@ def plot_timelines(
         times = [datetime.fromtimestamp(second, UTC) for second in line.times.tolist()]
         if line.lower is not None and line.upper is not None:
             axis.fill_between(times, line.lower, line.upper, color=style["color"], alpha=0.13, linewidth=0)
-        # A value with none beside it would draw no line.
-        mark = "o" if np.isfinite(line.values).sum() == 1 else None
-        axis.plot(times, line.values, label=name, marker=mark, markersize=4, **style)
+        alone = lonely(line.values)
+        marks: dict[str, Any] = {"marker": "o", "markersize": 4, "markevery": alone} if alone else {}
+        axis.plot(times, line.values, label=name, **marks, **style)
     if level is not None:
         axis.axhline(level, color="#57606a", linewidth=1)
     locator = AutoDateLocator(minticks=3, maxticks=6, tz=UTC)  # type: ignore[no-untyped-call]
@@ -64,6 +64,16 @@ def plot_timelines(
         handles: list[Any] = list(axis.get_legend_handles_labels()[0])
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
     return figure
+
+
+def lonely(values: Floats) -> list[int]:
+    """Places of the values with none beside them, which no line would show.
+
+    >>> lonely(np.array([1.0, np.nan, 2.0, 3.0, np.nan, 4.0]))
+    [0, 5]
+    """
+    known = np.pad(np.isfinite(values), 1)
+    return [int(place) for place in np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:])]
 
 
 def limits(lines: Sequence[Timeline], level: float | None) -> tuple[float, float]:
