@@ -102,8 +102,8 @@ def play(experiment, seed, hours=40):
             keys = ("a", "b")[: rng.integers(3)]
             rewards += [(hour + rng.exponential(1.5), decision.id, float(rng.normal(10, 2)), key) for key in keys]
         (deferred,) = experiment.decide_many(keys=[f"{hour} later"], defer=True)
+        rewards.append((hour + 0.5, deferred.id, 3.0, None))
         if rng.random() < 0.6:
-            rewards.append((hour + 0.5, deferred.id, 3.0, None))
             experiment.activate(deferred.id)
         for when, decision, value, key in sorted(rewards):
             if when < hour + 1:
@@ -116,6 +116,9 @@ def play(experiment, seed, hours=40):
             experiment.change(holdout=0.4, actor="ben")
         if hour == 25:
             experiment.resume("blue", actor="anna")
+    for i, decision in enumerate(experiment.decide_many(keys=[f"last {i}" for i in range(20)], defer=True)):
+        if i % 2:
+            experiment.activate(decision.id)
     at(experiment, START + 3600 * (hours + 0.25))
 
 
@@ -124,8 +127,10 @@ def test_what_the_database_counts_is_what_the_rows_say(target, world):
     with make(target, holdout=0.3, control="green", **WORLDS[world]) as experiment:
         play(experiment, seed=11)
         with live.create(target, "another", policy="ucb1", arms=ARMS, seed=1, holdout=0.5, control="red") as other:
-            for decision in other.decide_many(keys=[f"k{i}" for i in range(20)]):
-                other.reward(decision.id, 1e6)
+            for day in range(3):
+                decisions = other.decide_many(keys=[f"{day}-{i}" for i in range(200)])
+                other.reward_many([(decision.id, 1e6) for decision in decisions[::2]])
+                other.refresh()
         status = experiment.status()
         now = status.now
         expected = naive_counts(experiment, now, DAY, RECENT)
