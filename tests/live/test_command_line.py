@@ -27,6 +27,6 @@ def test_what_works_with_a_file_works_with_a_server(target, tmp_path):
     ]
     assert status["changes"][0]["actor"] == "anna"
     assert page.read_text(encoding="utf-8").count("<img") == 5
-    assert bandstrap("replay", target, "shop").startswith("identical: 1 decisions")
+    assert bandstrap("replay", target, "shop").startswith("identical: 1 decision on 1 version")
     bandstrap("export", target, "shop", tmp_path / "log.parquet")
     assert (tmp_path / "log.parquet").stat().st_size > 0
