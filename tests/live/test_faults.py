@@ -4,6 +4,7 @@ By default a few kills. ``BANDSTRAP_KILLS=200`` makes a campaign of it.
 """
 
 import ctypes
+import gc
 import os
 import random
 import signal
@@ -68,7 +69,7 @@ def test_of_writers_that_are_killed_nothing_acknowledged_is_lost_and_nothing_is_
             time.sleep(rng.uniform(0, 0.05))
             process.kill()
             process.join(PATIENCE)
-            assert process.exitcode == -signal.SIGKILL
+            assert process.exitcode == -signal.SIGKILL, failure_of(diaries[i])
             workers[i] = begin(i)
     finally:
         stop.touch()
@@ -114,21 +115,25 @@ SETTLING = {
 
 @pytest.mark.parametrize("settling", SETTLING)
 def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(target, tmp_path, settling):
-    """Also in the middle of sequencing, of a change and of writing a snapshot."""
+    """Also in the middle of sequencing, of a change and of writing a snapshot.
+
+    After every other statement, in one kind of database after those where in the other nobody is killed; in a campaign
+    after every one.
+    """
     path = tmp_path / "worker.diary"
     with live.create(target, "shop", **SHOP | HELD_OUT | SETTLING[settling]) as experiment:
-        for n in count(1):
+        for n in count(1 + target.startswith("postgresql"), 1 if N_KILLS > 100 else 2):
             process = start(calls_until, n, target, path)
             process.join(PATIENCE)
             Worker(experiment, path)  # goes on where it was killed
             if process.exitcode != -signal.SIGKILL:
                 break
-    assert process.exitcode == 0
+    assert process.exitcode == 0, failure_of(path)
     assert n > 20
     found = check(target, "shop", [path], *([] if settling == "on arrival" else [total, 0.2]))
-    assert found.unanswered > n / 2
+    assert found.unanswered > 10
     assert found.snapshots > 5
-    sys.stdout.write(f"{n - 1} kills: {vars(found)}\n")
+    sys.stdout.write(f"{n} statements: {vars(found)}\n")
 
 
 # --- interrupted anywhere -----------------------------------------------------------------------------------------------
@@ -157,6 +162,7 @@ def interrupted(n, work):
 def test_an_experiment_that_was_interrupted_anywhere_goes_on(target, tmp_path, monkeypatch):
     """The same object: what it knows is whole, or read again."""
     path = tmp_path / "worker.diary"
+    gc.collect()  # what earlier tests have left is not to be closed while lines are counted
     monkeypatch.setattr(fold, "FEWEST_ENTRIES", 3)  # a snapshot with most refreshes
     with live.create(target, "shop", **SHOP | {"refresh": 0}) as experiment:
         worker = Worker(experiment, path)

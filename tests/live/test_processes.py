@@ -11,7 +11,20 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
-from live.workers import HELD_OUT, PATIENCE, SHOP, Worker, check, failure_of, finish, noted, plain, start, total
+from live.workers import (
+    HELD_OUT,
+    PATIENCE,
+    SHOP,
+    Worker,
+    check,
+    failure_of,
+    finish,
+    noted,
+    plain,
+    read_diary,
+    start,
+    total,
+)
 
 N_WORKERS = 4
 N_EVENTS = 10_000
@@ -99,6 +112,15 @@ def test_a_reward_committed_after_later_ones_is_learned_and_the_replay_is_identi
     check(target, "shop", [tmp_path / "one.diary", tmp_path / "other.diary"])
 
 
+def wait_for_all(folder, processes):
+    """Wait until each process has said that it is ready."""
+    deadline = time.monotonic() + PATIENCE
+    while len(list(folder.glob("*.ready"))) < len(processes):
+        assert time.monotonic() < deadline
+        assert all(process.exitcode is None for process in processes)
+        time.sleep(0.002)
+
+
 # --- windows ------------------------------------------------------------------------------------------------------------
 
 WINDOW = 0.6
@@ -143,6 +165,10 @@ def work_in_windows(target, folder, number):
             if rng.random() < 0.2:
                 workers[name].call("refresh")
             time.sleep(0.01)
+        too_late = [(worker, worker.decide()[0]["id"]) for worker in workers.values()]
+        time.sleep(1.5 * WINDOW)
+        for worker, id_ in too_late:
+            assert worker.reward([id_]) == ["late"]
         for experiment in experiments.values():
             experiment.close()
 
@@ -154,9 +180,53 @@ def test_rewards_in_time_are_learned_when_windows_close_and_late_ones_never(targ
     assert failure_of(tmp_path / "worker0.diary") is failure_of(tmp_path / "worker1.diary") is None
     for name, (_, settle) in WINDOWS.items():
         found = check(target, name, sorted(tmp_path.glob(f"* {name}.diary")), settle, WINDOW)
-        assert found.late > 0
-        assert found.rewards > found.late
+        assert found.late >= 2
         assert found.learned == found.decisions or name == "on arrival"
+
+
+def reward_all(target, folder, number):
+    """Reward the decisions of all experiments, each under a key of one's own, while others do the same."""
+    with noted(folder / f"rewarder{number}.diary"):
+        rng = random.Random(number)  # noqa: S311 - no secret
+        work = []
+        experiments = [live.open(target, name) for name in WINDOWS]
+        (folder / f"{number}.ready").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.002)
+        for name, experiment in zip(WINDOWS, experiments, strict=True):
+            if target.startswith("postgresql"):
+                slow_to_commit(experiment.store, rng)
+            worker = Worker(experiment, folder / f"rewarder{number} {name}.diary")
+            decided = read_diary(folder / f"decider {name}.diary")[1]["result"]
+            work += [(worker, row["id"]) for row in decided]
+        rng.shuffle(work)
+        for worker, id_ in work:
+            worker.reward([id_], key=f"key {number}")
+            if rng.random() < 0.1:
+                worker.call("refresh")
+        for experiment in experiments:
+            experiment.close()
+
+
+def test_rewards_of_the_same_decisions_by_several_processes_become_one(target, tmp_path):
+    """Of several under way at once, the first, the last or the sum of those in time, whichever is committed when."""
+    window, n = 1.5, 30
+    deciders = {}
+    for name, (settings, settle) in WINDOWS.items():
+        experiment = live.create(target, name, window=window if settle else None, **SHOP | settings)
+        deciders[name] = Worker(experiment, tmp_path / f"decider {name}.diary")
+    rewarders = [start(reward_all, target, tmp_path, number) for number in range(3)]
+    wait_for_all(tmp_path, rewarders)
+    for decider in deciders.values():
+        decider.decide(n)
+        decider.experiment.close()
+    (tmp_path / "go").touch()
+    finish(*rewarders)
+    time.sleep(window)
+    for name, (_, settle) in WINDOWS.items():
+        found = check(target, name, sorted(tmp_path.glob(f"* {name}.diary")), settle)
+        assert found.rewards == 3 * n
+        assert found.learned == n
 
 
 # --- forks --------------------------------------------------------------------------------------------------------------
@@ -231,11 +301,7 @@ def at_once(folder, *jobs):
     processes = [
         start(when_all_are_ready, folder, i, function, arguments) for i, (function, *arguments) in enumerate(jobs)
     ]
-    deadline = time.monotonic() + PATIENCE
-    while len(list(folder.glob("*.ready"))) < len(jobs):
-        assert time.monotonic() < deadline
-        assert all(process.exitcode is None for process in processes)
-        time.sleep(0.002)
+    wait_for_all(folder, processes)
     (folder / "go").touch()
     for number, process in enumerate(processes):
         process.join(PATIENCE)
