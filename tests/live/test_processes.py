@@ -394,7 +394,9 @@ def test_the_same_key_and_the_same_reward_at_once_count_once(target, tmp_path):
     with live.create(target, "shop", **SHOP) as experiment:
         for attempt in range(5):
             key = f"key {attempt}"
-            found = at_once(tmp_path / key, *[(functools.partial(do, key=key), target, "decide")] * N_WORKERS)
+            # Each would decide something else.
+            jobs = [(functools.partial(do, key=key, available=[arm]), target, "decide") for arm in SHOP["arms"]]
+            found = at_once(tmp_path / key, *jobs)
             assert all(result == found[0] for result in found)
             outcomes = at_once(
                 tmp_path / f"reward {attempt}",
