@@ -28,7 +28,8 @@ test: $(READY)
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 fuzz: $(READY)
-	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 $(VENV)/bin/python -m pytest -s tests/fuzz tests/faults
+	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
+		$(VENV)/bin/python -m pytest -s tests/fuzz tests/faults tests/live/test_faults.py
 
 check: $(READY)
 	$(VENV)/bin/ruff check .
