@@ -442,7 +442,7 @@ CHANGES = {
     "wrong floor": (lambda e: e.change(floor=0.5), "'floor' parameter of change must be at most new_arm_share"),
     "holdout without control": (lambda e: e.change(holdout=0.1), "'control' parameter of change must be given"),
     "control that is paused": (lambda e: e.change(control="green"), "'control' parameter of change must be one of"),
-    "actor": (lambda e: e.change(floor=0.0, actor=""), "'actor' parameter of settings must be a text"),
+    "actor": (lambda e: e.change(floor=0.0, actor=""), "'actor' parameter of change must be a text"),
 }
 
 

@@ -410,7 +410,7 @@ class Experiment:
 
     def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
-        who = this_user() if actor is None else check_text(actor, "actor", kind, LONGEST_LABEL)
+        who = this_user() if actor is None else check_text(actor, "actor", "change" if kind == "settings" else kind, LONGEST_LABEL)
         with self._lock:
             for _ in range(ATTEMPTS):
                 state = self._catch_up()

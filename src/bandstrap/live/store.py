@@ -532,7 +532,7 @@ class Store(ABC):
         """Append to the log what is due, and give its length, the newest version.
 
         Entries are in the order of the times at which they became due (then of ids): where rewards are learned on arrival
-        the time of the reward, or of the activation if that came later; otherwise the end of the window.
+        the time of the reward, or of the activation if the decision was deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock.
         """
         is_due, version = self._due(experiment)
