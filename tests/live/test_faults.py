@@ -683,3 +683,67 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content)
     with pytest.raises(live.StoreError, match=r"^The database [^\n]*[^.]\.$"):
         live.open(target, "shop")
     assert target.read_bytes() == content
+
+
+def exchange(path, other):
+    """Put another file in the place of a database."""
+    for file in path.parent.glob(f"{path.name}-*"):
+        file.unlink()
+    other.replace(path)
+
+
+def copied(path, other):
+    """A copy of a database that may be in use."""
+    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(other)) as two:
+        one.backup(two)
+
+
+def learn(experiment, n, reward):
+    """Decisions that are all rewarded."""
+    experiment.reward_many([(decision.id, reward) for decision in experiment.decide_many([None] * n)])
+    return experiment.refresh()
+
+
+@pytest.mark.parametrize("refresh", [0, 1000])
+def test_a_restored_copy_that_has_gone_on_is_learned_from_the_start(tmp_path, refresh):
+    path = tmp_path / "live.db"
+    told = {"policy": "gaussian_ts", "arms": ["red", "green"], "seed": 7, "burn_in": 2, "durability": "normal"}
+    experiment = live.create(path, "checkout", **told, refresh=refresh)
+    learn(experiment, 5, 0.1)
+    copied(path, tmp_path / "copy.db")
+    learn(experiment, 20, 0.3)
+    experiment.close()
+    exchange(path, tmp_path / "copy.db")
+    with live.open(path, "checkout", durability="normal") as other:
+        assert learn(other, 40, 0.2) == 45
+        assert experiment.decide().version == 45
+        assert experiment.decide().weights == other.decide().weights
+        assert experiment.replay().is_identical
+    experiment.close()
+
+
+def test_another_database_in_place_of_ours_is_left_alone(tmp_path):
+    path = tmp_path / "live.db"
+    told = {"policy": "ucb1", "seed": 7, "durability": "normal", "refresh": 0}
+    experiment = live.create(path, "checkout", arms=["red", "green"], **told)
+    decision = experiment.decide()
+    experiment.close()
+    with live.create(tmp_path / "other.db", "search", arms=["short", "long"], **told) as other:
+        learn(other, 3, 1.0)
+    exchange(path, tmp_path / "other.db")
+    calls = [
+        experiment.decide,
+        experiment.refresh,
+        experiment.replay,
+        experiment.status,
+        lambda: experiment.reward(decision.id, 1.0),
+        lambda: experiment.activate(decision.id),
+        lambda: experiment.add_arm("blue"),
+    ]
+    for call in calls:
+        with pytest.raises(live.StoreError, match="replaced by one without this experiment 'checkout'"):
+            call()
+    experiment.close()
+    with live.open(path, "search") as other:
+        assert other.replay().is_identical
+        assert other.status().decisions == {"policy": 3}

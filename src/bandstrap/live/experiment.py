@@ -98,18 +98,35 @@ class Experiment:
         self.name = row.name
         self.definition = Settings.from_json(row.definition)
         self.store = store
-        self.row = row
+        self._row, self._place = row, store.place()
         self._referee: Any = None  # a policy that knows which rewards it would take
+        self._lock = threading.RLock()
         self._reset()
         EXPERIMENTS.add(self)
 
     def _reset(self) -> None:
         """Forget all that can be read again."""
-        self._lock = threading.RLock()
         self._state: fold.State | None = None
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
         self._build: store.Build | None = None
+
+    @property
+    def row(self) -> store.ExperimentRow:
+        """The experiment as it is stored.
+
+        Another file in the place of the database, a copy of earlier days for instance, must have the same experiment, and
+        a log of its own: what was learned from the other file is forgotten.
+        """
+        with self._lock:
+            place = self.store.place()
+            if place != self._place:
+                row = self.store.experiment(self.name)
+                if row is None or row.definition != self._row.definition:
+                    raise StoreError(f"{self.store} was replaced by one without this experiment {self.name!r}.")
+                self._row, self._place = row, place
+                self._reset()
+            return self._row
 
     # --- state ----------------------------------------------------------------------------------------------------------
 
@@ -141,6 +158,7 @@ class Experiment:
 
     def _current(self) -> fold.State:
         """The state, brought up to date if it is older than ``refresh`` seconds."""
+        _ = self.row  # in another file nothing is known
         if self._state is None or time.monotonic() - self._refreshed >= self._state.settings.refresh:
             return self._catch_up()
         return self._state
@@ -410,7 +428,11 @@ class Experiment:
 
     def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
-        who = this_user() if actor is None else check_text(actor, "actor", "change" if kind == "settings" else kind, LONGEST_LABEL)
+        who = (
+            this_user()
+            if actor is None
+            else check_text(actor, "actor", "change" if kind == "settings" else kind, LONGEST_LABEL)
+        )
         with self._lock:
             for _ in range(ATTEMPTS):
                 state = self._catch_up()
@@ -480,6 +502,7 @@ class Experiment:
 def after_fork() -> None:
     """Let the experiments of a child begin anew."""
     for experiment in list(EXPERIMENTS):
+        experiment._lock = threading.RLock()
         experiment._reset()
 
 

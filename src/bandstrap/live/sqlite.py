@@ -124,6 +124,10 @@ class SqliteStore(Store):
         self._file = self._identity()
         return connection
 
+    def place(self) -> object:
+        """Which file it is."""
+        return self._identity() or self._file  # a file that was removed is missed by whoever needs it
+
     def _identity(self) -> tuple[int, int] | None:
         """Which file has our path now."""
         try:

@@ -908,6 +908,10 @@ class Store(ABC):
     def __str__(self) -> str:
         """The database, as a sentence names it."""
 
+    def place(self) -> object:
+        """What is another value once another database is found in the place of this one, as far as that can be told."""
+        return None
+
     @abstractmethod
     def _new_connection(self) -> Any:
         """Connect, without a transaction."""
