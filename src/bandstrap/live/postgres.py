@@ -20,6 +20,13 @@ from bandstrap.live.store import Store, StoreError
 
 # Seconds for which a connection, or a lock that another transaction holds, is waited for.
 PATIENCE = 10
+# Of a connection over TCP: a server that is gone without a word is noticed after half a minute.
+NOTICE_SILENCE = {
+    "keepalives_idle": 10,  # seconds
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
 # Key of the lock under which tables are made: "bandstrap" as a number.
 MAKING_TABLES = int.from_bytes(b"bandstra") & (2**63 - 1)
 
@@ -80,7 +87,7 @@ class PostgresStore(Store):
         return self._without_password(f"The database {name} of PostgreSQL at {host}")
 
     def _new_connection(self) -> psycopg.Connection:
-        defaults = {"connect_timeout": PATIENCE, "fallback_application_name": "bandstrap"}
+        defaults = {"connect_timeout": PATIENCE, "fallback_application_name": "bandstrap", **NOTICE_SILENCE}
         return psycopg.connect(
             self._url,
             autocommit=True,  # transactions begin and end where we say
