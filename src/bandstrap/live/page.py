@@ -30,10 +30,10 @@ class Picture(NamedTuple):
     caption: str
 
 
-def write_status_page(status: Status, path: Path) -> None:
+def write_status_page(status: Status, path: str | Path) -> None:
     """Fill the template and write the page, whole or not at all."""
     write_page(
-        path,
+        Path(path),
         "bandstrap.live",
         "status.html.j2",
         filters={

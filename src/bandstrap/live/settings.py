@@ -283,7 +283,8 @@ def check_default(policy: LivePolicy, value: Any) -> float:
     try:
         return policy.check_reward(value)
     except InvalidInput as error:
-        raise InvalidInput(str(error).replace("'reward'", "'default_reward'", 1)) from None
+        said = f"'reward' parameter of {type(policy).__name__}.update"
+        raise InvalidInput(str(error).replace(said, "'default_reward' parameter of live.create", 1)) from None
 
 
 def refuse_sums(policy: LivePolicy) -> None:
