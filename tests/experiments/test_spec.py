@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bandstrap import names
 from bandstrap.bounds import BOUNDS
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import names, spec, toml
+from bandstrap.experiments import spec, toml
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import (
     Curve,
