@@ -666,3 +666,15 @@ def test_a_refresh_with_nothing_due_takes_no_lock(store):
     store._ask = lambda statement, *parameters: asked.append(statement) or ask(statement, *parameters)
     assert store.refresh(experiment, SUM) == 0
     assert len(asked) == 1
+
+
+def test_who_opens_a_file_waits_for_another_that_has_it_all_to_itself(tmp_path):
+    """So has, for a moment, whoever closes the last connection to it."""
+    path = tmp_path / "shop.db"
+    Store.open(path, create=True).close()
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, other.close).start()
+    with Store.open(path) as store:
+        assert store.experiments() == []

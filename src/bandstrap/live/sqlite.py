@@ -114,7 +114,8 @@ class SqliteStore(Store):
     def _new_connection(self) -> sqlite3.Connection:
         connection = self._open("rw")
         try:
-            connection.execute(f"PRAGMA synchronous = {self._durability}")
+            # The first of these reads the file, which is locked for a moment while others close or recover it.
+            patiently(connection, f"PRAGMA synchronous = {self._durability}", ())
             connection.execute("PRAGMA foreign_keys = ON")
             # A statement that inserts many rows keeps the pages it changes, to undo them if it fails: not in a file.
             connection.execute("PRAGMA temp_store = MEMORY")
