@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
-	@echo "make test    run the tests (seven minutes on two cores, with everything to compile)"
+	@echo "make test    run the tests (a quarter of an hour on two cores, with everything to compile)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers"
 	@echo "make bench   measure speed beside its goals (ten minutes)"
