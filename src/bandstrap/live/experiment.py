@@ -394,11 +394,7 @@ class Experiment:
             decision, value, key = (*given, None)[:3]
             decision = check_text(decision, "decision", "reward")
             word = "" if key is None else check_text(key, "key", "reward")
-            try:
-                rows.append(NewReward(decision, word, check(value)))
-            except InvalidInput as error:  # in the words of this call, not of the policy's
-                said = f"'reward' parameter of {type(self._checker()).__name__}.update"
-                raise InvalidInput(str(error).replace(said, "'value' parameter of reward", 1)) from None
+            rows.append(NewReward(decision, word, check(value, "value", "reward")))
         with self._lock:
             return self.store.add_rewards(self.row.id, rows, self.definition.settle) if rows else []
 
@@ -428,11 +424,7 @@ class Experiment:
 
     def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
-        who = (
-            this_user()
-            if actor is None
-            else check_text(actor, "actor", "change" if kind == "settings" else kind, LONGEST_LABEL)
-        )
+        who = actor_of(actor, "change" if kind == "settings" else kind)
         with self._lock:
             for _ in range(ATTEMPTS):
                 state = self._catch_up()
@@ -546,8 +538,10 @@ def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str
     return {"arm": arm}
 
 
-def this_user() -> str:
-    """Who runs this process."""
+def actor_of(actor: str | None, owner: str) -> str:
+    """Who does it, for the audit trail: by default who runs this process."""
+    if actor is not None:
+        return check_text(actor, "actor", owner, LONGEST_LABEL)
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # nobody whom the system knows by name
@@ -657,7 +651,7 @@ def create(
         refresh=refresh,
     )
     name = check_text(name, "name", "live.create")
-    who = this_user() if actor is None else check_text(actor, "actor", "live.create", LONGEST_LABEL)
+    who = actor_of(actor, "live.create")
     opened = Store.open(target, create=True, durability=durability)
     row = opened.create_experiment(name, settings.to_json(), who)
     stored = Settings.from_json(row.definition)

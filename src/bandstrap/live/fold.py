@@ -73,6 +73,12 @@ class State:
         """The arms that may be served."""
         return [arm for arm, status in enumerate(self.status) if status == "active"]
 
+    @property
+    def rule(self) -> Rule:
+        """What limits the weights of arms."""
+        settings = self.settings
+        return Rule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
+
     def named(self, arm: int) -> str | int:
         """The label of an arm; an action is its index."""
         return arm if self.settings.is_linear else self.arms[arm]
@@ -134,9 +140,7 @@ class State:
         """The chance of each arm: 0 for those that are not ``among`` these."""
         key = tuple(among)
         if key not in self._known:
-            settings = self.settings
-            rule = Rule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
-            found = shares(rule, among, [self.rewards[arm] for arm in among], self._ask)
+            found = shares(self.rule, among, [self.rewards[arm] for arm in among], self._ask)
             weights = [0.0] * len(self.arms)
             for arm, share in zip(among, found, strict=True):
                 weights[arm] = share
@@ -189,8 +193,6 @@ class State:
 
     def _learn(self, batch: list[Entry]) -> None:
         """Have the policy learn rewards: at once if no random numbers are drawn, else each with its own generator."""
-        from bandstrap.policies.journal import uses_generator
-
         if not batch:
             return
         rewards, learned = [], []
@@ -200,7 +202,7 @@ class State:
                 learned.append(self._learned(entry))
             except (ValueError, TypeError, IndexError):
                 raise unreadable(entry) from None
-        if uses_generator(self.policy.kernel.learn):
+        if self.policy.draws_in_update():
             for entry, what, reward in zip(batch, learned, rewards, strict=True):
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
                 self.policy.update(what, reward)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
-from bandstrap.live.store import Aggregate, Settle
+from bandstrap.live.store import Aggregate, Settle, is_storable
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
     from bandstrap.policies.described import Direction
@@ -158,7 +158,9 @@ def make_settings(
     )
     trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
     if default_reward is not None:
-        settings = dataclasses.replace(settings, default_reward=check_default(trial, default_reward))
+        settings = dataclasses.replace(
+            settings, default_reward=trial.check_reward(default_reward, "default_reward", OWNER)
+        )
     if settings.window is None and not settings.settle.on_arrival:
         reason = f"aggregate={aggregate!r}" if aggregate != "first" else f"default_reward={default_reward!r}"
         raise requirement("window", OWNER, f"given with {reason}, which is learned when it closes", "none")
@@ -235,12 +237,8 @@ def check_duration(value: Any, parameter: str, owner: str, *, above: float = -ma
 
 def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
     """Text that every database takes: not empty, not too long, and of characters that can be written."""
-    rule = f"a text of 1 to {longest} bytes in UTF-8, without null characters"
-    try:
-        is_fit = isinstance(value, str) and 0 < len(value.encode()) <= longest and "\0" not in value
-    except UnicodeEncodeError:  # half of a surrogate pair
-        is_fit = False
-    if not is_fit:
+    if not is_storable(value) or not 0 < len(value.encode()) <= longest:
+        rule = f"a text of 1 to {longest} bytes in UTF-8, without null characters"
         raise requirement(parameter, owner, rule, brief(value))
     return str(value)
 
@@ -276,15 +274,6 @@ def refuse_for_actions(owner: str, **settings: Any) -> None:
             raise requirement(
                 name, owner, "left out with a linear policy, which has no arms that are new", brief(value)
             )
-
-
-def check_default(policy: LivePolicy, value: Any) -> float:
-    """The reward learned where none came: one that the policy takes."""
-    try:
-        return policy.check_reward(value)
-    except InvalidInput as error:
-        said = f"'reward' parameter of {type(policy).__name__}.update"
-        raise InvalidInput(str(error).replace(said, "'default_reward' parameter of live.create", 1)) from None
 
 
 def refuse_sums(policy: LivePolicy) -> None:

@@ -366,7 +366,7 @@ def indices_of(state: State) -> tuple[dict[str, float | None], str]:
 
 def state_of(state: State, arm: int) -> ArmState:
     """Whether an arm is served."""
-    is_new = state.rewards[arm] < max(state.settings.burn_in, state.policy.n_initial, 1)
+    is_new = state.rewards[arm] < state.rule.established
     return "new" if state.status[arm] == "active" and is_new else state.status[arm]
 
 

@@ -28,7 +28,7 @@ from contextlib import suppress
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, Self, TypeGuard, TypeVar
 
 from bandstrap.errors import InvalidInput, brief, check_choice, check_number, requirement
 from bandstrap.text import shortened, visible
@@ -252,15 +252,21 @@ def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:
     return {key: found[key] for key in sorted(found)}
 
 
-def check_text(value: object, parameter: str, owner: str) -> str:
-    """Return ``value`` if it is text that every database can keep."""
-    rule = "text that can be encoded, without the character U+0000"
+def is_storable(value: object) -> TypeGuard[str]:
+    """Whether a value is text that every database can keep."""
     if not isinstance(value, str) or "\0" in value:
-        raise requirement(parameter, owner, rule, brief(value))
+        return False
     try:
         value.encode()
-    except UnicodeEncodeError:
-        raise requirement(parameter, owner, rule, brief(value)) from None
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def check_text(value: object, parameter: str, owner: str) -> str:
+    """Return ``value`` if it is text that every database can keep."""
+    if not is_storable(value):
+        raise requirement(parameter, owner, "text that can be encoded, without the character U+0000", brief(value))
     return value
 
 

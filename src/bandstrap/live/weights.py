@@ -82,6 +82,16 @@ class Rule(NamedTuple):
     new_arm_share: float
     n_initial: int
 
+    @property
+    def scored(self) -> int:
+        """Rewards with which the policy can score an arm."""
+        return max(self.n_initial, 1)
+
+    @property
+    def established(self) -> int:
+        """Rewards with which an arm is no longer new."""
+        return max(self.burn_in, self.scored)
+
 
 # What a policy gives some arms, in their order.
 Ask = Callable[[Sequence[int]], Sequence[float]]
@@ -101,8 +111,7 @@ def shares(rule: Rule, arms: Sequence[int], rewards: Sequence[int], ask: Ask) ->
     goes to the established arms, and every weight is at least ``floor/K``, because ``floor <= new_arm_share``.
     """
     n_arms = len(arms)
-    scored = max(rule.n_initial, 1)
-    is_established = [n >= max(rule.burn_in, scored) for n in rewards]
+    is_established = [n >= rule.established for n in rewards]
     if not any(is_established):
         return [1 / n_arms] * n_arms
     known = [arm for arm, old in zip(arms, is_established, strict=True) if old]
@@ -110,7 +119,7 @@ def shares(rule: Rule, arms: Sequence[int], rewards: Sequence[int], ask: Ask) ->
     new: dict[int, float] = {}
     if len(known) < n_arms:
         most = min(rule.new_arm_share, 1 / n_arms)
-        fit = [arm for arm, n in zip(arms, rewards, strict=True) if n >= scored]
+        fit = [arm for arm, n in zip(arms, rewards, strict=True) if n >= rule.scored]
         # Who has only established arms to compare needs no second answer.
         wishes = dict(zip(fit, ask(fit), strict=True)) if len(fit) > len(known) else {}
         for arm, old in zip(arms, is_established, strict=True):

@@ -229,7 +229,8 @@ class BootstrappedUCB(Policy):
             return "fitted"
         return sign_memory.quantile_source(self._state.memory, arm, n, level)
 
-    def _draws_in_update(self) -> bool:
+    def draws_in_update(self) -> bool:
+        """Whether weights are drawn with each reward."""
         return self.quantile == "streaming"
 
     def bounds(self) -> dict[Hashable, ArmBounds]:

@@ -165,18 +165,18 @@ class Described(metaclass=Declared):
         """The interval of rewards that are at most ``upper``, or of costs that are at least ``-upper``."""
         return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)
 
-    def check_reward(self, reward: Any) -> float:
-        """A reward as a float inside the support."""
+    def check_reward(self, reward: Any, parameter: str = "reward", owner: str | None = None) -> float:
+        """A reward as a float inside the support; refused as this parameter of ``update``, or of another owner."""
         low, high = self.support
         largest = self.largest_reward
         if type(reward) is float and low <= reward <= high and -largest <= reward <= largest:
             return reward  # most are, and need no words
-        owner = f"{type(self).__name__}.update"
-        value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, "reward", owner)
+        owner = owner or f"{type(self).__name__}.update"
+        value = check_number(float(reward) if isinstance(reward, bool | np.bool_) else reward, parameter, owner)
         if not low <= value <= high:
-            raise requirement("reward", owner, f"inside [{low:g}, {high:g}]", value)
+            raise requirement(parameter, owner, f"inside [{low:g}, {high:g}]", value)
         if abs(value) > largest:
-            raise requirement("reward", owner, f"no larger than {largest:g}", value)
+            raise requirement(parameter, owner, f"no larger than {largest:g}", value)
         return value
 
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from bandstrap.policies.studentized_ucb import (
     borrowed_freedom,
     log_inverse_drawn_level,
     note_variance,
+    score_in_rewards,
     shrunk_skewness,
     survey,
 )
@@ -298,10 +299,6 @@ class EdgeworthUCB(Policy):
         """State before the first reward: all at zero."""
         return State(order, np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((LOG_PULLS + 1, n_arms)))
 
-    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float] | None:
-        """The scores in the units of rewards; infinite for an arm that lacks pulls."""
-        scores = super().indices(params, state, round_, rng)
-        if scores is None:
-            return None
-        shared = prepare(params, state, round_)
-        return [shared.best_first + shared.best_step + shared.unit * score for score in scores]
+    def in_rewards(self, score: float, shared: Any) -> float:
+        """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
+        return score_in_rewards(score, shared)

@@ -86,7 +86,7 @@ class LivePolicy(Described):
         """
         saving().save(self, path)
 
-    def _draws_in_update(self) -> bool:
+    def draws_in_update(self) -> bool:
         """Whether taking in a reward draws random numbers."""
         return uses_generator(self.kernel.learn)
 

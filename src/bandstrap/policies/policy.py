@@ -137,7 +137,7 @@ class Policy(LivePolicy):
         self._turns = Turns.of(len(self.arms))
         # Whether all of these arms have the rewards that the policy begins with.
         self._is_ready = self.n_initial <= 0
-        self._draws = self._draws_in_update()
+        self._draws = self.draws_in_update()
         self._rows = self._rows_of(self._state)
         if self._machine is not None:
             self._machine.hold(self.kernel, self._params, self._state, self.rng)
@@ -169,7 +169,12 @@ class Policy(LivePolicy):
         before = rng.bit_generator.state
         shared = play.prepare(self.kernel, params, state, round_)
         scores = [play.score(self.kernel, params, state, arm, shared, rng) for arm in range(len(state.pulls))]
-        return scores if is_same(before, rng.bit_generator.state) else None
+        is_drawn = not is_same(before, rng.bit_generator.state)
+        return None if is_drawn else [self.in_rewards(score, shared) for score in scores]
+
+    def in_rewards(self, score: float, shared: Any) -> float:
+        """A score in the units of rewards, by default as it is; ``shared`` is what ``prepare`` gave."""
+        return score
 
     # -- shared by simulator and online use -------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -287,6 +287,11 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("studentized_ucb", learn=learn, score=score, prepare=prepare)
 
 
+def score_in_rewards(score: float, shared: Any) -> float:
+    """A score, which counts units from the highest mean on, in those of rewards."""
+    return float(shared.best_first + shared.best_step + shared.unit * score)
+
+
 class StudentizedUCB(Policy):
     r"""A studentized (bootstrap-t) index, told nothing: neither scale, nor range, nor shape of the rewards.
 
@@ -428,10 +433,6 @@ class StudentizedUCB(Policy):
         """State before the first reward: all at zero."""
         return State(order, np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((SKEWNESS + 1, n_arms)))
 
-    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float] | None:
-        """The scores in the units of rewards; infinite for an arm that lacks pulls."""
-        scores = super().indices(params, state, round_, rng)
-        if scores is None:
-            return None
-        shared = prepare(params, state, round_)
-        return [shared.best_first + shared.best_step + shared.unit * score for score in scores]
+    def in_rewards(self, score: float, shared: Any) -> float:
+        """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
+        return score_in_rewards(score, shared)

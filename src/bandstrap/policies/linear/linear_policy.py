@@ -237,7 +237,7 @@ class LinearPolicy(LivePolicy):
     def _take_in(self, rows: Floats, rewards: list[float]) -> None:
         """Take in the rewards of actions, all or none."""
         attributes = self.n_rewards, self.dimension, self._params, self._state
-        drawn = self.rng.bit_generator.state if self._state is None or self._draws_in_update() else None
+        drawn = self.rng.bit_generator.state if self._state is None or self.draws_in_update() else None
         changing = () if self._state is None else changed_by_learning(self._state)
         saved = [(values, save_whole(values)) for values in changing]
         self._undo = attributes, drawn, saved, {}
