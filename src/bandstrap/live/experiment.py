@@ -446,10 +446,10 @@ class Experiment:
         >>> from bandstrap import live
         >>> file = tempfile.mkdtemp() + "/shop.db"
         >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
-        ...     decision = experiment.decide(unit="u17")
+        ...     decision = experiment.decide(unit="u17", key="u17")
         ...     status = experiment.status()
         >>> [(arm.label, arm.state, arm.decisions) for arm in status.arms], status.open
-        ([('red', 'new', 1), ('green', 'new', 0)], 1)
+        ([('red', 'new', 0), ('green', 'new', 1)], 1)
         """
         from bandstrap.live.status import status_of
 
