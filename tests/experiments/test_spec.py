@@ -99,9 +99,17 @@ def test_the_example_of_the_documentation_is_read(read, tmp_path):
     (tmp_path / "mine.py").write_text((Path(__file__).parents[2] / "docs" / "mine.py").read_text())
     text = spec.__doc__.split(".. code-block:: toml\n")[1]
     experiment = read(text)
-    a, b, late, c = experiment.panels
+    a, b, late, *grid, c = experiment.panels
     assert (experiment.horizon, experiment.replications) == (2000, 200)
-    assert [panel.plot for panel in experiment.panels] == ["regret", "sweep", "regret", "bounds"]
+    assert [panel.plot for panel in experiment.panels] == ["regret", "sweep", *["regret"] * 5, "bounds"]
+    assert [panel.name for panel in grid] == [
+        "d-law=gaussian-n_arms=2",
+        "d-law=gaussian-n_arms=10",
+        "d-law=logistic-n_arms=2",
+        "d-law=logistic-n_arms=10",
+    ]
+    labels = ["UCB, sigma = 0.5", "UCB, sigma = 1", "UCB, sigma = 2", "Thompson sampling"]
+    assert [[curve.label for curve in panel.curves] for panel in grid] == [labels] * 4
     assert make_feedback(late, None).label == "delay 200, batch 100, lost 0.1"
     assert a.curves[0].published == 74
     assert b.sweep.values == (1, 2, 5, 10)

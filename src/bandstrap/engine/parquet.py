@@ -6,13 +6,16 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.storage import NO_SEAL, seal, write_bytes
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 class Table(NamedTuple):
@@ -43,6 +46,11 @@ def write_table(path: Path, table: Table, about: Mapping[str, Any], *, lasting: 
             "pulls": polars.List(polars.Int64),
         },
     )
+    write_frame(path, frame, about, lasting=lasting)
+
+
+def write_frame(path: Path, frame: DataFrame, about: Mapping[str, Any], *, lasting: bool = True) -> None:
+    """Write a frame, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
     content = io.BytesIO()
     # The seal comes last in the last text of the file, where nothing that looks like it can follow.
     frame.write_parquet(content, metadata={"bandstrap": json.dumps({**about, "seal": NO_SEAL})})

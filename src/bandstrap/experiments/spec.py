@@ -49,7 +49,19 @@ from the folder where the command is run, and drawn with replacement.
     policy = "gaussian_ts"
 
     [[panels]]
-    name = "d"
+    name = "d"              # four panels, d-law=gaussian-n_arms=2 and so on, of four curves each
+    environment = "{law}:n_arms={n_arms}"
+    grid = { law = ["gaussian", "logistic"], n_arms = [2, 10] }  # every combination; numbers, words, true, lists
+    [[panels.curves]]
+    label = "UCB"           # three curves, "UCB, sigma = 0.5" and so on, or as you write it, "UCB({sigma})"
+    policy = "ucb1:sigma={sigma}"
+    grid = { sigma = [0.5, 1, 2] }
+    [[panels.curves]]
+    label = "Thompson sampling"
+    policy = "gaussian_ts"
+
+    [[panels]]
+    name = "e"
     title = "bounds on the mean of few rewards"
     plot = "bounds"         # mean threshold against sample size, or, with show = "miss rate", how often it misses
     distribution = "truncated_normal"
@@ -62,11 +74,11 @@ from the folder where the command is run, and drawn with replacement.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
@@ -76,7 +88,29 @@ from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
-from bandstrap.experiments.toml import Count, Flag, Number, Strict, Whole, check_names, placed, read_table
+from bandstrap.experiments.grid import (
+    Grid,
+    Settings,
+    combinations,
+    described,
+    fill,
+    fill_value,
+    names_in,
+    panel_name,
+    size,
+    with_settings,
+)
+from bandstrap.experiments.toml import (
+    Count,
+    Flag,
+    Number,
+    Strict,
+    Whole,
+    check_names,
+    first_problem,
+    placed,
+    read_table,
+)
 from bandstrap.names import (
     NAMED_ENVIRONMENTS,
     NAMED_POLICIES,
@@ -103,8 +137,12 @@ class Sweep(Strict):
         return self
 
 
+# Curves of one file, each of which is looked at before anything runs.
+MOST_CURVES = 10_000
+
+
 class Curve(Strict):
-    """One line of a panel: a policy, or a bound."""
+    """One line of a panel: a policy, or a bound; with a grid, one line for each combination."""
 
     label: Annotated[str, Field(min_length=1)]
     policy: str | None = None
@@ -112,12 +150,21 @@ class Curve(Strict):
     # What others published: regret at the horizon, or pairs of a place on the axis and a value.
     published: Number | tuple[tuple[Number, Number], ...] | None = None
     replications: Count | None = None
+    grid: Grid | None = None
+    # Of a curve that was made from a grid: its combination, and which of the panel's curves had it.
+    _settings: Settings = PrivateAttr(default_factory=dict)
+    _number: int | None = PrivateAttr(default=None)
+
+    @property
+    def settings(self) -> Settings:
+        """The values of its own grid that it was made with."""
+        return self._settings
 
 
 class Panel(Strict):
-    """One picture."""
+    """One picture; with a grid, one for each combination."""
 
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    name: Annotated[str, Field(pattern=r"^[\w.=-]+$")]
     title: str = ""
     plot: Literal["regret", "sweep", "bounds"] = "regret"
     curves: Annotated[tuple[Curve, ...], Field(min_length=1)]
@@ -137,6 +184,13 @@ class Panel(Strict):
     # Standard error of a published number that was read off a picture, as a part of it.
     reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
     log: Flag = False
+    grid: Grid | None = None
+    _settings: Settings = PrivateAttr(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        """The values of its grid that it was made with."""
+        return self._settings
 
     @model_validator(mode="after")
     def parts_belong_together(self) -> Panel:
@@ -162,7 +216,8 @@ class Panel(Strict):
         numbers = {"horizon": "whole number of at least 1", "batch": "whole number of at least 1", "lost": "number"}
         for key, number in numbers.items():
             text = getattr(self, key)
-            if isinstance(text, str) and (self.sweep is None or "{" + self.sweep.name + "}" not in text):
+            varied = {*(self.grid or ()), *([self.sweep.name] if self.sweep is not None else [])}
+            if isinstance(text, str) and names_in(text).isdisjoint(varied):
                 raise ValueError(f"{key!r} should be a {number}, or a swept name in curly brackets")
         wanted, other = ("bound", "policy") if self.plot == "bounds" else ("policy", "bound")
         for curve in self.curves:
@@ -173,7 +228,32 @@ class Panel(Strict):
         labels = [curve.label for curve in self.curves]
         if len(set(labels)) < len(labels):
             raise ValueError("the labels of a panel's curves must differ")
+        self.check_grids()
         return self
+
+    def check_grids(self) -> None:
+        """Refuse a name that nothing uses, or that two things give values to."""
+        calls = {curve.label: (curve.policy or "") + (curve.bound or "") for curve in self.curves}
+        unused = {*(self.grid or ())} - names_in(*self.swept_texts(), self.distribution, *calls.values())
+        if unused:
+            raise ValueError(
+                f"{{{min(unused)}}}, a name of the panel's grid, must stand in its environment, distribution, horizon, "
+                "delay, batch or lost, or in a policy or bound"
+            )
+        taken = [{*(self.grid or ())}, {self.sweep.name} if self.sweep is not None else set()]
+        for curve in self.curves:
+            unused = {*(curve.grid or ())} - names_in(calls[curve.label])
+            if unused:
+                raise ValueError(
+                    f"{{{min(unused)}}}, a name of the grid of the curve {curve.label!r}, must stand in its policy or bound"
+                )
+            for one, other in ((taken[0], taken[1]), *((each, {*(curve.grid or ())}) for each in taken)):
+                if one & other:
+                    raise ValueError(
+                        f"{min(one & other)!r} is varied twice: by a grid, and by another grid or the sweep"
+                    )
+            if curve.published is not None and (self.grid or curve.grid):
+                raise ValueError(f"the curve {curve.label!r} is made from a grid, which has no one published value")
 
     def swept_texts(self) -> list[str]:
         """Where a swept name may appear."""
@@ -193,13 +273,61 @@ class Experiment(Strict):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read and check a file; whatever is wrong with it is reported in one sentence."""
-    experiment = with_files_beside(read_table(path, Experiment), path.parent)
-    check_names(path, "panels", [panel.name for panel in experiment.panels])
-    for i, panel in enumerate(experiment.panels):
-        check_panel(panel, experiment.horizon, f"{path}: panels[{i}]")
-        placed(f"{path}: panels[{i}]", lambda panel=panel: check_replications([panel], experiment))
+    """Read and check a file, its grids spread out; whatever is wrong with it is reported in one sentence."""
+    written = read_table(path, Experiment)
+    check_names(path, "panels", [panel.name for panel in written.panels])
+    n_curves = sum(size(panel.grid) * sum(size(curve.grid) for curve in panel.curves) for panel in written.panels)
+    if n_curves > MOST_CURVES:
+        raise InvalidInput(f"{path}: the grids make {n_curves} curves, and a file may have {MOST_CURVES}.")
+    places, panels = [], []
+    for i, panel in enumerate(written.panels):
+        for made in spread_panel(panel, f"{path}: panels[{i}]"):
+            shown = f" ({described(made.settings, made.settings)})" if made.settings else ""
+            places.append(f"{path}: panels[{i}]{shown}")
+            panels.append(made)
+    check_names(path, "panels", [panel.name for panel in panels])
+    experiment = with_files_beside(written.model_copy(update={"panels": tuple(panels)}), path.parent)
+    for place, panel in zip(places, experiment.panels, strict=True):
+        check_panel(panel, experiment.horizon, place)
+        placed(place, lambda panel=panel: check_replications([panel], experiment))
     return experiment
+
+
+def spread_panel(panel: Panel, where: str) -> Iterator[Panel]:
+    """The panels that a panel with grids stands for, which have none; itself, if it has none."""
+    if panel.grid is None and all(curve.grid is None for curve in panel.curves):
+        yield panel
+        return
+    for settings in combinations(panel.grid):
+        given = panel.model_dump(exclude_unset=True, exclude={"grid"})
+        given |= {
+            key: fill_value(given[key], settings) for key in ("horizon", "delay", "batch", "lost") if key in given
+        }
+        for key in ("environment", "distribution"):
+            if given.get(key) is not None:
+                given[key] = fill(given[key], settings)
+        given["name"] = panel_name(panel.name, settings)
+        given["title"] = with_settings(panel.title, settings, ": ")
+        curves = [(j, *made) for j, curve in enumerate(panel.curves) for made in spread_curve(curve, settings)]
+        given["curves"] = [curve for _, curve, _ in curves]
+        try:
+            made = Panel.model_validate(given)
+        except ValidationError as error:
+            shown = f" ({described(settings, settings)})" if settings else ""
+            raise InvalidInput(f"{where}{shown}: {first_problem(error, given, Panel)}") from None
+        made._settings = settings
+        for curve, (number, _, own) in zip(made.curves, curves, strict=True):
+            curve._settings, curve._number = own, number
+        yield made
+
+
+def spread_curve(curve: Curve, around: Settings) -> Iterator[tuple[dict[str, Any], Settings]]:
+    """The curves that a curve stands for, in a panel with some settings, and the settings of each."""
+    for own in combinations(curve.grid):
+        given = curve.model_dump(exclude_unset=True, exclude={"grid"})
+        given |= {key: fill(given[key], around | own) for key in ("policy", "bound") if given.get(key) is not None}
+        given["label"] = fill(with_settings(curve.label, own, ", "), around)
+        yield given, own
 
 
 def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
@@ -233,7 +361,8 @@ def check_panel(panel: Panel, horizon: int, where: str) -> None:
         if panel.environment is not None:
             world = placed(f"{where}.environment", lambda value=value: make_environment(panel, value))
         feedback = placed(where, lambda value=value: make_feedback(panel, value))
-        for j, curve in enumerate(panel.curves):
+        for index, curve in enumerate(panel.curves):
+            j = index if curve._number is None else curve._number
             key = "policy" if curve.policy is not None else "bound"
             make = make_policy if curve.policy is not None else make_bound
             made = placed(
@@ -271,7 +400,9 @@ def filled(text: str, panel: Panel, value: float | None) -> str:
     """A text with the swept value in place of its name."""
     if panel.sweep is None or value is None:
         return text
-    return text.replace("{" + panel.sweep.name + "}", f"{value:.12g}")
+    short = f"{value:.12g}"
+    exact = short if float(short) == value else repr(value)
+    return text.replace("{" + panel.sweep.name + "}", exact)
 
 
 def make_environment(panel: Panel, value: float | None) -> Any:
