@@ -195,3 +195,13 @@ def test_nothing_is_pickled(store, monkeypatch):
         store.save(block, finished())
         assert store.load(block) is not None
     assert not hasattr(module, "pickle")
+
+
+def test_a_block_that_took_long_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
+    waited = []
+    monkeypatch.setattr("bandstrap.storage.synchronise", lambda path: waited.append((path.suffix, path.exists())))
+    store.save(PLAY, played()._replace(seconds=0.01))
+    assert waited == []
+    store.save(PLAY, played()._replace(seconds=1.0))
+    assert waited[0] == (".part", True)
+    assert store.load(PLAY) is not None

@@ -14,8 +14,11 @@ import numpy as np
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Block, Played
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
-from bandstrap.experiments.plan import AnyBlock, BoundBlock
+from bandstrap.experiments.plan import AnyBlock
 from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
+
+# Core-seconds of a block from which on it is worth waiting for the disk: some ten times as long as that usually takes.
+WORTH_WAITING = 0.2
 
 
 @dataclass(frozen=True)
@@ -37,43 +40,53 @@ class Store:
 
     def path(self, block: AnyBlock) -> Path:
         """The file of a block, named after all that its numbers depend on."""
-        return self.folder / f"{digest(block.about)[:32]}.{'json' if isinstance(block, BoundBlock) else 'parquet'}"
+        return self.folder / file_of(block.about)
 
     def load(self, block: AnyBlock) -> Finished | None:
         """A finished block; ``None`` if it is missing, damaged or the file of another block: it is run again."""
-        path = self.path(block)
+        return self.read(block.about)
+
+    def read(self, about: dict[str, Any]) -> Finished | None:
+        """The same, of what a block is about."""
+        path = self.folder / file_of(about)
         if not path.is_file():
             return None
         try:
-            return self._load_row(path, block) if isinstance(block, BoundBlock) else self._load_played(path, block)
+            return read_played(path, about) if path.suffix == ".parquet" else read_row(path, about)
         except (ValueError, OSError):
             return None
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
         """Keep a finished block.
 
-        It is not waited for until it is on the disk: a block that a power cut takes is run again.
+        One that took long is on the disk before it has its name. The others are not waited for: a block that a power cut
+        takes is run again, and its seal shows it.
         """
         about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
+        lasting = finished.seconds >= WORTH_WAITING
         if isinstance(finished, Measured):
             about["row"] = dataclasses.asdict(finished.row)
-            write_bytes(self.path(block), seal(json.dumps(about | {"seal": NO_SEAL}).encode()), lasting=False)
+            write_bytes(self.path(block), seal(json.dumps(about | {"seal": NO_SEAL}).encode()), lasting=lasting)
         elif isinstance(block, Block):
             replications = np.arange(block.first, block.last)
             table = Table([block.policy.label], replications, finished.regret[None], finished.pulls[None])
-            write_table(self.path(block), table, about, lasting=False)
+            write_table(self.path(block), table, about, lasting=lasting)
 
-    def _load_played(self, path: Path, block: Block) -> Played:
-        data = read_sealed(path)
-        about = read_about(data)
-        check_block(about, block)
-        table = read_table(data)
-        return Played(table.regret[0], table.pulls[0], float(about["seconds"]))
 
-    def _load_row(self, path: Path, block: BoundBlock) -> Measured:
-        about = json.loads(read_sealed(path))
-        check_block(about, block)
-        return Measured(CoverageRow(**about["row"]), float(about["seconds"]))
+def read_played(path: Path, about: dict[str, Any]) -> Played:
+    """What was played in a block, from its file."""
+    data = read_sealed(path)
+    found = read_about(data)
+    check_block(found, about)
+    table = read_table(data)
+    return Played(table.regret[0], table.pulls[0], float(found["seconds"]))
+
+
+def read_row(path: Path, about: dict[str, Any]) -> Measured:
+    """What was measured, from its file."""
+    found = json.loads(read_sealed(path))
+    check_block(found, about)
+    return Measured(CoverageRow(**found["row"]), float(found["seconds"]))
 
 
 def digest(about: dict[str, Any]) -> str:
@@ -81,7 +94,12 @@ def digest(about: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def check_block(about: dict[str, Any], block: AnyBlock) -> None:
+def file_of(about: dict[str, Any]) -> str:
+    """Name of the file of a block; only of one that is played are there replications."""
+    return f"{digest(about)[:32]}.{'parquet' if 'first' in about else 'json'}"
+
+
+def check_block(found: dict[str, Any], about: dict[str, Any]) -> None:
     """Refuse the file of another block."""
-    if about.get("block") != block.about:
+    if found.get("block") != about:
         raise ValueError("another block")
