@@ -9,7 +9,6 @@ from bandstrap import UCB1, simulate
 from bandstrap.bounds import coverage
 from bandstrap.environments import Empirical, Gaussian
 from bandstrap.experiments import run as module
-from bandstrap.storage import read_sealed
 
 TEXT = """
 title = "My experiment"
@@ -68,7 +67,10 @@ def test_with_a_folder_numbers_and_pictures_are_kept(run, tmp_path):
     code, out, err = run("mine.toml", "--seed", 3, "--out", "new/out", "--jobs", 2)
     assert (code, err) == (0, "wrote summary.csv, panels.png and panels.svg to new/out\n")
     folder = tmp_path / "new/out"
-    assert sorted(path.name for path in folder.iterdir()) == ["blocks", "panels.png", "panels.svg", "summary.csv"]
+    names = ["blocks", "panels", "panels.png", "panels.svg", "plan.json", "runs", "summary.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert len(list((folder / "panels").iterdir())) == 3
+    assert [*(folder / "blocks").iterdir(), *(folder / "runs").iterdir()] == []
     table = rows(folder / "summary.csv")
     assert list(table[0]) == HEAD
     assert [(row["panel"], row["curve"], float(row["at"])) for row in table] == [
@@ -121,22 +123,27 @@ def test_ctrl_c_is_one_word_and_keeps_what_is_done(run, tmp_path, monkeypatch):
     assert run("mine.toml", "--out", "out")[:2] == run("mine.toml")[:2]
 
 
-def test_damaged_blocks_are_run_again_whatever_bit_was_flipped(run, tmp_path, monkeypatch):
+def test_damaged_panels_are_run_again_whatever_bit_was_flipped(run, tmp_path, monkeypatch):
     monkeypatch.setattr("bandstrap.plots.style.save_figure", lambda *_: None)  # which takes longest
     first = run("mine.toml", "--out", "out")
     table = (tmp_path / "out/summary.csv").read_bytes()
-    blocks = sorted((tmp_path / "out/blocks").iterdir())
+    files = sorted((tmp_path / "out/panels").iterdir())
+    assert len(files) == 3
+    before = [path.read_bytes() for path in files]
     rng = random.Random(0)  # noqa: S311 - no secret
     for _ in range(4):
-        for path in blocks:
+        for path in files:
             data = bytearray(path.read_bytes())
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             path.write_bytes(data)
         (tmp_path / "out/summary.csv").unlink()
-        assert run("mine.toml", "--out", "out") == first
+        code, out, err = run("mine.toml", "--out", "out")
+        assert (code, out) == first[:2]
+        assert err.splitlines()[:-1] == [
+            f"out/panels/{path.name} was damaged; what it had was played again" for path in files
+        ]
         assert (tmp_path / "out/summary.csv").read_bytes() == table
-        for path in blocks:
-            read_sealed(path)
+        assert [path.read_bytes() for path in files] == before
 
 
 def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import workers
+from bandstrap.cli.workers import ExecutorName, Jobs, workers
 from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def league(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
-    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    jobs: Jobs = None,
+    executor: ExecutorName = "thread",
     out: Annotated[
         Path,
         typer.Option(
@@ -59,8 +60,8 @@ def league(
     files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
     check_folder(out, "out", "bandstrap league", folders=("blocks",), files=files)
     start = time.perf_counter()
-    with workers(jobs, "bandstrap league") as executor:
-        result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=executor)
+    with workers(jobs, "bandstrap league", executor) as pool:
+        result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=pool)
     print_overall(result)
     print_winners(result)
     say(f"page: {out / 'league.html'}")

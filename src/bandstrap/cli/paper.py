@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import workers
+from bandstrap.cli.workers import ExecutorName, Jobs, workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
 
@@ -27,7 +27,8 @@ def paper(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
-    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    jobs: Jobs = None,
+    executor: ExecutorName = "thread",
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")
     ] = Path("paper-results"),
@@ -59,11 +60,11 @@ def paper(
     files = ("ablations.json", "ablations.html") if ablations else ("claims.json", "report.html")
     check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
     start = time.perf_counter()
-    with workers(jobs, "bandstrap paper") as executor:
+    with workers(jobs, "bandstrap paper", executor) as pool:
         if ablations:
-            ablate_paper(out, seed, wanted, executor)
+            ablate_paper(out, seed, wanted, pool)
         else:
-            reproduce_paper(figure or [], out, seed, wanted, executor)
+            reproduce_paper(figure or [], out, seed, wanted, pool)
     complain(f"{time.perf_counter() - start:.0f} s")
 
 

@@ -7,22 +7,30 @@ import csv
 import io
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
-from bandstrap.cli.workers import workers
+from bandstrap.cli.workers import ExecutorName, Jobs, workers
 from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
+if TYPE_CHECKING:
+    from bandstrap.experiments.folder import Folder
+    from bandstrap.experiments.plan import PanelPlan
+    from bandstrap.experiments.run import PanelData
+
 # What is written of policies that were played, and of an experiment in a file.
 PLAYED = ("summary.csv", "result.parquet", "regret.png")
-DRAWN = ("summary.csv", "panels.png", "panels.svg")
+DRAWN = ("plan.json", "summary.csv", "panels.png", "panels.svg")
+# Panels and different curves of one picture.
+MOST_PANELS = 24
+MOST_LABELS = 40
 
 
 def simulate(
@@ -69,16 +77,18 @@ def simulate(
         Path | None,
         typer.Option(help="Folder for tables, results and pictures; created if missing. A FILE resumes from there."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    jobs: Jobs = None,
+    executor: ExecutorName = "thread",
 ) -> None:
     """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
 
-    Every policy meets the same rewards. The same seed gives the same numbers for any number of threads.
+    Every policy meets the same rewards. The same seed gives the same numbers for any number of threads or processes.
+    bandstrap init writes an example of a FILE, bandstrap check looks at one, and bandstrap status and results read OUT.
     """
-    threads = workers(jobs, "bandstrap simulate")
+    pool = workers(jobs, "bandstrap simulate", executor)
     check_count(seed, "seed", "bandstrap simulate", at_least=0, at_most=None)
     if out is not None:
-        folders, files = ([], PLAYED) if file is None else (["blocks"], DRAWN)
+        folders, files = ([], PLAYED) if file is None else (["blocks", "panels", "runs"], DRAWN)
         check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)
     if file is not None:
         if policy or any(given is not None for given in (environment, horizon, replications, delay, batch, lost)):
@@ -86,7 +96,7 @@ def simulate(
                 "bandstrap simulate FILE takes policies, environment, horizon, replications, delay, batch and lost from "
                 "the file."
             )
-        simulate_file(file, seed, out, threads)
+        simulate_file(file, seed, out, pool)
         return
     from bandstrap.engine.feedback import Feedback
     from bandstrap.engine.simulate import Interrupted
@@ -107,9 +117,9 @@ def simulate(
         out.mkdir(parents=True, exist_ok=True)
     stopped: Interrupted | None = None
     try:
-        with threads as executor:
+        with pool:
             sizes: Any = {"horizon": horizon, "replications": replications, "seed": seed}
-            result = run(policies, world, executor=executor, **sizes, **late)
+            result = run(policies, world, executor=pool, **sizes, **late)
     except Interrupted as interrupted:  # what was played is shown and kept
         stopped, result = interrupted, interrupted.result
         complain(f"stopped after {result.n_replications} of {replications} replications")
@@ -129,22 +139,54 @@ def simulate(
         raise stopped
 
 
-def simulate_file(path: Path, seed: int, out: Path | None, threads: Executor) -> None:
-    """Run an experiment; print the end of every curve, and keep pictures and blocks in a folder if there is one."""
+def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor) -> None:
+    """Run an experiment; print the end of every curve, and keep pictures and numbers in a folder if there is one."""
+    from bandstrap.experiments.folder import Folder, planned
     from bandstrap.experiments.plan import plan_panel
-    from bandstrap.experiments.run import run_experiments
     from bandstrap.experiments.spec import read_experiment
-    from bandstrap.experiments.store import Store
 
     experiment = read_experiment(path)
     plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        executor = stack.enter_context(threads)
-        panels = run_experiments(plans, Store(folder / "blocks"), executor=executor)
-    rows = [
+        folder = Folder(out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        change = folder.begin(planned(experiment.title, seed, path.name, plans))
+        if change:
+            complain(f"{out}: {change}")
+        panels = list(played_panels(plans, folder, stack.enter_context(pool)))
+    rows = [row for panel in panels for row in rows_of(panel)]
+    print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
+    if out is not None:
+        tell("drawing")
+        write_rows(out / "summary.csv", rows)
+        draw(experiment.title, panels, out)
+
+
+def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) -> Iterator[PanelData]:
+    """Play what a folder lacks, then merge the panels one by one, of each of which what a picture shows is given."""
+    from bandstrap.experiments.run import read_experiments, store_blocks
+    from bandstrap.experiments.runs import Run
+
+    with Run(folder.runs, getattr(pool, "_max_workers", 1)) as run:
+        store = folder.store(run)
+        store_blocks([block for plan in plans for block in plan if not store.has(block)], store, executor=pool)
+        for file in store.merged.damaged:
+            complain(f"{file} was damaged; what it had was played again")
+        for plan in plans:
+            tell(f"merging {plan.panel.name}")
+            folder.merge(plan, store)
+            found = read_experiments([plan], store)
+            if found is None:
+                raise InvalidInput(
+                    f"blocks of the panel {plan.panel.name!r} were removed from {folder.path} meanwhile: run it again."
+                )
+            yield found[0].summarised()
+
+
+def rows_of(panel: PanelData) -> list[dict[str, Any]]:
+    """The rows of a panel in the table that is printed."""
+    return [
         {
             "panel": panel.panel.name,
             "curve": curve.label,
@@ -153,21 +195,25 @@ def simulate_file(path: Path, seed: int, out: Path | None, threads: Executor) ->
             "standard_error": None if math.isnan(error) else float(error),
             "published": dict(curve.published).get(float(place)),
         }
-        for panel in panels
         for curve in panel.curves
         for place, mean, error in last_points(panel, curve)
     ]
-    print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
-    if out is not None:
-        tell("drawing")
-        from bandstrap.plots.panels import plot_panels
-        from bandstrap.plots.style import save_figure
 
-        write_rows(out / "summary.csv", rows)
-        figure = plot_panels(experiment.title, panels)
-        for kind in ("png", "svg"):
-            save_figure(figure, out / f"panels.{kind}")
-        complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
+
+def draw(title: str, panels: Sequence[PanelData], out: Path) -> None:
+    """Draw the panels in one picture, unless there are more than anybody could tell apart."""
+    if len(panels) > MOST_PANELS or len({curve.label for panel in panels for curve in panel.curves}) > MOST_LABELS:
+        complain(
+            f"wrote summary.csv to {out}; a picture shows at most {MOST_PANELS} panels and {MOST_LABELS} different curves"
+        )
+        return
+    from bandstrap.plots.panels import plot_panels
+    from bandstrap.plots.style import save_figure
+
+    figure = plot_panels(title, panels)
+    for kind in ("png", "svg"):
+        save_figure(figure, out / f"panels.{kind}")
+    complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
 
 
 def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:

@@ -1,15 +1,26 @@
-"""The threads a command works with."""
+"""What a command works with: threads or processes."""
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+import signal
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from types import TracebackType
+from typing import Annotated
 
-from bandstrap.errors import check_count
+import typer
+
+from bandstrap.errors import check_choice, check_count
+
+EXECUTORS = ("thread", "process")
+Jobs = Annotated[int | None, typer.Option(help="Threads or processes; all cores by default.")]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", help="thread or process: processes are for policies in plain Python.")
+]
 
 
-class Workers(ThreadPoolExecutor):
+class Threads(ThreadPoolExecutor):
     """Threads that nobody waits for once something has gone wrong: they have been called off."""
 
     def __exit__(
@@ -18,6 +29,25 @@ class Workers(ThreadPoolExecutor):
         self.shutdown(wait=kind is None, cancel_futures=True)
 
 
-def workers(jobs: int | None, command: str) -> Workers:
-    """As many threads as were asked for, by default one per core."""
-    return Workers(os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", command))
+class Processes(ProcessPoolExecutor):
+    """Processes that begin nothing new once something has gone wrong."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.shutdown(wait=True, cancel_futures=True)
+
+
+def leave_signals_alone() -> None:
+    """A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def workers(jobs: int | None, command: str, kind: str = "thread") -> Executor:
+    """As many threads or processes as were asked for, by default one per core."""
+    check_choice(kind, "executor", command, EXECUTORS)
+    n = os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", command)
+    if kind == "thread":
+        return Threads(n)
+    # Not forked: compiled code and its threads do not survive that.
+    return Processes(n, mp_context=get_context("spawn"), initializer=leave_signals_alone)

@@ -289,6 +289,12 @@ class Loop:
             outcomes = future.result()
         except (BrokenExecutor, CancelledError) as error:
             refuse_executor(error)
+        except Exception as error:
+            note = getattr(self._store, "fail", None)
+            if note is not None:
+                for part in group:
+                    note(part.piece, error)
+            raise
         self._keep(group, outcomes)
 
     def _keep(self, group: list[Part], outcomes: list[Any]) -> None:

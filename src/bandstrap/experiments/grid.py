@@ -1,7 +1,7 @@
 """Grids: a table of an experiment that is made once for every combination of some values.
 
-``grid = { sigma = [0.5, 1, 2], law = ["gaussian", "logistic"] }`` makes six tables. In their texts ``{sigma}`` and ``{law}``
-stand for the values; the name that is written first varies slowest.
+``grid = { sigma = [0.5, 1, 2], law = ["gaussian", "logistic"] }`` makes six tables. In their texts ``{sigma}`` and
+``{law}`` stand for the values; the name that is written first varies slowest.
 """
 
 from __future__ import annotations

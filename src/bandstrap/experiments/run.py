@@ -52,6 +52,11 @@ class CurveData:
         return standard_error(self.values, axis=0)
 
     @property
+    def n_replications(self) -> int:
+        """How many replications it has."""
+        return len(self.values)
+
+    @property
     def published(self) -> list[tuple[float, float]]:
         """Published values with their places; a single one belongs to the last place."""
         values = self.curve.published
@@ -72,6 +77,30 @@ class CurveData:
 
 
 @dataclass(frozen=True, eq=False)
+class CurveSummary(CurveData):
+    """What a picture of a curve shows: means and standard errors, the replications themselves forgotten."""
+
+    means: Floats
+    errors: Floats
+    count: int
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over replications at each place."""
+        return self.means
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of the mean."""
+        return self.errors
+
+    @property
+    def n_replications(self) -> int:
+        """How many replications there were."""
+        return self.count
+
+
+@dataclass(frozen=True, eq=False)
 class PanelData:
     """What a panel shows."""
 
@@ -85,6 +114,17 @@ class PanelData:
     def seconds(self) -> float:
         """Core-seconds spent on it."""
         return sum(curve.seconds for curve in self.curves)
+
+    def summarised(self) -> PanelData:
+        """What a picture of it shows, in little memory."""
+        curves = tuple(
+            CurveSummary(
+                each.curve, each.places, each.values[:0], (), each.seconds,
+                means=each.mean, errors=each.standard_error, count=each.n_replications,
+            )
+            for each in self.curves
+        )  # fmt: skip
+        return PanelData(self.panel, curves)
 
 
 def run_experiments(
@@ -111,12 +151,32 @@ def read_experiments(plans: Sequence[PanelPlan], store: Store) -> list[PanelData
     return [gather(plan, done) for plan in plans]
 
 
+class Forgotten:
+    """The record of a block whose outcome is in a store alone."""
+
+    def put(self, piece: AnyBlock, outcome: Finished) -> None:
+        """It was kept."""
+
+
+def store_blocks(
+    blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
+) -> None:
+    """Run the pieces of blocks that the store lacks; memory holds those in flight, however many there are."""
+    ordered = in_order(blocks)
+    records = dict.fromkeys(ordered, Forgotten())
+    finish(ordered, run_blocks, prepare=warm, executor=executor, store=store, progress=progress, records=records)
+
+
+def in_order(blocks: Iterable[AnyBlock]) -> list[AnyBlock]:
+    """Linear bandits first: their blocks take longest and must not be left for the end."""
+    return sorted(blocks, key=lambda block: not (isinstance(block, Block) and block.policy.plays == "actions"))
+
+
 def finish_blocks(
     blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
 ) -> dict[AnyBlock, Any]:
     """The record of every block, its pieces from the store or run now, and stored."""
-    # Linear bandits first: their blocks take longest and must not be left for the end.
-    ordered = sorted(blocks, key=lambda block: not (isinstance(block, Block) and block.policy.plays == "actions"))
+    ordered = in_order(blocks)
     needed = sum(
         bytes_of_result(1, block.work, block.checkpoints.size, block.environment.n_arms)
         for block in ordered

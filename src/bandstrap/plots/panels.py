@@ -57,7 +57,7 @@ def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2
 def explanation(panels: Sequence[PanelData]) -> str:
     """What lines and bands are."""
     bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
-    counts = sorted({len(curve.values) for panel in panels if panel not in bounds for curve in panel.curves})
+    counts = sorted({curve.n_replications for panel in panels if panel not in bounds for curve in panel.curves})
     runs = " or ".join(str(count) for count in counts)
     reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})
     words = {1.0: "one standard error", 2.0: "two standard errors"}

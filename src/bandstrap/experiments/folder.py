@@ -1,0 +1,215 @@
+"""The folder of an experiment: what is to be run, what has been, and by whom it is being run.
+
+``plan.json`` says, of every point of every curve, all that its numbers depend on. Whoever reads the folder looks for just
+that, and needs neither the file it came from, nor the policies and data named there, nor the same version of the code.
+``blocks`` has finished pieces, ``panels`` complete panels (see :mod:`bandstrap.experiments.merged`), ``runs`` what goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from bandstrap.engine.blocks import BLOCK_SIZE
+from bandstrap.errors import InvalidInput
+from bandstrap.experiments.merged import Merged, span
+from bandstrap.experiments.plan import AnyBlock, PanelPlan
+from bandstrap.experiments.runs import Run
+from bandstrap.experiments.store import Finished, Store, file_of
+from bandstrap.experiments.toml import Strict
+from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
+
+About = dict[str, Any]
+
+
+class Point(Strict):
+    """A point of a curve, or all of one of regret against rounds."""
+
+    at: float | None
+    about: About
+
+    def pieces(self) -> Iterator[About]:
+        """What each piece that is stored is about."""
+        first, last = span(self.about)
+        if "first" not in self.about:
+            yield self.about
+            return
+        for start in range(first, last, BLOCK_SIZE):
+            yield {**self.about, "first": start, "last": min(start + BLOCK_SIZE, last)}
+
+
+class PlannedCurve(Strict):
+    """A curve."""
+
+    label: str
+    settings: dict[str, Any]
+    published: float | tuple[tuple[float, float], ...] | None
+    points: tuple[Point, ...]
+
+
+class PlannedPanel(Strict):
+    """A panel."""
+
+    name: str
+    title: str
+    plot: Literal["regret", "sweep", "bounds"]
+    show: str
+    # What is on the axis: a round, what is swept, or a sample size.
+    axis: str
+    settings: dict[str, Any]
+    curves: tuple[PlannedCurve, ...]
+
+
+class Planned(Strict):
+    """An experiment as a folder has it."""
+
+    format: Literal[1] = 1
+    title: str
+    seed: int
+    file: str
+    panels: tuple[PlannedPanel, ...]
+
+
+class Folder:
+    """A folder of results."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.blocks, self.panels, self.runs = path / "blocks", path / "panels", path / "runs"
+        self.plan = path / "plan.json"
+
+    def read(self) -> Planned:
+        """What is to be run; a folder that has no plan, or a damaged one, is refused."""
+        if not self.plan.is_file():
+            raise InvalidInput(
+                f"{self.path} has no plan.json: it is no folder that bandstrap simulate FILE --out made."
+            )
+        try:
+            content = json.loads(read_sealed(self.plan))
+            content.pop("seal")
+            return Planned.model_validate(content)
+        except (ValueError, KeyError, AttributeError, ValidationError):
+            raise InvalidInput(
+                f"{self.plan} is damaged, or of another version: bandstrap simulate FILE --out {self.path} writes it "
+                "again, and what was played is kept."
+            ) from None
+
+    def begin(self, planned: Planned) -> str:
+        """Note what is to be run; what a plan that was there before says else, in a sentence."""
+        before: Planned | None = None
+        with contextlib.suppress(InvalidInput):
+            before = self.read()
+        content = planned.model_dump(mode="json")
+        if before is not None and before.model_dump(mode="json") == content:
+            return ""
+        write_bytes(self.plan, seal(json.dumps(content | {"seal": NO_SEAL}).encode()))
+        return "" if before is None else difference(before, planned)
+
+    def store(self, run: Run | None = None) -> FolderStore:
+        """Where finished work of this folder is kept."""
+        return FolderStore(self, run)
+
+    def merge(self, plan: PanelPlan, store: FolderStore) -> bool:
+        """Put a complete panel into one file, and remove its blocks; whether it was complete."""
+        with locked(self.path):
+            if not store.merged.merge(plan, store.read):
+                return False
+            for block in plan:
+                for piece in block.cut():
+                    store.path(piece).unlink(missing_ok=True)
+        return True
+
+
+class FolderStore(Store):
+    """Finished work of a folder: blocks, and the panels they were merged into."""
+
+    def __init__(self, folder: Folder, run: Run | None) -> None:
+        super().__init__(folder.blocks)
+        self.merged = Merged(folder.panels)
+        self._run = run
+
+    def read(self, about: About) -> Finished | None:
+        """What is there of a piece; whoever merges writes the panel before it removes the block."""
+        found = super().read(about)
+        return self.merged.load(about) if found is None else found
+
+    def has(self, block: AnyBlock) -> bool:
+        """Whether all of a block is in complete panels."""
+        return self.merged.find(block.about) is not None
+
+    def load(self, block: AnyBlock) -> Finished | None:
+        """What is there of a piece; if nothing, it will be run now."""
+        found = super().load(block)
+        if found is None and self._run is not None:
+            self._run.begins(file_of(block.about))
+        return found
+
+    def save(self, block: AnyBlock, finished: Finished) -> None:
+        """Keep a finished piece."""
+        super().save(block, finished)
+        if self._run is not None:
+            self._run.ends(file_of(block.about), decisions(block.about))
+
+    def fail(self, block: AnyBlock, error: BaseException) -> None:
+        """Note that a piece could not be run."""
+        if self._run is not None:
+            self._run.fails(file_of(block.about), str(error) or type(error).__name__)
+
+
+def planned(title: str, seed: int, file: str, plans: Sequence[PanelPlan]) -> Planned:
+    """What is to be run, as a folder has it."""
+    return Planned(title=title, seed=seed, file=file, panels=tuple(planned_panel(plan) for plan in plans))
+
+
+def planned_panel(plan: PanelPlan) -> PlannedPanel:
+    """A panel, as a folder has it."""
+    panel = plan.panel
+    axes = {"regret": "round", "sweep": panel.sweep.name if panel.sweep is not None else "", "bounds": "sample size"}
+    curves = tuple(
+        PlannedCurve(
+            label=each.curve.label,
+            settings=each.curve.settings,
+            published=each.curve.published,
+            points=tuple(Point(at=at, about=block.about) for at, block in zip(each.places, each.blocks, strict=True)),
+        )
+        for each in plan.curves
+    )
+    return PlannedPanel(
+        name=panel.name,
+        title=panel.title,
+        plot=panel.plot,
+        show=panel.show,
+        axis=axes[panel.plot],
+        settings=panel.settings,
+        curves=curves,
+    )
+
+
+def decisions(about: About) -> int:
+    """How many decisions a block takes; a measurement counts as its rewards."""
+    first, last = span(about)
+    return (last - first) * about["horizon"] if "horizon" in about else about["replications"] * about["sample_size"]
+
+
+def difference(before: Planned, now: Planned) -> str:
+    """What has changed, in a sentence."""
+    old, new = ({panel.name: points_of([panel]) for panel in each.panels} for each in (before, now))
+    same = sum(old.get(name) == points for name, points in new.items())
+    gone = sum(name not in new for name in old)
+    changed = len(new) - same
+    if changed == gone == 0:
+        return ""
+    parts = [f"{changed} of {len(new)} panels differ or are new" if changed else "no panel differs"]
+    if gone:
+        parts.append(f"{gone} {'is' if gone == 1 else 'are'} no longer asked for")
+    return f"the plan has changed since the folder was last used: {', and '.join(parts)}; what is the same is not run again"
+
+
+def points_of(panels: Iterable[PlannedPanel]) -> list[About]:
+    """What all points of panels are about."""
+    return [point.about for panel in panels for curve in panel.curves for point in curve.points]

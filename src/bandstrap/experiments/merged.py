@@ -1,0 +1,265 @@
+"""Complete panels, each in one file instead of hundreds of small blocks.
+
+A *lane* is all that a block is about but for which replications it has. A file holds whole lanes, so that any piece of a
+lane is found in it, of whatever size, also by a run that wants fewer replications, or more. Of a very large panel there
+are several files, so that no more than a few lanes are in memory at a time. What is not kept is how long it took: the same
+numbers are the same bytes, whoever played them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandstrap.bounds.coverage import CoverageRow
+from bandstrap.engine.blocks import Played
+from bandstrap.engine.parquet import read_about, write_frame
+from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
+from bandstrap.experiments.store import Finished, Measured, digest
+from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
+
+# Bytes of numbers in a file, unless one lane has more; and of lanes that were read and are kept in memory.
+LARGEST_FILE = 2**26
+KEPT = 2**28
+# Characters of a panel's name in that of its file.
+LONGEST_NAME = 80
+
+
+class Lane(NamedTuple):
+    """Replications ``first`` to ``last - 1`` of something that was played, or one measurement: where they are kept."""
+
+    file: Path
+    number: int
+    first: int
+    last: int
+
+
+@dataclass
+class Part:
+    """Lanes on the way into one file."""
+
+    lanes: list[dict[str, Any]]
+    played: list[Played]
+    n_bytes: int = 0
+
+
+class Merged:
+    """The files of complete panels in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._lanes: dict[str, list[Lane]] = {}
+        self._arrays: OrderedDict[tuple[Path, int], Played] = OrderedDict()
+        self._rows: dict[tuple[Path, int], CoverageRow] = {}
+        self._changed: int | None = None
+        # Files that were found damaged.
+        self.damaged: list[Path] = []
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def load(self, about: dict[str, Any]) -> Finished | None:
+        """What is there of a block, or of a piece of one; ``None`` unless all of it is."""
+        while True:
+            lane = self.find(about)
+            if lane is None:
+                return None
+            try:
+                return self._read(lane, about)
+            except (OSError, ValueError):  # removed by another process, or damaged since it was looked at
+                self._drop(lane.file)
+
+    def find(self, about: dict[str, Any]) -> Lane | None:
+        """Where all of a block, or of a piece of one, is kept."""
+        self.refresh()
+        first, last = span(about)
+        lanes = self._lanes.get(lane_of(about), ())
+        return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
+
+    def refresh(self) -> None:
+        """Look at the files that have come since, and forget those that went; nothing is read while none did."""
+        try:
+            changed = self._folder.stat().st_mtime_ns
+        except OSError:
+            changed = None
+        if changed == self._changed:
+            return
+        self._changed = changed
+        files = {} if changed is None else dict(stamped(self._folder))
+        for file in [file for file, stamp in self._seen.items() if files.get(file) != stamp]:
+            self._drop(file)
+            del self._seen[file]
+        for file, stamp in files.items():
+            if file not in self._seen:
+                self._seen[file] = stamp
+                try:
+                    self._look_at(file)
+                except FileNotFoundError:  # removed by another process
+                    del self._seen[file]
+                except (OSError, ValueError, KeyError, TypeError):
+                    self._drop(file)
+                    self.damaged.append(file)
+
+    def _look_at(self, file: Path) -> None:
+        """Note the lanes of a file whose seal is whole."""
+        data = read_sealed(file)
+        content = read_about(data) if file.suffix == ".parquet" else json.loads(data)
+        for index, lane in enumerate(content["lanes"]):
+            first, last = span(lane["about"])
+            self._lanes.setdefault(lane_of(lane["about"]), []).append(Lane(file, index, first, last))
+            if "row" in lane:
+                self._rows[file, index] = CoverageRow(**lane["row"])
+
+    def _drop(self, file: Path) -> None:
+        """Take nothing more from a file, until it is replaced."""
+        self._changed = None
+        self._lanes = {
+            key: kept for key, lanes in self._lanes.items() if (kept := [lane for lane in lanes if lane.file != file])
+        }
+        for known in [key for key in self._arrays if key[0] == file]:
+            del self._arrays[known]
+        for known in [key for key in self._rows if key[0] == file]:
+            del self._rows[known]
+
+    def _read(self, lane: Lane, about: dict[str, Any]) -> Finished:
+        key = lane.file, lane.number
+        if key in self._rows:
+            return Measured(self._rows[key], 0.0)
+        if key not in self._arrays:
+            self._arrays[key] = read_lane(lane)
+            while len(self._arrays) > 1 and sum(map(n_bytes, self._arrays.values())) > KEPT:
+                self._arrays.popitem(last=False)
+        self._arrays.move_to_end(key)
+        first, last = span(about)
+        rows = slice(first - lane.first, last - lane.first)
+        whole = self._arrays[key]
+        return Played(whole.regret[rows], whole.pulls[rows], 0.0)
+
+    # --- merging ------------------------------------------------------------------------------------------------------
+
+    def merge(self, plan: PanelPlan, read: Callable[[dict[str, Any]], Finished | None]) -> bool:
+        """Put a panel, if it is complete, into files that are on the disk when this ends; whether it is complete.
+
+        A file whose every lane is in the new ones is removed.
+        """
+        blocks = {digest(block.about): block for block in plan}
+        if all(self.find(block.about) is not None for block in blocks.values()):
+            return True
+        before = {lane.file for lanes in self._lanes.values() for lane in lanes}
+        written: list[Path] = []
+        part = Part([], [])
+        for block in blocks.values():
+            whole = put_together(block, read)
+            if whole is None:
+                return False
+            about = {"about": block.about}
+            if isinstance(whole, Measured):
+                part.lanes.append({**about, "row": dataclasses.asdict(whole.row)})
+                continue
+            if part.played and part.n_bytes + n_bytes(whole) > LARGEST_FILE:
+                written.append(self._write(plan.panel.name, part))
+                part = Part([], [])
+            part.lanes.append(about)
+            part.played.append(whole)
+            part.n_bytes += n_bytes(whole)
+        written.append(self._write(plan.panel.name, part))
+        self._changed = None
+        self.refresh()
+        for file in before.difference(written):
+            if self._is_covered(file, written):
+                file.unlink(missing_ok=True)
+        return True
+
+    def _write(self, panel: str, part: Part) -> Path:
+        """Write one file, named after the panel and all that its lanes are about."""
+        key = hashlib.sha256("".join(digest(lane["about"]) for lane in part.lanes).encode()).hexdigest()[:16]
+        path = self._folder / f"{panel[:LONGEST_NAME]}-{key}.{'parquet' if part.played else 'json'}"
+        content = {"panel": panel, "lanes": part.lanes}
+        if not part.played:
+            write_bytes(path, seal(json.dumps(content | {"seal": NO_SEAL}).encode()))
+            return path
+        import polars
+
+        frames = [
+            polars.DataFrame(
+                {
+                    "lane": np.full(len(played.regret), index, dtype=np.int32),
+                    "replication": np.arange(*span(lane["about"])),
+                    "regret": polars.Series(played.regret).arr.to_list(),
+                    "pulls": polars.Series(played.pulls).arr.to_list(),
+                }
+            )
+            for index, (lane, played) in enumerate(zip(part.lanes, part.played, strict=True))
+        ]
+        write_frame(path, polars.concat(frames), content)
+        return path
+
+    def _is_covered(self, file: Path, by: Iterable[Path]) -> bool:
+        """Whether some files have every lane of another."""
+        new = {*by}
+        for lanes in self._lanes.values():
+            for lane in (lane for lane in lanes if lane.file == file):
+                if not any(o.file in new and o.first <= lane.first and lane.last <= o.last for o in lanes):
+                    return False
+        return True
+
+
+def put_together(block: AnyBlock, read: Callable[[dict[str, Any]], Finished | None]) -> Finished | None:
+    """The outcome of a whole block from those of its pieces; ``None`` if any is missing."""
+    if isinstance(block, BoundBlock):
+        return read(block.about)
+    record = block.record()
+    for piece in block.cut():
+        found = read(piece.about)
+        if not isinstance(found, Played):
+            return None
+        record.put(piece, found)
+    return Played(record.regret, record.pulls, record.seconds)
+
+
+def read_lane(lane: Lane) -> Played:
+    """The numbers of a lane; its file is checked to the last bit."""
+    import polars
+
+    data = read_sealed(lane.file)
+    try:
+        frame = polars.read_parquet(io.BytesIO(data)).filter(polars.col("lane") == lane.number)
+    except polars.exceptions.PolarsError as error:
+        raise ValueError(str(error)) from None
+    n = frame.height
+    if n != lane.last - lane.first:
+        raise ValueError("another table")
+    regret, pulls = (frame[name].explode().to_numpy().reshape(n, -1) for name in ("regret", "pulls"))
+    return Played(regret.astype(np.float64, copy=False), pulls.astype(np.int64, copy=False), 0.0)
+
+
+def stamped(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
+    """The files of panels, and what changes when one is replaced."""
+    for file in sorted(folder.iterdir()):
+        if file.suffix in (".parquet", ".json"):
+            found = file.stat()
+            yield file, (found.st_mtime_ns, found.st_ino)
+
+
+def lane_of(about: dict[str, Any]) -> str:
+    """Digest of what a block is about but for which replications."""
+    return digest({key: value for key, value in about.items() if key not in ("first", "last")})
+
+
+def span(about: dict[str, Any]) -> tuple[int, int]:
+    """The first replication, and the one after the last; a measurement is one."""
+    return about.get("first", 0), about.get("last", 1)
+
+
+def n_bytes(played: Played) -> int:
+    """Bytes of the numbers of what was played."""
+    return int(played.regret.nbytes + played.pulls.nbytes)
