@@ -7,7 +7,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, compare, coverage, league, listing, live, paper, simulate
+from bandstrap.cli import bound, compare, coverage, league, listing, live, paper, results, simulate, status
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -23,6 +23,8 @@ app.command("bound")(bound.bound)
 app.command("compare")(compare.compare)
 app.command("coverage")(coverage.coverage)
 app.command("simulate")(simulate.simulate)
+app.command("status")(status.status)
+app.command("results")(results.results)
 app.command("paper")(paper.paper)
 app.command("league")(league.league)
 app.command("list")(listing.listing)

@@ -1,0 +1,71 @@
+"""``bandstrap status``: how far an experiment is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandstrap.cli.files import Format
+from bandstrap.cli.terminal import FORMATS, complain, print_table, say, write_records
+from bandstrap.errors import check_choice
+
+Results = Annotated[Path, typer.Argument(help="The folder that bandstrap simulate FILE --out wrote to.")]
+# Reasons of failures that are shown.
+MOST_REASONS = 5
+
+
+def status(folder: Results, format: Format = "table") -> None:  # noqa: A002 - the flag's name
+    """Show how far the experiment in a folder is: blocks done, running, failed and missing of each panel, and time left.
+
+    The numbers themselves are not read: a block that was damaged counts as done until a run comes across it.
+    """
+    from bandstrap.experiments.folder import Folder
+    from bandstrap.experiments.status import status_of
+
+    check_choice(format, "format", "bandstrap status", FORMATS)
+    found = status_of(Folder(folder))
+    rows = [
+        {
+            "panel": panel.name,
+            "done": panel.done,
+            "running": panel.running,
+            "failed": panel.failed,
+            "missing": panel.missing,
+            "blocks": panel.total,
+        }
+        for panel in found.panels
+    ]
+    if format != "table":
+        write_records(rows, format)
+        return
+    if len(rows) > 1:
+        total = {name: sum(row[name] for row in rows) for name in list(rows[0])[1:]}  # type: ignore[misc]
+        rows.append({"panel": "all", **total})
+    print_table(
+        list(rows[0]), [list(row.values()) for row in rows], title=f"{found.planned.title}, seed {found.planned.seed}"
+    )
+    for reason in found.reasons[:MOST_REASONS]:
+        complain(f"failed: {reason}")
+    if found.decisions_left == 0:
+        say("complete")
+        return
+    for run in found.runs:
+        say(f"running on {run.host}, process {run.process}, with {run.workers} worker{'s' * (run.workers != 1)}")
+    if not found.runs:
+        say(f"nobody is at it; bandstrap simulate {found.planned.file} --out {folder} goes on")
+    elif found.seconds_left is not None:
+        say(f"about {duration(found.seconds_left)} left")
+
+
+def duration(seconds: float) -> str:
+    """Time in the unit that suits it.
+
+    >>> duration(40), duration(400), duration(40_000)
+    ('40 s', '7 min', '11 h')
+    """
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

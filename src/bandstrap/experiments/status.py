@@ -1,0 +1,94 @@
+"""How far an experiment in a folder is, without reading a number of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, decisions
+from bandstrap.experiments.merged import Merged
+from bandstrap.experiments.runs import Word, words_of
+from bandstrap.experiments.store import file_of
+
+
+@dataclass(frozen=True)
+class PanelStatus:
+    """Pieces of a panel, by what has become of them."""
+
+    name: str
+    done: int
+    running: int
+    failed: int
+    missing: int
+    # Decisions still to be made.
+    decisions_left: int
+
+    @property
+    def total(self) -> int:
+        """All its pieces."""
+        return self.done + self.running + self.failed + self.missing
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far an experiment is."""
+
+    planned: Planned
+    panels: tuple[PanelStatus, ...]
+    # The runs that are going on.
+    runs: tuple[Word, ...]
+    # Why pieces failed, each reason once.
+    reasons: tuple[str, ...]
+
+    @property
+    def decisions_left(self) -> int:
+        """Decisions still to be made."""
+        return sum(panel.decisions_left for panel in self.panels)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until all is done at the speed of the runs so far; ``None`` while that is not known."""
+        if self.decisions_left == 0:
+            return 0.0
+        rate = sum(run.decisions / max(run.now - run.started, 1e-9) for run in self.runs)
+        return self.decisions_left / rate if rate > 0 else None
+
+
+def status_of(folder: Folder) -> Status:
+    """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
+    planned = folder.read()
+    words = list(words_of(folder.runs))
+    running = {key for word in words if word.lives for key in word.running}
+    failed = {key: reason for word in words for key, reason in word.failed.items()}
+    # Blocks first: one that is merged meanwhile is then found among the panels, which are looked at later.
+    blocks = {file.name for file in folder.blocks.iterdir()} if folder.blocks.is_dir() else set()
+    merged = Merged(folder.panels)
+    panels = []
+    reasons: dict[str, None] = {}
+    for panel in planned.panels:
+        counts = dict.fromkeys(("done", "running", "failed", "missing"), 0)
+        left = 0
+        for about, is_merged in pieces_of(panel, merged):
+            key = file_of(about)
+            if is_merged or key in blocks or merged.find(about) is not None:
+                counts["done"] += 1
+                continue
+            left += decisions(about)
+            if key in running:
+                counts["running"] += 1
+            elif key in failed:
+                counts["failed"] += 1
+                reasons[failed[key]] = None
+            else:
+                counts["missing"] += 1
+        panels.append(PanelStatus(panel.name, **counts, decisions_left=left))
+    return Status(planned, tuple(panels), tuple(word for word in words if word.lives), tuple(reasons))
+
+
+def pieces_of(panel: PlannedPanel, merged: Merged) -> Iterator[tuple[dict[str, object], bool]]:
+    """The pieces of a panel, and whether all of what each belongs to is in complete panels."""
+    for curve in panel.curves:
+        for point in curve.points:
+            is_merged = merged.find(point.about) is not None
+            for about in point.pieces():
+                yield about, is_merged

@@ -1,0 +1,284 @@
+"""``bandstrap status`` and ``bandstrap results``: how far a folder is, and what is in it."""
+
+import csv
+import io
+import json
+import shutil
+
+import polars
+import pytest
+
+from bandstrap import UCB1, simulate
+from bandstrap.environments import Gaussian
+from bandstrap.experiments import run as module
+from bandstrap.experiments.folder import Folder
+from bandstrap.experiments.merged import Merged
+from bandstrap.experiments.runs import Run
+from bandstrap.experiments.store import file_of
+
+TEXT = """
+title = "My grid"
+horizon = 40
+replications = 60
+[[panels]]
+name = "a"
+environment = "{law}:means=(1,0)"
+grid = { law = ["gaussian", "logistic"] }
+[[panels.curves]]
+label = "UCB"
+policy = "ucb1:sigma={sigma}"
+grid = { sigma = [1, 0.5] }
+[[panels.curves]]
+label = "TS"
+policy = "gaussian_ts"
+published = 5
+[[panels]]
+name = "b"
+plot = "sweep"
+environment = "gaussian:means=({gap},0)"
+sweep = { name = "gap", values = [0.5, 2] }
+curves = [{ label = "UCB", policy = "ucb1", published = [[2, 7]] }]
+[[panels]]
+name = "c"
+plot = "bounds"
+distribution = "normal"
+sample_sizes = [2, 9]
+curves = [{ label = "flip", bound = "sign_flip" }]
+""".replace("published = 5\n", "")
+N_BLOCKS = 2 * 3 * 3 + 2 * 3 + 2
+
+
+@pytest.fixture
+def played(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bandstrap.cli.simulate.draw", lambda *_: None)  # which takes longest
+    (tmp_path / "mine.toml").write_text(TEXT)
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1).returncode == 0
+    return tmp_path / "out"
+
+
+def interrupted(run, monkeypatch, after):
+    """Play in a folder, and stop after so many blocks."""
+    done = []
+    whole = module.run_blocks
+
+    def stop(blocks):
+        if len(done) >= after:
+            raise KeyboardInterrupt
+        done.extend(blocks)
+        return whole(blocks)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "run_blocks", stop)
+        assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1).returncode == 130
+
+
+def records(run, *arguments):
+    done = run(*arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_results_are_one_tidy_table_with_a_column_for_what_is_varied(run, played):
+    rows = records(run, "results", "out")
+    assert len(rows) == 2 * 3 + 2 + 2
+    assert list(rows[0]) == [
+        "panel", "curve", "law", "sigma",
+        "measure", "axis", "at", "replications", "mean", "standard_error", "median", "q90", "published",
+    ]  # fmt: skip
+    heads = [(row["panel"], row["curve"], row["law"], row["sigma"], row["axis"], row["at"]) for row in rows]
+    assert heads[1] == ("a-law=gaussian", "UCB, sigma = 0.5", "gaussian", 0.5, "round", 40)
+    assert heads[5] == ("a-law=logistic", "TS", "logistic", None, "round", 40)
+    assert heads[7] == ("b", "UCB", None, None, "gap", 2)
+    assert heads[9] == ("c", "flip", None, None, "sample size", 9)
+    assert [row["published"] for row in rows[6:8]] == [None, 7]
+    expected = simulate(UCB1(sigma=0.5), Gaussian([1, 0]), horizon=40, replications=60, seed=3, progress=False)
+    assert rows[1]["mean"] == pytest.approx(expected.summary()[0]["mean"], rel=1e-12)
+    assert rows[1]["standard_error"] == pytest.approx(expected.summary()[0]["standard_error"], rel=1e-12)
+    assert rows[1]["median"] == pytest.approx(expected.quantile(0.5)[0, -1], rel=1e-12)
+    assert rows[1]["replications"] == 60
+    with (played / "summary.csv").open() as file:
+        summary = list(csv.DictReader(file))
+    finite = [row for row in rows if row["mean"] is not None]
+    assert [row["mean"] for row in finite] == [float(row["mean"]) for row in summary if row["mean"] != "inf"]
+
+
+def test_every_form_of_the_table_has_the_same_numbers(run, played, tmp_path):
+    shown = run("results", "out")
+    assert shown.returncode == 0
+    assert "a-law=gaussian" in shown.stdout
+    rows = list(csv.DictReader(io.StringIO(run("results", "out", "--format", "csv").stdout)))
+    assert run("results", "out", "--out", tmp_path / "t.csv").stdout == ""
+    assert (tmp_path / "t.csv").read_text() == run("results", "out", "--format", "csv").stdout
+    assert run("results", "out", "--out", tmp_path / "t.parquet").returncode == 0
+    frame = polars.read_parquet(tmp_path / "t.parquet")
+    assert frame.columns == list(rows[0])
+    assert frame.schema["sigma"] == polars.Float64
+    assert frame.schema["law"] == polars.String
+    assert [str(mean) for mean in frame["mean"]] == [row["mean"] for row in rows]
+
+
+def test_curves_have_every_recorded_round(run, played):
+    rows = records(run, "results", "out", "--curves")
+    assert len(rows) == 2 * 3 * 40 + 2 + 2
+    assert [row["at"] for row in rows[:40]] == list(range(1, 41))
+    assert rows[39] == records(run, "results", "out")[0]
+
+
+def test_results_are_read_without_the_file_and_in_another_place(run, played, tmp_path):
+    before = run("results", "out").stdout
+    (tmp_path / "mine.toml").unlink()
+    shutil.move(played, tmp_path / "moved")
+    assert run("results", "moved").stdout == before
+    assert run("status", "moved").stdout.splitlines()[-1] == "complete"
+
+
+def test_results_are_the_same_however_they_came_about(run, played, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "run_blocks", lambda blocks, whole=module.run_blocks: whole(blocks))
+    first = run("results", "out", "--curves", "--format", "csv").stdout
+    shutil.rmtree(played)
+    for after in (1, 5, 9):
+        interrupted(run, monkeypatch, after)
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 2).returncode == 0
+    assert run("results", "out", "--curves", "--format", "csv").stdout == first
+
+
+def test_processes_find_the_same_as_threads(run, played, tmp_path):
+    first = run("results", "out", "--curves", "--format", "csv").stdout
+    files = sorted(path.read_bytes() for path in (played / "panels").iterdir())
+    done = run("simulate", "mine.toml", "--out", "other", "--seed", 3, "--jobs", 1, "--executor", "process")
+    assert done.returncode == 0, done.stderr
+    assert run("results", "other", "--curves", "--format", "csv").stdout == first
+    assert sorted(path.read_bytes() for path in (tmp_path / "other/panels").iterdir()) == files
+
+
+def test_status_of_a_folder_half_done(run, played, monkeypatch):
+    shutil.rmtree(played)
+    interrupted(run, monkeypatch, 7)
+    rows = records(run, "status", "out")
+    assert [row["panel"] for row in rows] == ["a-law=gaussian", "a-law=logistic", "b", "c"]
+    assert [row["blocks"] for row in rows] == [9, 9, 6, 2]
+    kept = len(list((played / "blocks").iterdir()))
+    assert 7 <= kept < N_BLOCKS
+    assert sum(row["done"] for row in rows) == kept
+    assert sum(row["missing"] for row in rows) == N_BLOCKS - kept
+    assert [row["running"] + row["failed"] for row in rows] == [0] * 4
+    shown = run("status", "out").stdout
+    assert "nobody is at it; bandstrap simulate mine.toml --out out goes on" in shown
+    table = run("results", "out")
+    assert table.returncode == 0
+    assert "not complete and left out" in table.stderr
+
+
+def test_status_tells_what_is_running_and_how_long_it_takes(run, played):
+    shutil.rmtree(played / "panels")
+    folder = Folder(played)
+    keys = [about for panel in folder.read().panels for curve in panel.curves for point in curve.points
+            for about in point.pieces()]  # fmt: skip
+    with Run(folder.runs, 2) as going:
+        going.begins(file_of(keys[0]))
+        going.begins(file_of(keys[-1]))
+        going.ends("something else", 10**9)
+        going.say()
+        rows = records(run, "status", "out")
+        shown = run("status", "out").stdout
+    assert [row["running"] for row in rows] == [1, 0, 0, 1]
+    assert [row["missing"] for row in rows] == [8, 9, 6, 1]
+    assert ", with 2 workers\n" in shown
+    assert shown.splitlines()[-1] == "about 0 s left"
+
+
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")
+def test_status_tells_what_failed_and_why(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bandstrap.cli.simulate.draw", lambda *_: None)
+    (tmp_path / "bad.py").write_text(
+        "class Bad:\n    def __init__(self, n_arms, rng=None):\n        self.n = 0\n"
+        "    def select(self):\n        self.n += 1\n"
+        "        if self.n > 20:\n            raise ValueError('no idea what to do')\n        return 0\n"
+        "    def update(self, arm, reward):\n        pass\n"
+    )
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\nhorizon = 40\nreplications = 2\n[[panels]]\nname = "a"\nenvironment = "gaussian:means=(1,0)"\n'
+        'curves = [{ label = "bad", policy = "bad.py:Bad" }]\n'
+    )
+    with pytest.raises(ValueError, match="no idea what to do"):
+        run("simulate", "mine.toml", "--out", "out", "--jobs", 1)
+    (row,) = records(run, "status", "out")
+    assert (row["done"], row["failed"], row["missing"]) == (0, 1, 0)
+    assert "no idea what to do" in run("status", "out").stderr
+
+
+def test_a_changed_plan_is_said_and_keeps_what_is_the_same(run, played, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
+    (tmp_path / "mine.toml").write_text(TEXT.replace("sigma = [1, 0.5]", "sigma = [1, 0.5, 2]"))
+    changed = run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1)
+    assert (
+        "out: the plan has changed since the folder was last used: 2 of 4 panels differ or are new;" in changed.stderr
+    )
+    assert {block.policy.label for block in done} == {"ucb1:sigma=2"}
+    assert len(done) == 2 * 3
+    assert len(list((played / "panels").iterdir())) == 4  # the smaller panels are in the larger
+    (tmp_path / "mine.toml").write_text(TEXT)
+    again = run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1)
+    assert "2 of 4 panels differ" in again.stderr
+    assert len(done) == 2 * 3
+    (tmp_path / "mine.toml").write_text(TEXT.replace('"My grid"', '"My title"'))
+    assert "plan has changed" not in run("simulate", "mine.toml", "--out", "out", "--seed", 3).stderr
+
+
+def test_a_panel_deleted_by_hand_is_played_again_and_no_other(run, played, monkeypatch):
+    before = run("results", "out", "--curves", "--format", "csv").stdout
+    done = []
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
+    next((played / "panels").glob("b-*")).unlink()
+    left = run("results", "out")
+    assert "1 of 8 curves are not complete and left out, such as 'UCB' of the panel 'b'" in left.stderr
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3).returncode == 0
+    assert len(done) == 6
+    assert run("results", "out", "--curves", "--format", "csv").stdout == before
+
+
+def test_a_damaged_panel_is_said(run, played):
+    file = next((played / "panels").glob("b-*"))
+    file.write_bytes(file.read_bytes()[:-1])
+    done = run("results", "out")
+    assert f"{'out/panels/' + file.name} is damaged; bandstrap simulate mine.toml --out out plays again" in done.stderr
+    assert Merged(played / "panels").load({"first": 0, "last": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("status", "nowhere"), "nowhere has no plan.json: it is no folder that bandstrap simulate FILE --out made."),
+        (("results", "nowhere"), "nowhere has no plan.json"),
+        (("results", "out", "--format", "xml"), "'format' parameter of bandstrap results must be one of"),
+        (("status", "out", "--format", "xml"), "'format' parameter of bandstrap status must be one of"),
+        (("results", "out", "--out", "t.xlsx"), "must be a file that ends in .csv or .parquet. Got t.xlsx"),
+        (("simulate", "mine.toml", "--executor", "dask"), "'executor' parameter of bandstrap simulate must be one of"),
+    ],
+)
+def test_mistakes_get_one_sentence(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TEXT)
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_damaged_plan_gets_a_sentence_and_is_written_again(run, played):
+    before = run("results", "out").stdout
+    plan = played / "plan.json"
+    whole = plan.read_bytes()
+    for damage in (b"", whole[:-20], whole.replace(b"My grid", b"My grad"), b"{}"):
+        plan.write_bytes(damage)
+        done = run("status", "out")
+        assert done.returncode == 2
+        assert "plan.json is damaged, or of another version" in done.stderr
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3).returncode == 0
+    assert plan.read_bytes() == whole
+    assert run("results", "out").stdout == before
