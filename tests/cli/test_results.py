@@ -185,7 +185,7 @@ def test_status_tells_what_is_running_and_how_long_it_takes(run, played):
     assert [row["running"] for row in rows] == [1, 0, 0, 1]
     assert [row["missing"] for row in rows] == [8, 9, 6, 1]
     assert ", with 2 workers\n" in shown
-    assert shown.splitlines()[-1] == "about 0 s left"
+    assert shown.splitlines()[-1] == "less than 1 s left, by the speed so far"
 
 
 @pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")

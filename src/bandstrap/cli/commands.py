@@ -7,7 +7,7 @@ import warnings
 import typer
 
 from bandstrap import __version__
-from bandstrap.cli import bound, compare, coverage, league, listing, live, paper, results, simulate, status
+from bandstrap.cli import bound, check, compare, coverage, init, league, listing, live, paper, results, simulate, status
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -22,6 +22,8 @@ app = typer.Typer(
 app.command("bound")(bound.bound)
 app.command("compare")(compare.compare)
 app.command("coverage")(coverage.coverage)
+app.command("init")(init.init)
+app.command("check")(check.check)
 app.command("simulate")(simulate.simulate)
 app.command("status")(status.status)
 app.command("results")(results.results)

@@ -165,7 +165,7 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor) -> No
 
 def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) -> Iterator[PanelData]:
     """Play what a folder lacks, then merge the panels one by one, of each of which what a picture shows is given."""
-    from bandstrap.experiments.run import read_experiments, store_blocks
+    from bandstrap.experiments.run import read_summary, store_blocks
     from bandstrap.experiments.runs import Run
 
     with Run(folder.runs, getattr(pool, "_max_workers", 1)) as run:
@@ -176,12 +176,12 @@ def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) ->
         for plan in plans:
             tell(f"merging {plan.panel.name}")
             folder.merge(plan, store)
-            found = read_experiments([plan], store)
+            found = read_summary(plan, store)
             if found is None:
                 raise InvalidInput(
                     f"blocks of the panel {plan.panel.name!r} were removed from {folder.path} meanwhile: run it again."
                 )
-            yield found[0].summarised()
+            yield found
 
 
 def rows_of(panel: PanelData) -> list[dict[str, Any]]:

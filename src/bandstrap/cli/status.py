@@ -56,15 +56,17 @@ def status(folder: Results, format: Format = "table") -> None:  # noqa: A002 - t
     if not found.runs:
         say(f"nobody is at it; bandstrap simulate {found.planned.file} --out {folder} goes on")
     elif found.seconds_left is not None:
-        say(f"about {duration(found.seconds_left)} left")
+        say(f"{duration(found.seconds_left)} left, by the speed so far")
 
 
 def duration(seconds: float) -> str:
     """Time in the unit that suits it.
 
-    >>> duration(40), duration(400), duration(40_000)
-    ('40 s', '7 min', '11 h')
+    >>> duration(0.2), duration(40), duration(400), duration(40_000)
+    ('less than 1 s', '40 s', '7 min', '11 h')
     """
+    if 0 < seconds < 1:
+        return "less than 1 s"
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -64,6 +64,19 @@ class CurveData:
             return []
         return [(float(self.places[-1]), values)] if isinstance(values, float | int) else list(values)
 
+    def summarised(self) -> CurveSummary:
+        """What a picture of it shows, in little memory."""
+        return CurveSummary(
+            self.curve,
+            self.places,
+            self.values[:0].copy(),
+            self.rows,
+            self.seconds,
+            means=self.mean,
+            errors=self.standard_error,
+            count=self.n_replications,
+        )
+
     def at(self, place: float | None = None) -> Floats:
         """Values of all replications at a place, on the line between its neighbours; by default the last."""
         if place is None:
@@ -115,17 +128,6 @@ class PanelData:
         """Core-seconds spent on it."""
         return sum(curve.seconds for curve in self.curves)
 
-    def summarised(self) -> PanelData:
-        """What a picture of it shows, in little memory."""
-        curves = tuple(
-            CurveSummary(
-                each.curve, each.places, each.values[:0], (), each.seconds,
-                means=each.mean, errors=each.standard_error, count=each.n_replications,
-            )
-            for each in self.curves
-        )  # fmt: skip
-        return PanelData(self.panel, curves)
-
 
 def run_experiments(
     plans: Sequence[PanelPlan], store: Store, *, executor: Executor | None = None, progress: bool = True
@@ -149,6 +151,17 @@ def read_experiments(plans: Sequence[PanelPlan], store: Store) -> list[PanelData
                 return None
             done[block].put(piece, finished)
     return [gather(plan, done) for plan in plans]
+
+
+def read_summary(plan: PanelPlan, store: Store) -> PanelData | None:
+    """What a picture of a panel shows, one curve in memory at a time; ``None`` if the store lacks anything."""
+    curves: list[CurveData] = []
+    for curve in plan.curves:
+        found = read_experiments([PanelPlan(plan.panel, (curve,))], store)
+        if found is None:
+            return None
+        curves.append(found[0].curves[0].summarised())
+    return PanelData(plan.panel, tuple(curves))
 
 
 class Forgotten:

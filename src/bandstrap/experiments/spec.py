@@ -289,7 +289,9 @@ def read_experiment(path: Path) -> Experiment:
     experiment = with_files_beside(written.model_copy(update={"panels": tuple(panels)}), path.parent)
     for place, panel in zip(places, experiment.panels, strict=True):
         check_panel(panel, experiment.horizon, place)
-        placed(place, lambda panel=panel: check_replications([panel], experiment))
+        for curve in panel.curves:  # which need not be in memory together
+            alone = panel.model_copy(update={"curves": (curve,)})
+            placed(place, lambda alone=alone: check_replications([alone], experiment))
     return experiment
 
 

@@ -1,0 +1,60 @@
+"""``bandstrap check``: an experiment in a file, looked at without running it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandstrap.cli.files import Format
+from bandstrap.cli.status import duration
+from bandstrap.cli.terminal import FORMATS, print_table, say, write_records
+from bandstrap.errors import check_choice
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="An experiment in a TOML file; bandstrap init writes an example.")],
+    timing: Annotated[
+        bool, typer.Option(help="Play a short replication of every curve to tell how long all will take.")
+    ] = True,
+    format: Format = "table",  # noqa: A002 - the flag's name
+) -> None:
+    """Check an experiment in a file, and print what running it will cost.
+
+    Everything it names is made, so that a slip shows now. Times are of one core of this machine, without compiling; a
+    policy that gets slower the more it has seen takes longer than is said.
+    """
+    check_choice(format, "format", "bandstrap check", FORMATS)
+    from bandstrap.engine.memory import gigabytes
+    from bandstrap.experiments.cost import cost_of, peak_memory
+    from bandstrap.experiments.plan import plan_panel
+    from bandstrap.experiments.spec import read_experiment
+
+    experiment = read_experiment(file)
+    plans = [plan_panel(panel, experiment, 0) for panel in experiment.panels]
+    costs = cost_of(plans, timed=timing)
+    rows = [
+        {
+            "panel": cost.panel,
+            "curves": cost.curves,
+            "replications": cost.replications,
+            "decisions": cost.decisions,
+            "blocks": cost.blocks,
+            "bytes": cost.n_bytes,
+            "core_seconds": cost.seconds,
+        }
+        for cost in costs
+    ]
+    if format != "table":
+        write_records(rows, format)
+        return
+    print_table(list(rows[0]), [list(row.values()) for row in rows], title=experiment.title)
+    cores = os.cpu_count() or 1
+    disk, memory = sum(cost.n_bytes for cost in costs), peak_memory(plans, cores)
+    say(f"in all {sum(cost.decisions for cost in costs):,} decisions, about {gigabytes(disk)} on the disk")
+    say(f"about {gigabytes(memory)} of memory beside Python's own, with {cores} workers")
+    if timing:
+        total = sum(cost.seconds or 0.0 for cost in costs)
+        say(f"{duration(total)} of one core, {duration(total / cores)} on the {cores} of this machine")

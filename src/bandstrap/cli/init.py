@@ -1,0 +1,27 @@
+"""``bandstrap init``: an example of an experiment, to be changed."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandstrap.cli.terminal import say
+from bandstrap.errors import requirement
+from bandstrap.storage import check_file, write_text
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="Where to write it; never over a file that is there.")] = Path(
+        "grid.toml"
+    ),
+) -> None:
+    """Write an example of an experiment, with comments, for bandstrap simulate."""
+    if os.path.lexists(file):
+        raise requirement("FILE", "bandstrap init", "a file that is not there yet", str(file))
+    check_file(file, "FILE", "bandstrap init")
+    write_text(file, (files("bandstrap.experiments") / "example.toml").read_text(encoding="utf-8"))
+    say(f"wrote {file}; next: bandstrap check {file}")

@@ -1,0 +1,123 @@
+"""What an experiment will cost: decisions, bytes, and core-seconds, of which a short replication of every curve tells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bandstrap.engine.blocks import BLOCK_SIZE, Block, play_blocks, warm
+from bandstrap.engine.memory import WORD, bytes_of_tape
+from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
+from bandstrap.engine.progress import progress_bar
+from bandstrap.experiments.folder import decisions
+from bandstrap.experiments.merged import KEPT, LARGEST_FILE
+from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
+from bandstrap.experiments.run import measure_block
+from bandstrap.experiments.store import digest
+
+# Rounds of the replication that tells how fast a policy is, and rewards of the measurement of a bound.
+ROUNDS = 2000
+REWARDS = 2000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a panel will cost; of what two panels share each has the whole."""
+
+    panel: str
+    curves: int
+    replications: int
+    decisions: int
+    blocks: int
+    # Bytes of the numbers that are kept; on the disk they are compressed, by little.
+    n_bytes: int
+    # Core-seconds; ``None`` if nothing was timed.
+    seconds: float | None
+
+
+def cost_of(plans: Sequence[PanelPlan], *, timed: bool = True, progress: bool = True) -> list[Cost]:
+    """The cost of each panel.
+
+    A policy whose decisions take longer the more rewards it has seen is timed over fewer rounds than it will play, and
+    costs more than is said here.
+    """
+    seconds = seconds_of([block for plan in plans for block in plan], progress=progress) if timed else None
+    return [
+        Cost(
+            panel=plan.panel.name,
+            curves=len(plan.curves),
+            replications=sum(replications_of(block) for block in plan),
+            decisions=sum(decisions(block.about) for block in plan),
+            blocks=sum(n_pieces(block) for block in plan),
+            n_bytes=sum(bytes_of(block) for block in plan),
+            seconds=None if seconds is None else sum(seconds[digest(block.about)] for block in plan),
+        )
+        for plan in plans
+    ]
+
+
+def seconds_of(blocks: Iterable[AnyBlock], *, progress: bool) -> dict[str, float]:
+    """Core-seconds of each block, by what it is about; what is compiled for it is kept on the disk."""
+    different = {digest(block.about): block for block in blocks}
+    found = {}
+    with progress_bar(len(different), shown=progress, of="curves") as show:
+        for key, block in different.items():
+            show(0, f"timing {block.label}")
+            found[key] = time_play(block) if isinstance(block, Block) else time_bound(block)
+            show(1)
+    return found
+
+
+def time_play(block: Block) -> float:
+    """Core-seconds of a block, from those of one replication of at most so many rounds."""
+    warm(block)
+    rounds = min(block.horizon, max(ROUNDS, block.environment.n_arms * max(block.policy.n_initial, 1) + 1))
+    short = replace(block, horizon=rounds, first=0, last=1, checkpoints=np.array([rounds]))
+    # The quicker of two: the first may have met something for the first time.
+    least = min(play_blocks([short])[0].seconds for _ in range(2))
+    return least / rounds * block.horizon * block.work
+
+
+def time_bound(block: BoundBlock) -> float:
+    """Core-seconds of a measurement, from those of one with fewer samples."""
+    few = min(block.replications, max(1, REWARDS // block.sample_size))
+    short = replace(block, replications=few)
+    start = time.thread_time()
+    measure_block(short)
+    return (time.thread_time() - start) * block.replications / few
+
+
+def replications_of(block: AnyBlock) -> int:
+    """How often a block is played, or how many samples are looked at."""
+    return block.work if isinstance(block, Block) else block.replications
+
+
+def n_pieces(block: AnyBlock) -> int:
+    """How many pieces a block is cut into."""
+    return -(-block.work // BLOCK_SIZE) if isinstance(block, Block) else 1
+
+
+def bytes_of(block: AnyBlock) -> int:
+    """Bytes of the numbers that are kept of a block."""
+    return WORD * block.work * (block.checkpoints.size + block.environment.n_arms) if isinstance(block, Block) else 1000
+
+
+def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
+    """Bytes that are needed at a time while so many workers play: tapes, pieces in flight, and a few curves afterwards."""
+    tapes = pieces = 0
+    for block in (block for plan in plans for block in plan):
+        if isinstance(block, Block):
+            world: Any = block.environment
+            features = getattr(world, "dimension", 0) if getattr(world, "contextual", False) else 0
+            is_late = not block.feedback.is_at_once
+            tapes = max(tapes, bytes_of_tape(world.n_arms, block.horizon, features, is_late=is_late))
+            pieces = max(pieces, bytes_of(block) // block.work * min(BLOCK_SIZE, block.work) * MOST_TOGETHER)
+    curve = max(sum(map(bytes_of, curve.blocks)) for plan in plans for curve in plan.curves)
+    panel = max(sum(map(bytes_of, plan)) for plan in plans)
+    # A file on its way to the disk is there three times, as numbers, as a frame and as bytes; then curves are read.
+    merging = 3 * max(min(LARGEST_FILE, panel), curve) + min(KEPT, panel) + 2 * curve
+    return max(workers * (tapes + IN_FLIGHT * pieces), merging)

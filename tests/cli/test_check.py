@@ -1,0 +1,135 @@
+"""``bandstrap init`` and ``bandstrap check``: an example, and what an experiment will cost before it is run."""
+
+import json
+import tomllib
+
+import pytest
+
+from bandstrap.engine.blocks import Played
+from bandstrap.experiments import cost as module
+from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.spec import read_experiment
+
+TEXT = """
+title = "My grid"
+horizon = 5000
+replications = 60
+[[panels]]
+name = "a"
+environment = "gaussian:n_arms={n}"
+grid = { n = [2, 3] }
+curves = [{ label = "UCB", policy = "ucb1" }, { label = "TS", policy = "gaussian_ts", replications = 10 }]
+[[panels]]
+name = "c"
+plot = "bounds"
+distribution = "normal"
+sample_sizes = [2, 9]
+curves = [{ label = "flip", bound = "sign_flip" }]
+"""
+
+
+@pytest.fixture
+def run(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(TEXT)
+    return run
+
+
+def test_the_example_is_written_once_checked_and_says_what_it_makes(run, tmp_path):
+    done = run("init")
+    assert (done.returncode, done.stdout) == (0, "wrote grid.toml; next: bandstrap check grid.toml\n")
+    experiment = read_experiment(tmp_path / "grid.toml")
+    assert [panel.name for panel in experiment.panels] == [
+        "noise-law=gaussian-n_arms=2",
+        "noise-law=gaussian-n_arms=10",
+        "noise-law=logistic-n_arms=2",
+        "noise-law=logistic-n_arms=10",
+        "gap",
+        "bounds",
+    ]
+    labels = ["UCB, sigma = 0.5", "UCB, sigma = 1", "bootstrapped UCB"]
+    assert [curve.label for curve in experiment.panels[0].curves] == labels
+    assert run("check", "grid.toml", "--no-timing").returncode == 0
+    before = (tmp_path / "grid.toml").read_bytes()
+    again = run("init", "grid.toml")
+    assert again.returncode == 2
+    assert "must be a file that is not there yet. Got grid.toml" in again.stderr
+    assert (tmp_path / "grid.toml").read_bytes() == before
+    assert run("init", "other/mine.toml").returncode == 0
+    assert (tmp_path / "other/mine.toml").read_bytes() == before
+
+
+def test_what_is_commented_out_in_the_example_can_be_commented_in(run, tmp_path):
+    run("init")
+    text = (tmp_path / "grid.toml").read_text()
+    for key in ("delay = 20", "batch = 100", "lost = 0.1"):
+        assert f"# {key}" in text
+        text = text.replace(f"# {key}", key)
+    tomllib.loads(text)
+    (tmp_path / "grid.toml").write_text(text)
+    read_experiment(tmp_path / "grid.toml")
+
+
+def test_the_cost_is_counted_and_nothing_is_run(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "play_blocks", lambda _: pytest.fail("played"))
+    done = run("check", "mine.toml", "--no-timing", "--format", "json")
+    assert done.returncode == 0
+    a, b, c = json.loads(done.stdout)
+    assert a == {
+        "panel": "a-n=2",
+        "curves": 2,
+        "replications": 70,
+        "decisions": 70 * 5000,
+        "blocks": 3 + 1,
+        "bytes": 8 * 70 * (200 + 2),
+        "core_seconds": None,
+    }
+    assert (b["panel"], b["bytes"]) == ("a-n=3", 8 * 70 * (200 + 3))
+    assert (c["replications"], c["decisions"], c["blocks"]) == (120, 60 * 11, 2)
+    shown = run("check", "mine.toml", "--no-timing").stdout
+    assert "in all 700,660 decisions, about 0.000229 GB on the disk\n" in shown
+    assert "core" not in shown.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_times_are_those_of_a_short_replication_times_how_many_and_how_long(run, tmp_path, monkeypatch):
+    played = []
+
+    def play(blocks):
+        played.extend(blocks)
+        return [Played(None, None, 0.5) for _ in blocks]
+
+    monkeypatch.setattr(module, "warm", lambda _: None)
+    monkeypatch.setattr(module, "play_blocks", play)
+    a, b, c = json.loads(run("check", "mine.toml", "--format", "json").stdout)
+    assert a["core_seconds"] == b["core_seconds"] == 70 * 0.5 * 5000 / 2000
+    assert c["core_seconds"] > 0
+    assert {(block.horizon, block.first, block.last) for block in played} == {(2000, 0, 1)}
+    assert run("check", "mine.toml").stdout.splitlines()[-1].startswith("3 min of one core, ")
+
+
+def test_the_time_foretold_is_about_that_of_playing(tmp_path):
+    (tmp_path / "mine.toml").write_text(TEXT)
+    experiment = read_experiment(tmp_path / "mine.toml")
+    block = plan_panel(experiment.panels[0], experiment, 0).curves[0].blocks[0]
+    expected = module.time_play(block)
+    spent = sum(module.play_blocks([piece])[0].seconds for piece in block.cut())
+    assert 0.2 < expected / spent < 5  # processors' time, which others on the machine disturb a little
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"ucb1"', '"nope"', "mine.toml: panels[0] (n = 2).curves[0].policy: unknown policy 'nope'"),
+        ("[2, 3]", "[2, 0]", "mine.toml: panels[0] (n = 0).environment: The 'n_arms' parameter of Gaussian"),
+        ("title", "titel", "mine.toml: "),
+        ("{n}", "{m}", "mine.toml: 'panels[0]': {n}, a name of the panel's grid, must stand in its environment"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(run, tmp_path, old, new, message):
+    (tmp_path / "mine.toml").write_text(TEXT.replace(old, new))
+    done = run("check", "mine.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert run("check", "nowhere.toml").stderr == "error: nowhere.toml cannot be read: No such file or directory.\n"
