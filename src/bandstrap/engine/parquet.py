@@ -78,6 +78,14 @@ def read_table(data: bytes) -> Table:
     return Table(
         names,
         frame["replication"].to_numpy()[: shape[1]].copy(),
-        np.array(frame["regret"].to_list(), dtype=np.float64).reshape(*shape, -1),
-        np.array(frame["pulls"].to_list(), dtype=np.int64).reshape(*shape, -1),
+        rows_of(frame, "regret").reshape(*shape, -1),
+        rows_of(frame, "pulls").reshape(*shape, -1),
     )
+
+
+def rows_of(frame: DataFrame, name: str) -> NDArray[Any]:
+    """A column of lists of one length as an array with one row for each; ``ValueError`` if their lengths differ."""
+    lists = frame[name]
+    if lists.list.len().n_unique() > 1:
+        raise ValueError(f"the lists of {name} have different lengths")
+    return lists.explode().to_numpy().reshape(frame.height, -1).copy()

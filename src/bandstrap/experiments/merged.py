@@ -22,14 +22,14 @@ import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Played
-from bandstrap.engine.parquet import read_about, write_frame
+from bandstrap.engine.parquet import read_about, rows_of, write_frame
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
 from bandstrap.experiments.store import Finished, Measured, digest
 from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 
 # Bytes of numbers in a file, unless one lane has more; and of lanes that were read and are kept in memory.
 LARGEST_FILE = 2**26
-KEPT = 2**28
+KEPT = 2**27
 # Characters of a panel's name in that of its file.
 LONGEST_NAME = 80
 
@@ -84,6 +84,11 @@ class Merged:
         first, last = span(about)
         lanes = self._lanes.get(lane_of(about), ())
         return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
+
+    def has_some(self, about: dict[str, Any]) -> bool:
+        """Whether any replications of a block's lane are kept."""
+        self.refresh()
+        return lane_of(about) in self._lanes
 
     def refresh(self) -> None:
         """Look at the files that have come since, and forget those that went; nothing is read while none did."""
@@ -235,11 +240,9 @@ def read_lane(lane: Lane) -> Played:
         frame = polars.read_parquet(io.BytesIO(data)).filter(polars.col("lane") == lane.number)
     except polars.exceptions.PolarsError as error:
         raise ValueError(str(error)) from None
-    n = frame.height
-    if n != lane.last - lane.first:
+    if frame.height != lane.last - lane.first:
         raise ValueError("another table")
-    regret, pulls = (frame[name].explode().to_numpy().reshape(n, -1) for name in ("regret", "pulls"))
-    return Played(regret.astype(np.float64, copy=False), pulls.astype(np.int64, copy=False), 0.0)
+    return Played(rows_of(frame, "regret"), rows_of(frame, "pulls"), 0.0)
 
 
 def stamped(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:

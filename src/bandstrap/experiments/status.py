@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, decisions
+from bandstrap.experiments.folder import About, Folder, Planned, PlannedPanel, decisions
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Word, words_of
 from bandstrap.experiments.store import file_of
@@ -68,9 +68,8 @@ def status_of(folder: Folder) -> Status:
     for panel in planned.panels:
         counts = dict.fromkeys(("done", "running", "failed", "missing"), 0)
         left = 0
-        for about, is_merged in pieces_of(panel, merged):
-            key = file_of(about)
-            if is_merged or key in blocks or merged.find(about) is not None:
+        for about, key, is_merged in pieces_of(panel, merged):
+            if is_merged or key in blocks:
                 counts["done"] += 1
                 continue
             left += decisions(about)
@@ -85,10 +84,11 @@ def status_of(folder: Folder) -> Status:
     return Status(planned, tuple(panels), tuple(word for word in words if word.lives), tuple(reasons))
 
 
-def pieces_of(panel: PlannedPanel, merged: Merged) -> Iterator[tuple[dict[str, object], bool]]:
-    """The pieces of a panel, and whether all of what each belongs to is in complete panels."""
+def pieces_of(panel: PlannedPanel, merged: Merged) -> Iterator[tuple[About, str, bool]]:
+    """What each piece of a panel is about, its file, and whether a complete panel has it."""
     for curve in panel.curves:
         for point in curve.points:
-            is_merged = merged.find(point.about) is not None
+            is_whole = merged.find(point.about) is not None
+            is_partly = is_whole or merged.has_some(point.about)
             for about in point.pieces():
-                yield about, is_merged
+                yield about, file_of(about), is_whole or (is_partly and merged.find(about) is not None)
