@@ -170,6 +170,38 @@ def test_status_of_a_folder_half_done(run, played, monkeypatch):
     assert "not complete and left out" in table.stderr
 
 
+def test_blocks_of_another_seed_are_counted_apart(run, played, monkeypatch):
+    shutil.rmtree(played)
+    interrupted(run, monkeypatch, 7)
+    kept = len(list((played / "blocks").iterdir()))
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 4, "--jobs", 1).returncode == 0
+    done = run("status", "out")
+    assert done.stdout.splitlines()[-1] == "complete"
+    assert done.stderr.startswith(f"{kept} more in out/blocks belong to another file or seed")
+
+
+def test_values_of_any_kind_have_a_column(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bandstrap.cli.simulate.draw", lambda *_: None)
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\nhorizon = 20\nreplications = 2\n'
+        '[[panels]]\nname = "a"\nenvironment = "gaussian:means={at}"\ngrid = { at = [[0, 1], [0, 0.5, 1]] }\n'
+        '[[panels.curves]]\nlabel = "x"\npolicy = "ucb1:sigma={sigma}"\ngrid = { sigma = [1, 1e300] }\n'
+        '[[panels]]\nname = "b"\nenvironment = "{kind}"\ngrid = { kind = ["gaussian", "logistic"] }\n'
+        '[[panels.curves]]\nlabel = "y"\npolicy = "ucb1:sigma={n}"\ngrid = { n = [2, 100000000000000000000000] }\n'
+        '[[panels.curves]]\nlabel = "z"\npolicy = "{p}"\ngrid = { p = ["ucb1"] }\n'
+    )
+    done = run("simulate", "mine.toml", "--out", "out", "--jobs", 1)
+    assert done.returncode == 0, done.stderr
+    assert run("results", "out", "--out", "t.parquet").returncode == 0
+    frame = polars.read_parquet("t.parquet")
+    assert frame.columns[:7] == ["panel", "curve", "grid.at", "sigma", "kind", "n", "p"]
+    assert frame["grid.at"].to_list() == ["(0,1)"] * 2 + ["(0,0.5,1)"] * 2 + [None] * 6
+    assert frame["sigma"].to_list() == [1.0, 1e300] * 2 + [None] * 6
+    assert frame["n"].to_list() == [None] * 4 + ["2", "1" + "0" * 23, None] * 2
+    assert json.loads(run("results", "out", "--format", "json").stdout)[0]["grid.at"] == "(0,1)"
+
+
 def test_status_tells_what_is_running_and_how_long_it_takes(run, played):
     shutil.rmtree(played / "panels")
     folder = Folder(played)
@@ -215,9 +247,8 @@ def test_a_changed_plan_is_said_and_keeps_what_is_the_same(run, played, tmp_path
     monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
     (tmp_path / "mine.toml").write_text(TEXT.replace("sigma = [1, 0.5]", "sigma = [1, 0.5, 2]"))
     changed = run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1)
-    assert (
-        "out: the plan has changed since the folder was last used: 2 of 4 panels differ or are new;" in changed.stderr
-    )
+    said = "out: the file, the seed or the code has changed since the folder was last used: 2 of 4 panels differ or are new"
+    assert changed.stderr.startswith(f"{said}; what is the same is not run again\n")
     assert {block.policy.label for block in done} == {"ucb1:sigma=2"}
     assert len(done) == 2 * 3
     assert len(list((played / "panels").iterdir())) == 4  # the smaller panels are in the larger
@@ -226,7 +257,7 @@ def test_a_changed_plan_is_said_and_keeps_what_is_the_same(run, played, tmp_path
     assert "2 of 4 panels differ" in again.stderr
     assert len(done) == 2 * 3
     (tmp_path / "mine.toml").write_text(TEXT.replace('"My grid"', '"My title"'))
-    assert "plan has changed" not in run("simulate", "mine.toml", "--out", "out", "--seed", 3).stderr
+    assert "has changed" not in run("simulate", "mine.toml", "--out", "out", "--seed", 3).stderr
 
 
 def test_a_panel_deleted_by_hand_is_played_again_and_no_other(run, played, monkeypatch):
@@ -259,6 +290,8 @@ def test_a_damaged_panel_is_said(run, played):
         (("status", "out", "--format", "xml"), "'format' parameter of bandstrap status must be one of"),
         (("results", "out", "--out", "t.xlsx"), "must be a file that ends in .csv or .parquet. Got t.xlsx"),
         (("simulate", "mine.toml", "--executor", "dask"), "'executor' parameter of bandstrap simulate must be one of"),
+        (("league", "--executor", "x"), "'executor' parameter of bandstrap league must be one of 'thread', 'process'"),
+        (("paper", "--executor", "x"), "'executor' parameter of bandstrap paper must be one of 'thread', 'process'"),
     ],
 )
 def test_mistakes_get_one_sentence(run, tmp_path, monkeypatch, arguments, message):

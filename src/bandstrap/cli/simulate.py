@@ -170,9 +170,10 @@ def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) ->
 
     with Run(folder.runs, getattr(pool, "_max_workers", 1)) as run:
         store = folder.store(run)
-        store_blocks([block for plan in plans for block in plan if not store.has(block)], store, executor=pool)
+        missing = [block for plan in plans for block in plan if not store.has(block)]
         for file in store.merged.damaged:
-            complain(f"{file} was damaged; what it had was played again")
+            complain(f"{file} is damaged; what it had of this plan is played again")
+        store_blocks(missing, store, executor=pool)
         for plan in plans:
             tell(f"merging {plan.panel.name}")
             folder.merge(plan, store)

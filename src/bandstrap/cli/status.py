@@ -48,6 +48,10 @@ def status(folder: Results, format: Format = "table") -> None:  # noqa: A002 - t
     )
     for reason in found.reasons[:MOST_REASONS]:
         complain(f"failed: {reason}")
+    if found.n_strays:
+        complain(
+            f"{found.n_strays} more in {folder}/blocks belong to another file or seed, or were played by other code"
+        )
     if found.decisions_left == 0:
         say("complete")
         return

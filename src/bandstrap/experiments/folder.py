@@ -207,7 +207,10 @@ def difference(before: Planned, now: Planned) -> str:
     parts = [f"{changed} of {len(new)} panels differ or are new" if changed else "no panel differs"]
     if gone:
         parts.append(f"{gone} {'is' if gone == 1 else 'are'} no longer asked for")
-    return f"the plan has changed since the folder was last used: {', and '.join(parts)}; what is the same is not run again"
+    return (
+        f"the file, the seed or the code has changed since the folder was last used: {', and '.join(parts)}; "
+        "what is the same is not run again"
+    )
 
 
 def points_of(panels: Iterable[PlannedPanel]) -> list[About]:

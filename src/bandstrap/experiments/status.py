@@ -39,6 +39,8 @@ class Status:
     runs: tuple[Word, ...]
     # Why pieces failed, each reason once.
     reasons: tuple[str, ...]
+    # Blocks that belong to no panel: of another file or seed, or played by other code.
+    n_strays: int
 
     @property
     def decisions_left(self) -> int:
@@ -64,11 +66,13 @@ def status_of(folder: Folder) -> Status:
     blocks = {file.name for file in folder.blocks.iterdir()} if folder.blocks.is_dir() else set()
     merged = Merged(folder.panels)
     panels = []
+    known: set[str] = set()
     reasons: dict[str, None] = {}
     for panel in planned.panels:
         counts = dict.fromkeys(("done", "running", "failed", "missing"), 0)
         left = 0
         for about, key, is_merged in pieces_of(panel, merged):
+            known.add(key)
             if is_merged or key in blocks:
                 counts["done"] += 1
                 continue
@@ -81,7 +85,8 @@ def status_of(folder: Folder) -> Status:
             else:
                 counts["missing"] += 1
         panels.append(PanelStatus(panel.name, **counts, decisions_left=left))
-    return Status(planned, tuple(panels), tuple(word for word in words if word.lives), tuple(reasons))
+    strays = {name for name in blocks - known if not name.startswith(".")}  # a block that is being written has a dot
+    return Status(planned, tuple(panels), tuple(word for word in words if word.lives), tuple(reasons), len(strays))
 
 
 def pieces_of(panel: PlannedPanel, merged: Merged) -> Iterator[tuple[About, str, bool]]:

@@ -13,6 +13,7 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Played
 from bandstrap.engine.result import standard_error
+from bandstrap.errors import LARGEST_COUNT
 from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.grid import written
 from bandstrap.experiments.store import Measured
@@ -88,7 +89,8 @@ def columns_of_grids(planned: Planned) -> Columns:
     for panel in planned.panels:
         for settings in (panel.settings, *(curve.settings for curve in panel.curves)):
             for name, value in settings.items():
-                found.setdefault(name, set()).add(type(value))
+                is_long = isinstance(value, int) and abs(value) > LARGEST_COUNT  # for a column of numbers
+                found.setdefault(name, set()).add(str if is_long else type(value))
     kinds: dict[str, type] = {}
     for name, types in found.items():
         numbers = float if types == {int, float} else next(iter(types)) if len(types) == 1 else str
