@@ -146,6 +146,21 @@ def test_damaged_panels_are_run_again_whatever_bit_was_flipped(run, tmp_path, mo
         assert [path.read_bytes() for path in files] == before
 
 
+def test_more_panels_than_anybody_could_tell_apart_are_not_drawn(run, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("bandstrap.plots.style.save_figure", lambda _, path: (drawn.append(path.name), path.touch()))
+    run("mine.toml", "--out", "out")
+    assert drawn == ["panels.png", "panels.svg"]
+    for limit in ("MOST_PANELS", "MOST_LABELS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"bandstrap.cli.simulate.{limit}", 2)
+            code, _, err = run("mine.toml", "--out", "out")
+        assert code == 0
+        assert err.startswith("wrote summary.csv to out; a picture shows at most ")
+        assert len(drawn) == 2
+        assert not list((tmp_path / "out").glob("panels.*"))  # nor is there an old one
+
+
 def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):
     (tmp_path / "mine.toml").write_text(TEXT.replace("replications = 6", "replications = 1"))
     assert run("mine.toml", "--out", "out")[0] == 0

@@ -44,7 +44,7 @@ def results(
     store = home.store()
     table = tidy(planned, store, every_round=curves)
     for file in store.merged.damaged:
-        complain(f"{file} is damaged; bandstrap simulate {planned.file} --out {folder} plays again what it had")
+        complain(f"{file} is damaged; {planned.command(folder)} plays again what it had")
     if table.incomplete:
         n = sum(len(panel.curves) for panel in planned.panels)
         panel, curve = table.incomplete[0]

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # What is written of policies that were played, and of an experiment in a file.
 PLAYED = ("summary.csv", "result.parquet", "regret.png")
-DRAWN = ("plan.json", "summary.csv", "panels.png", "panels.svg")
+PICTURES = ("panels.png", "panels.svg")
+DRAWN = ("plan.json", "summary.csv", *PICTURES)
 # Panels and different curves of one picture.
 MOST_PANELS = 24
 MOST_LABELS = 40
@@ -151,7 +152,7 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor) -> No
         out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = Folder(out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        change = folder.begin(planned(experiment.title, seed, path.name, plans))
+        change = folder.begin(planned(experiment.title, seed, str(path), plans))
         if change:
             complain(f"{out}: {change}")
         panels = list(played_panels(plans, folder, stack.enter_context(pool)))
@@ -204,6 +205,8 @@ def rows_of(panel: PanelData) -> list[dict[str, Any]]:
 def draw(title: str, panels: Sequence[PanelData], out: Path) -> None:
     """Draw the panels in one picture, unless there are more than anybody could tell apart."""
     if len(panels) > MOST_PANELS or len({curve.label for panel in panels for curve in panel.curves}) > MOST_LABELS:
+        for name in PICTURES:  # of fewer panels, from before
+            (out / name).unlink(missing_ok=True)
         complain(
             f"wrote summary.csv to {out}; a picture shows at most {MOST_PANELS} panels and {MOST_LABELS} different curves"
         )
@@ -212,8 +215,8 @@ def draw(title: str, panels: Sequence[PanelData], out: Path) -> None:
     from bandstrap.plots.style import save_figure
 
     figure = plot_panels(title, panels)
-    for kind in ("png", "svg"):
-        save_figure(figure, out / f"panels.{kind}")
+    for name in PICTURES:
+        save_figure(figure, out / name)
     complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
 
 

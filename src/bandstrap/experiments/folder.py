@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -71,8 +72,14 @@ class Planned(Strict):
     format: Literal[1] = 1
     title: str
     seed: int
+    # The TOML file, as it was named on the command line.
     file: str
     panels: tuple[PlannedPanel, ...]
+
+    def command(self, folder: Path) -> str:
+        """What goes on with it."""
+        seed = f" --seed {self.seed}" if self.seed else ""
+        return f"bandstrap simulate {shlex.quote(self.file)}{seed} --out {shlex.quote(str(folder))}"
 
 
 class Folder:
