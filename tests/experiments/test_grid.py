@@ -1,6 +1,8 @@
 """Grids of an experiment: every combination once, named after its values, or one sentence."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from bandstrap.calls import parse_value
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.grid import combinations, fill, panel_name, size, written
 from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.spec import read_experiment
+from bandstrap.experiments.spec import MOST_CURVES, read_experiment
 
 
 def grid(panel="", *, curve="", policy="ucb1", environment="gaussian", label="one", rest=""):
@@ -53,6 +55,17 @@ def test_a_grid_is_what_its_panels_would_be_if_each_were_written_out(read):
     ]
     assert [curve.settings for curve in made.panels[3].curves] == [{"s": 0.5}, {"s": 2}]
     assert made.panels[3].title == "law = logistic, n = 3"
+
+
+def test_the_page_of_the_documentation_makes_what_it_says(read):
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    experiment = read(text)
+    assert len(experiment.panels) == 4
+    assert {len(panel.curves) for panel in experiment.panels} == {4}
+    assert f"`{experiment.panels[0].name}`" in page
+    assert f"`{experiment.panels[0].curves[0].label}`" in page
+    assert f"at most {MOST_CURVES:,} curves" in page
 
 
 def test_a_value_may_be_a_whole_call_a_list_or_a_flag(read):
