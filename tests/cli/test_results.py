@@ -4,12 +4,17 @@ import csv
 import io
 import json
 import shutil
+import warnings
+from pathlib import Path
 
 import polars
 import pytest
 
 from bandstrap import UCB1, simulate
+from bandstrap.engine.blocks import Block
 from bandstrap.environments import Gaussian
+from bandstrap.errors import SlowWarning
+from bandstrap.experiments import folder as folder_module
 from bandstrap.experiments import run as module
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.merged import Merged
@@ -150,6 +155,49 @@ def test_processes_find_the_same_as_threads(run, played, tmp_path):
     assert done.returncode == 0, done.stderr
     assert run("results", "other", "--curves", "--format", "csv").stdout == first
     assert sorted(path.read_bytes() for path in (tmp_path / "other/panels").iterdir()) == files
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_any_size_of_blocks_gives_the_same_panels(run, played, monkeypatch, size):
+    first = run("results", "out", "--curves", "--format", "csv").stdout
+    monkeypatch.setattr(Block.cut, "__defaults__", (size,))
+    monkeypatch.setattr(folder_module, "BLOCK_SIZE", size)
+    assert run("simulate", "mine.toml", "--out", "other", "--seed", 3, "--jobs", 2).returncode == 0
+    assert run("results", "other", "--curves", "--format", "csv").stdout == first
+    files = [
+        sorted((path.name, path.read_bytes()) for path in Path(out, "panels").iterdir()) for out in ("out", "other")
+    ]
+    assert files[0] == files[1]
+    blocks = sum(row["done"] for row in records(run, "status", "other"))
+    assert blocks == 8 * -(-60 // size) + 2
+
+
+def test_a_worker_that_dies_gets_a_sentence_and_what_was_done_is_kept(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deadly.py").write_text(
+        "import os\n\nclass Deadly:\n    def __init__(self, n_arms, rng=None):\n        self.n = 0\n"
+        "    def select(self):\n        self.n += 1\n"
+        "        if self.n > 20:\n            os._exit(1)\n        return 0\n"
+        "    def update(self, arm, reward):\n        pass\n"
+    )
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\nhorizon = 40\nreplications = 2\n'
+        '[[panels]]\nname = "a"\nenvironment = "gaussian:means=(1,0)"\nhorizon = 15\n'
+        'curves = [{ label = "lives", policy = "deadly.py:Deadly" }]\n'
+        '[[panels]]\nname = "b"\nenvironment = "gaussian:means=(1,0)"\n'
+        'curves = [{ label = "dies", policy = "deadly.py:Deadly" }]\n'
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        done = run("simulate", "mine.toml", "--out", "out", "--jobs", 1, "--executor", "process")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "error: A worker of the executor has died, killed or short of memory."
+    )
+    assert "Traceback" not in done.stderr
+    rows = records(run, "status", "out")
+    assert [row["done"] for row in rows] == [1, 0]
+    assert [row["missing"] for row in rows] == [0, 1]
 
 
 def test_status_of_a_folder_half_done(run, played, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import BrokenExecutor
 
 import typer
 
@@ -56,7 +57,7 @@ def run() -> int:
     try:
         with any_streams():
             app()
-    except (InvalidInput, OSError, MemoryError) as error:
+    except (InvalidInput, OSError, MemoryError, BrokenExecutor) as error:
         complain(f"error: {describe(error)}")
         return 2
     except SystemExit as end:
@@ -67,7 +68,7 @@ def run() -> int:
 
 
 def describe(error: Exception) -> str:
-    """One sentence for an error of ours, of the file system, or of memory."""
+    """One sentence for an error of ours, of the file system, of memory, or of a worker."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):

@@ -38,8 +38,11 @@ class Processes(ProcessPoolExecutor):
         self.shutdown(wait=True, cancel_futures=True)
 
 
-def leave_signals_alone() -> None:
-    """A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it."""
+def begin(files: object) -> None:
+    """Be ready for work in a process of its own, in which the user's own files are loaded by now.
+
+    A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -49,5 +52,7 @@ def workers(jobs: int | None, command: str, kind: str = "thread") -> Executor:
     n = os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", command)
     if kind == "thread":
         return Threads(n)
+    from bandstrap.policies.own_file import LoadedFiles
+
     # Not forked: compiled code and its threads do not survive that.
-    return Processes(n, mp_context=get_context("spawn"), initializer=leave_signals_alone)
+    return Processes(n, mp_context=get_context("spawn"), initializer=begin, initargs=(LoadedFiles(),))

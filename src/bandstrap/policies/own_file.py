@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,6 +136,26 @@ def load_file(path: Path) -> types.ModuleType:
                 raise InvalidInput(f"{path} cannot be loaded: {told(error, module.__file__)}") from error
             raise
     return sys.modules[name]
+
+
+class LoadedFiles:
+    """The files that this process has loaded by the time it is pickled; whoever unpickles it loads them, too.
+
+    A process that is handed work finds classes by the names of their modules, which it cannot import by itself.
+    """
+
+    def __reduce__(self) -> tuple[Any, tuple[tuple[str, ...]]]:
+        ours = (module for name, module in list(sys.modules.items()) if name.startswith("own_"))
+        files = {str(module.__file__) for module in ours if "__code_digest__" in vars(module)}
+        return load_files, (tuple(sorted(files)),)
+
+
+def load_files(files: Iterable[str]) -> LoadedFiles:
+    """Load files that another process has loaded; one that is gone or broken by now is missed when it is needed."""
+    for file in files:
+        with contextlib.suppress(InvalidInput):
+            load_file(Path(file))
+    return LoadedFiles()
 
 
 @contextlib.contextmanager
