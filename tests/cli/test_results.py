@@ -123,6 +123,14 @@ def test_every_form_of_the_table_has_the_same_numbers(run, played, tmp_path):
     assert [str(mean) for mean in frame["mean"]] == [row["mean"] for row in rows]
 
 
+def test_nothing_is_written_by_who_reads(run, played, monkeypatch):
+    monkeypatch.setattr("bandstrap.storage.part_file", lambda *_: pytest.fail("wrote something"))
+    before = {path: path.stat().st_mtime_ns for path in [played, *played.rglob("*")]}
+    for arguments in (("status", "out"), ("results", "out", "--curves", "--format", "csv")):
+        assert run(*arguments).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in [played, *played.rglob("*")]} == before
+
+
 def test_curves_have_every_recorded_round(run, played):
     rows = records(run, "results", "out", "--curves")
     assert len(rows) == 2 * 3 * 40 + 2 + 2

@@ -153,6 +153,20 @@ def test_a_large_panel_is_cut_into_files_of_whole_lanes(folder, monkeypatch):
         assert is_there(folder.store().merged.load(each.about), each)
 
 
+def test_a_file_is_read_once_for_all_its_lanes(folder, monkeypatch):
+    blocks = [block(sigma) for sigma in SIGMAS]
+    store = folder.store()
+    save(store, *blocks)
+    folder.merge(plan(*blocks), store)
+    reader = Merged(folder.panels)
+    reader.refresh()
+    files = []
+    whole = module.read_sealed
+    monkeypatch.setattr(module, "read_sealed", lambda file: (files.append(file), whole(file))[1])
+    assert all(is_there(reader.load(piece.about), piece) for each in blocks for piece in each.cut())
+    assert len(files) == 1
+
+
 def test_little_is_kept_in_memory(folder, monkeypatch):
     monkeypatch.setattr(module, "KEPT", 1)
     blocks = [block(sigma) for sigma in SIGMAS]

@@ -139,14 +139,16 @@ class Merged:
         key = lane.file, lane.number
         if key in self._rows:
             return Measured(self._rows[key], 0.0)
-        if key not in self._arrays:
-            self._arrays[key] = read_lane(lane)
-            while len(self._arrays) > 1 and sum(map(n_bytes, self._arrays.values())) > KEPT:
-                self._arrays.popitem(last=False)
+        if key not in self._arrays:  # a file is checked and read as a whole, so all of it is kept if there is room
+            self._arrays.update(((lane.file, number), played) for number, played in enumerate(read_lanes(lane.file)))
         self._arrays.move_to_end(key)
+        while len(self._arrays) > 1 and sum(map(n_bytes, self._arrays.values())) > KEPT:
+            self._arrays.popitem(last=False)
         first, last = span(about)
         rows = slice(first - lane.first, last - lane.first)
         whole = self._arrays[key]
+        if len(whole.regret) != lane.last - lane.first:
+            raise ValueError("another table")
         return Played(whole.regret[rows], whole.pulls[rows], 0.0)
 
     # --- merging ------------------------------------------------------------------------------------------------------
@@ -231,18 +233,17 @@ def put_together(block: AnyBlock, read: Callable[[dict[str, Any]], Finished | No
     return Played(record.regret, record.pulls, record.seconds)
 
 
-def read_lane(lane: Lane) -> Played:
-    """The numbers of a lane; its file is checked to the last bit."""
+def read_lanes(file: Path) -> list[Played]:
+    """The numbers of all lanes of a file, which is checked to the last bit."""
     import polars
 
-    data = read_sealed(lane.file)
+    data = read_sealed(file)
     try:
-        frame = polars.read_parquet(io.BytesIO(data)).filter(polars.col("lane") == lane.number)
-    except polars.exceptions.PolarsError as error:
-        raise ValueError(str(error)) from None
-    if frame.height != lane.last - lane.first:
-        raise ValueError("another table")
-    return Played(rows_of(frame, "regret"), rows_of(frame, "pulls"), 0.0)
+        frame = polars.read_parquet(io.BytesIO(data))
+        lanes = [frame.filter(polars.col("lane") == number) for number in range(len(read_about(data)["lanes"]))]
+    except (polars.exceptions.PolarsError, KeyError) as error:
+        raise ValueError(f"not a panel: {error}") from None
+    return [Played(rows_of(lane, "regret"), rows_of(lane, "pulls"), 0.0) for lane in lanes]
 
 
 def stamped(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
