@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,45 @@ def test_two_runs_share_a_folder_and_one_is_killed(mine, run, tmp_path):
     found = status_of(Folder(out))
     assert [(panel.done, panel.total) for panel in found.panels] == [(N_BLOCKS // 2, N_BLOCKS // 2)] * 2
     assert found.runs == ()
+
+
+def children(pid):
+    """The processes that a process has started, and that have not ended."""
+    return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def is_there(pid):
+    """Whether a process has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked for as Linux shows them")
+def test_workers_end_with_a_run_that_is_killed(mine, tmp_path):
+    mine.write_text(TEXT.replace("replications = 250", "replications = 1000000"))
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "bandstrap", "simulate", str(mine), "--out", str(out), "--jobs", "1"]
+    process = subprocess.Popen(
+        [*command, "--executor", "process"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while not list((out / "blocks").glob("*.parquet")):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        started = children(process.pid)
+        assert started
+    finally:
+        process.kill()
+        process.wait()
+    until = time.monotonic() + 60
+    while any(is_there(pid) for pid in started):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert status_of(Folder(out)).runs == ()
 
 
 @pytest.mark.parametrize(

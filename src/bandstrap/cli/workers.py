@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from types import TracebackType
 from typing import Annotated
 
@@ -41,9 +42,19 @@ class Processes(ProcessPoolExecutor):
 def begin(files: object) -> None:
     """Be ready for work in a process of its own, in which the user's own files are loaded by now.
 
-    A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it.
+    A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it. If that one is
+    killed, nobody is left to hand out work.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """End this process once the one that started it has ended."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def workers(jobs: int | None, command: str, kind: str = "thread") -> Executor:
