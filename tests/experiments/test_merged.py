@@ -123,6 +123,30 @@ def test_more_replications_take_the_place_of_fewer_and_fewer_are_found_in_more(f
     assert panel_files(folder) == [new]
 
 
+def test_one_policy_with_fewer_and_more_replications_in_one_panel(folder):
+    store = folder.store()
+    save(store, block(last=10), block(last=50))
+    assert folder.merge(plan(block(last=10), block(last=50)), store)
+    save(store, block(last=75))
+    assert folder.merge(plan(block(last=10), block(last=75)), store)
+    assert len(panel_files(folder)) == 1
+    for last in (10, 50, 75):
+        assert is_there(folder.store().merged.load(block(last=last).about), block(last=last))
+
+
+def test_panels_that_share_nothing_are_not_looked_at_again_for_each_other(folder, monkeypatch):
+    looked, compared = [], []
+    read, covered = module.read_sealed, Merged._is_covered
+    monkeypatch.setattr(module, "read_sealed", lambda file: (looked.append(file), read(file))[1])
+    monkeypatch.setattr(Merged, "_is_covered", lambda *of: (compared.append(of), covered(*of))[1])
+    store = folder.store()
+    for sigma in range(1, 21):
+        save(store, block(float(sigma), last=2))
+        assert folder.merge(plan(block(float(sigma), last=2), name=f"p{sigma}"), store)
+    assert sorted(looked) == panel_files(folder)  # each once
+    assert compared == []
+
+
 def test_a_file_is_kept_while_another_panel_has_something_in_it_alone(folder):
     store = folder.store()
     save(store, block(1.0), block(2.0))

@@ -12,8 +12,9 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +58,9 @@ class Merged:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._seen: dict[Path, tuple[int, int]] = {}
+        # Files by name, each with the lanes it has; and those in which there is nothing to be read, as they were then.
+        self._files: dict[str, list[str]] = {}
+        self._unread: dict[str, tuple[int, int]] = {}
         self._lanes: dict[str, list[Lane]] = {}
         self._arrays: OrderedDict[tuple[Path, int], Played] = OrderedDict()
         self._rows: dict[tuple[Path, int], CoverageRow] = {}
@@ -88,7 +91,7 @@ class Merged:
     def has_some(self, about: dict[str, Any]) -> bool:
         """Whether any replications of a block's lane are kept."""
         self.refresh()
-        return lane_of(about) in self._lanes
+        return bool(self._lanes.get(lane_of(about)))
 
     def refresh(self) -> None:
         """Look at the files that have come since, and forget those that went; nothing is read while none did."""
@@ -99,20 +102,25 @@ class Merged:
         if changed == self._changed:
             return
         self._changed = changed
-        files = {} if changed is None else dict(stamped(self._folder))
-        for file in [file for file, stamp in self._seen.items() if files.get(file) != stamp]:
-            self._drop(file)
-            del self._seen[file]
-        for file, stamp in files.items():
-            if file not in self._seen:
-                self._seen[file] = stamp
-                try:
-                    self._look_at(file)
-                except FileNotFoundError:  # removed by another process
-                    del self._seen[file]
-                except (OSError, ValueError, KeyError, TypeError):
-                    self._drop(file)
-                    self.damaged.append(file)
+        # A name tells what is in a file, so that one which is there is looked at once, unless there was nothing to be read.
+        names = set() if changed is None else names_of(self._folder)
+        for name in self._files.keys() - names:
+            self._drop(self._folder / name)
+            del self._files[name]
+        for name, stamp in list(self._unread.items()):
+            if name not in names or stamp_of(self._folder / name) != stamp:
+                del self._unread[name]
+                self._files.pop(name, None)
+        for name in sorted(names - self._files.keys()):
+            file = self._folder / name
+            self._files[name] = []
+            try:
+                self._look_at(file)
+            except FileNotFoundError:  # removed by another process
+                del self._files[name]
+            except (OSError, ValueError, KeyError, TypeError):
+                self._drop(file)
+                self.damaged.append(file)
 
     def _look_at(self, file: Path) -> None:
         """Note the lanes of a file whose seal is whole."""
@@ -120,20 +128,22 @@ class Merged:
         content = read_about(data) if file.suffix == ".parquet" else json.loads(data)
         for index, lane in enumerate(content["lanes"]):
             first, last = span(lane["about"])
-            self._lanes.setdefault(lane_of(lane["about"]), []).append(Lane(file, index, first, last))
+            key = lane_of(lane["about"])
+            self._lanes.setdefault(key, []).append(Lane(file, index, first, last))
+            self._files[file.name].append(key)
             if "row" in lane:
                 self._rows[file, index] = CoverageRow(**lane["row"])
 
     def _drop(self, file: Path) -> None:
         """Take nothing more from a file, until it is replaced."""
         self._changed = None
-        self._lanes = {
-            key: kept for key, lanes in self._lanes.items() if (kept := [lane for lane in lanes if lane.file != file])
-        }
-        for known in [key for key in self._arrays if key[0] == file]:
-            del self._arrays[known]
-        for known in [key for key in self._rows if key[0] == file]:
-            del self._rows[known]
+        for key in self._files[file.name]:
+            self._lanes[key] = [lane for lane in self._lanes[key] if lane.file != file]
+        for number in range(len(self._files[file.name])):
+            self._arrays.pop((file, number), None)
+            self._rows.pop((file, number), None)
+        self._files[file.name] = []
+        self._unread[file.name] = stamp_of(file)
 
     def _read(self, lane: Lane, about: dict[str, Any]) -> Finished:
         key = lane.file, lane.number
@@ -161,7 +171,6 @@ class Merged:
         blocks = {digest(block.about): block for block in plan}
         if all(self.find(block.about) is not None for block in blocks.values()):
             return True
-        before = {lane.file for lanes in self._lanes.values() for lane in lanes}
         written: list[Path] = []
         part = Part([], [])
         for block in blocks.values():
@@ -181,7 +190,8 @@ class Merged:
         written.append(self._write(plan.panel.name, part))
         self._changed = None
         self.refresh()
-        for file in before.difference(written):
+        new = [key for file in written for key in self._files.get(file.name, ())]
+        for file in {lane.file for key in new for lane in self._lanes[key]}.difference(written):
             if self._is_covered(file, written):
                 file.unlink(missing_ok=True)
         return True
@@ -210,12 +220,12 @@ class Merged:
         write_frame(path, polars.concat(frames), content)
         return path
 
-    def _is_covered(self, file: Path, by: Iterable[Path]) -> bool:
+    def _is_covered(self, file: Path, by: Collection[Path]) -> bool:
         """Whether some files have every lane of another."""
-        new = {*by}
-        for lanes in self._lanes.values():
-            for lane in (lane for lane in lanes if lane.file == file):
-                if not any(o.file in new and o.first <= lane.first and lane.last <= o.last for o in lanes):
+        for key in self._files[file.name]:
+            lanes = self._lanes[key]
+            for old in (lane for lane in lanes if lane.file == file):
+                if not any(lane.file in by and lane.first <= old.first and old.last <= lane.last for lane in lanes):
                     return False
         return True
 
@@ -246,12 +256,19 @@ def read_lanes(file: Path) -> list[Played]:
     return [Played(rows_of(lane, "regret"), rows_of(lane, "pulls"), 0.0) for lane in lanes]
 
 
-def stamped(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
-    """The files of panels, and what changes when one is replaced."""
-    for file in sorted(folder.iterdir()):
-        if file.suffix in (".parquet", ".json"):
-            found = file.stat()
-            yield file, (found.st_mtime_ns, found.st_ino)
+def names_of(folder: Path) -> set[str]:
+    """The names of the files of panels."""
+    with os.scandir(folder) as entries:
+        return {entry.name for entry in entries if entry.name.endswith((".parquet", ".json"))}
+
+
+def stamp_of(file: Path) -> tuple[int, int]:
+    """What changes when a file is replaced; nothing of one that is gone."""
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
 
 
 def lane_of(about: dict[str, Any]) -> str:
