@@ -216,7 +216,7 @@ def test_a_callable_level_is_refused():
 def test_an_error_inside_a_block_reaches_the_caller():
     environment = Gaussian()
 
-    def fail(means, horizon, rng):
+    def fail(*_):
         raise RuntimeError("no rewards today")
 
     environment.draw_rewards = fail

@@ -60,9 +60,9 @@ class Arms(Environment):
         ends = [law.support() for law in self.distributions]
         return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Rewards of each distribution."""
-        return np.stack([law.rvs(size=horizon, random_state=rng) for law in self.distributions])
+        return np.stack([self.distributions[arm].rvs(size=n, random_state=rng) for arm in traits])
 
     @property
     def label(self) -> str:
@@ -178,9 +178,10 @@ class Empirical(Environment):
         values = np.concatenate(list(self.rewards.values()))
         return float(values.min()), float(values.max())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Draws with replacement."""
-        return np.stack([values[rng.integers(values.size, size=horizon)] for values in self.rewards.values()])
+        observed = [*self.rewards.values()]
+        return np.stack([observed[arm][rng.integers(observed[arm].size, size=n)] for arm in traits])
 
     @property
     def label(self) -> str:

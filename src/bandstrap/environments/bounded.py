@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -42,9 +42,9 @@ class Bernoulli(UnitInterval):
         if ((means < 0) | (means > 1)).any():
             raise requirement("means", "Bernoulli", "between 0 and 1", means.tolist())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """One with probability ``mean``."""
-        return (rng.random((means.size, horizon)) < means[:, None]).astype(np.float64)
+        return (rng.random((means.size, n)) < means[:, None]).astype(np.float64)
 
 
 # Less than this times a mean may be no number above 0.
@@ -76,7 +76,7 @@ class Beta(UnitInterval):
         if not ((shapes > 0) & (self.v - shapes > 0)).all():
             raise requirement("v", "Beta", "large enough that 'v' times a mean is more than 0", self.v)
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Beta of the given mean."""
         shape = self.v * means[:, None]
-        return rng.beta(shape, self.v - shape, (means.size, horizon))
+        return rng.beta(shape, self.v - shape, (means.size, n))

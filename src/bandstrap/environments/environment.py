@@ -118,14 +118,35 @@ class Environment(metaclass=Declared):
             return np.array(self.means)
         return rng.uniform(*(self.mean_range or self.default_range), self.n_arms)
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
-        """Rewards of shape ``(n_arms, horizon)``."""
+    def draw_traits(self, rng: np.random.Generator) -> NDArray[Any]:
+        """What else the arms' rewards depend on in one replication, an entry per arm; by default the arms' numbers."""
+        return np.arange(self.n_arms)
+
+    def draw_rewards(self, means: Floats, traits: NDArray[Any], n: int, rng: np.random.Generator) -> Floats:
+        """``n`` rewards of each of some arms, given by their means and traits: shape ``(means.size, n)``.
+
+        Nothing that an arm keeps for a replication may be drawn here, since rewards may be drawn arm by arm and bit by bit.
+        """
         raise NotImplementedError
 
     def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, and ``tape[arm, i]``, the reward of an arm's pull number ``i``."""
-        means = self.draw_means(rng)
-        return means, self.checked_rewards(self.draw_rewards(means, horizon, rng))
+        means, traits = self.draw_world(rng)
+        return means, self.checked_rewards(self.draw_rewards(means, traits, horizon, rng))
+
+    @property
+    def drawn_by(self) -> str:
+        """How rewards can be drawn: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or on a ``"tape"`` alone."""
+        return "arm" if type(self).tape is Environment.tape else "tape"
+
+    def draw_world(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+        """What a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of actions."""
+        return self.draw_means(rng), self.draw_traits(rng)
+
+    def draw_arm(self, world: tuple[NDArray[Any], ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
+        """``n`` rewards of one arm."""
+        means, traits = (part[arm : arm + 1] for part in world)
+        return self.checked_rewards(self.draw_rewards(means, traits, n, rng))[0]
 
     def checked_rewards(self, rewards: Floats) -> Floats:
         """Rewards as the simulator takes them; a law whose draws overflow is refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,9 +37,9 @@ class Exponential(Environment):
         if (means <= 0).any():
             raise requirement("means", "Exponential", "greater than 0", means.tolist())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean."""
-        return means[:, None] * rng.standard_exponential((means.size, horizon))
+        return means[:, None] * rng.standard_exponential((means.size, n))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -74,9 +74,9 @@ class MirroredExponential(Environment):
         if (means >= 0).any():
             raise requirement("means", "MirroredExponential", "less than 0", means.tolist())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean, which is negative."""
-        return means[:, None] * rng.standard_exponential((means.size, horizon))
+        return means[:, None] * rng.standard_exponential((means.size, n))
 
     @property
     def support(self) -> tuple[float, float]:

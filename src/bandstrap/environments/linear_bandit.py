@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.calls import fingerprint, parse_call
@@ -138,9 +138,8 @@ class LinearBandit(Environment):
             raise requirement("noise", owner, f"a law without {of_arms[0]!r}, which is of arms", repr(noise))
         return known[call.name](**call.options)
 
-    def draw_noise(self, horizon: int, rng: np.random.Generator) -> Floats:
-        """Noise of shape ``(n_actions, horizon)``."""
-        shape = (self.n_actions, horizon)
+    def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Noise of the law and scale."""
         if isinstance(self._noise, Noisy):
             return self.scale * self._noise.scale * self._noise.draw_noise(shape, rng)
         return self.scale * np.asarray(self._noise.rvs(size=shape, random_state=rng), dtype=np.float64)
@@ -152,15 +151,45 @@ class LinearBandit(Environment):
         pull number ``i``. With a fresh set each round ``means`` has shape ``(horizon, n_actions)`` and ``rewards[a, t]``
         is the reward of action ``a`` in round ``t``.
         """
-        theta = rng.normal(0, self.theta_scale, self.dimension) if self.theta is None else np.array(self.theta)
+        world = self.draw_world(rng)
+        if self.contextual:
+            return self.draw_rounds(world, horizon, rng)
+        means, action_sets = world
+        rewards = self.checked_rewards(means[:, None] + self.draw_noise((self.n_actions, horizon), rng))
+        return means, rewards, action_sets
+
+    def _draw_sets(self, theta: Floats, n_sets: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Means of the actions, one row per set, and the sets."""
         if self.actions is None:
-            shape = (horizon if self.contextual else 1, self.n_actions, self.dimension)
+            shape = (n_sets, self.n_actions, self.dimension)
             action_sets = rng.uniform(-self.feature_range, self.feature_range, shape)
         else:
             action_sets = np.array(self.actions)[None]
-        means = np.einsum("tad,d->ta", action_sets, theta)  # not a product of BLAS, whose threads compete with ours
-        rewards = self.checked_rewards(means.T + self.draw_noise(horizon, rng))
-        return means if self.contextual else means[0], rewards, action_sets
+        # Not a product of BLAS, whose threads compete with ours.
+        return np.einsum("tad,d->ta", action_sets, theta), action_sets
+
+    @property
+    def drawn_by(self) -> str:
+        """By arm where the set of actions does not change, else by round."""
+        return "round" if self.contextual else "arm"
+
+    def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """The actions' means, and their set; where it changes, the unknown vector alone."""
+        theta = rng.normal(0, self.theta_scale, self.dimension) if self.theta is None else np.array(self.theta)
+        if self.contextual:
+            return (theta,)
+        means, action_sets = self._draw_sets(theta, 1, rng)
+        return means[0], action_sets
+
+    def draw_rounds(self, world: tuple[Floats, ...], n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means, rewards and sets of actions of ``n`` rounds, where sets change."""
+        means, action_sets = self._draw_sets(world[0], n, rng)
+        rewards = self.checked_rewards(means.T + self.draw_noise((self.n_actions, n), rng))
+        return means, rewards, action_sets
+
+    def draw_arm(self, world: tuple[NDArray[Any], ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
+        """``n`` rewards of one action."""
+        return self.checked_rewards(world[0][arm] + self.draw_noise((1, n), rng))[0]
 
     @property
     def offers(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -46,10 +46,10 @@ class Lognormal(Environment):
         if (means <= 0).any():
             raise requirement("means", "Lognormal", "greater than 0", means.tolist())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """The exponential of a normal number, of mean 1, times the arm's mean."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused where rewards are checked
-            exponents = self.log_scale * (rng.standard_normal((means.size, horizon)) - self.log_scale / 2)
+            exponents = self.log_scale * (rng.standard_normal((means.size, n)) - self.log_scale / 2)
             rewards: Floats = means[:, None] * np.exp(exponents)
         return rewards
 

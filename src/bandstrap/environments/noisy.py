@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -37,9 +37,9 @@ class Noisy(Environment):
         """Noise of scale 1, symmetric about 0."""
         raise NotImplementedError
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """``mean + scale * noise``."""
-        rewards: Floats = self.draw_noise((means.size, horizon), rng)
+        rewards: Floats = self.draw_noise((means.size, n), rng)
         rewards *= self.scale
         rewards += means[:, None]
         return rewards

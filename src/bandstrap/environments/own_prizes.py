@@ -84,11 +84,14 @@ class OwnPrizes(Environment):
             return np.sort(self.prizes)
         return np.geomspace(*(self.prize_range or self.default_prizes), self.n_arms)
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_traits(self, rng: np.random.Generator) -> Floats:
+        """The arms' prizes."""
+        return rng.permutation(self.sorted_prizes) if self.prizes is None else np.array(self.prizes)
+
+    def draw_rewards(self, means: Floats, traits: Floats, n: int, rng: np.random.Generator) -> Floats:
         """The prize with probability ``mean / prize``."""
-        prizes = rng.permutation(self.sorted_prizes) if self.prizes is None else np.array(self.prizes)
-        wins = rng.random((means.size, horizon)) < (means / prizes)[:, None]
-        return np.where(wins, prizes[:, None], 0.0)
+        wins = rng.random((means.size, n)) < (means / traits)[:, None]
+        return np.where(wins, traits[:, None], 0.0)
 
     @property
     def support(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class Poisson(Environment):
         if ((means < 0) | (means > LARGEST_MEAN)).any():
             raise requirement("means", "Poisson", f"between 0 and {LARGEST_MEAN:g}", means.tolist())
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Poisson of the given mean."""
-        return rng.poisson(means[:, None], (means.size, horizon)).astype(np.float64)
+        return rng.poisson(means[:, None], (means.size, n)).astype(np.float64)
 
     @property
     def support(self) -> tuple[float, float]:

@@ -41,7 +41,10 @@ class UnequalVariances(Environment):
         """The noise scales, ascending."""
         return np.geomspace(*self.scale_range, self.n_arms)
 
-    def draw_rewards(self, means: Floats, horizon: int, rng: np.random.Generator) -> Floats:
-        """Normal of the given mean, with scales in random order."""
-        scales = rng.permutation(self.scales)
-        return means[:, None] + scales[:, None] * rng.standard_normal((means.size, horizon))
+    def draw_traits(self, rng: np.random.Generator) -> Floats:
+        """The noise scales, in random order."""
+        return rng.permutation(self.scales)
+
+    def draw_rewards(self, means: Floats, traits: Floats, n: int, rng: np.random.Generator) -> Floats:
+        """Normal of the given mean and scale."""
+        return means[:, None] + traits[:, None] * rng.standard_normal((means.size, n))
