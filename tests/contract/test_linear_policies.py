@@ -27,6 +27,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
 from bandstrap.policies.linear import LinearPolicy
 from naive.feedback import play_with_dictionary
+from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
 from policies.linear.states import same_states, snapshot
 
@@ -151,6 +152,26 @@ def play_online_late(policy, sets, tape, seed=5):
         lost=stream(seed, 0, LOSS).random(HORIZON) < LATE.lost,
         batch=LATE.batch,
     )
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["at once", "late"])
+@every_case
+def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, is_late):
+    sets, tape = game()
+    by = compiled_play_linear_late if is_late else compiled_play_linear
+    how = [LATE.arrivals(HORIZON, 5, 0)] if is_late else []
+
+    def in_rows(kernel, params, state, actions, rewards, rng, choices):
+        def run(rows, bookmark):
+            by(kernel, params, state, actions, rows, rng, choices, *how, bookmark)
+
+        assert fed_in_rows(run, rewards, choices.size) > 5
+
+    found, state, rng = played(make(case), sets, tape, by=in_rows)
+    expected, expected_state, expected_rng = played(make(case), sets, tape, by=lambda *game: by(*game, *how))
+    assert found == expected
+    assert same_states(state, expected_state)
+    assert rng.bit_generator.state == expected_rng.bit_generator.state
 
 
 @both_kinds

@@ -25,6 +25,7 @@ from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
 from naive.feedback import play_with_dictionary
+from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
@@ -281,6 +282,24 @@ def test_compiled_play_is_plain_play_bit_for_bit_when_rewards_are_late(case):
     assert compiled == plain
     assert same_states(compiled_state, plain_state)
     assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
+
+
+@pytest.mark.parametrize(("play_game", "by"), [(played, compiled_play), (played_late, compiled_play_late)])
+@pytest.mark.parametrize("case", DEFAULTS, ids=ident)
+def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, play_game, by):
+    tape = make_tape(4, seed=2)
+
+    def in_rows(kernel, params, state, rewards, rng, choices, *how):
+        def run(rows, bookmark):
+            by(kernel, params, state, rows, rng, choices, *how, bookmark=bookmark)
+
+        assert fed_in_rows(run, rewards, choices.size) > 5
+
+    found, state, rng = play_game(make(case), tape, by=in_rows)
+    expected, expected_state, expected_rng = play_game(make(case), tape, by=by)
+    np.testing.assert_array_equal(found, expected)
+    assert same_states(state, expected_state)
+    assert rng.bit_generator.state == expected_rng.bit_generator.state
 
 
 @every_case

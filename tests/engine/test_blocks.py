@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, UniformRandom, simulate
-from bandstrap.engine.blocks import draw_tape
+from bandstrap.engine.tape import draw_tape
 from bandstrap.errors import InvalidInput
 
 

@@ -16,6 +16,7 @@ from bandstrap.engine.feedback import AT_ONCE, Feedback
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import compiled_play, compiled_play_late, play_late
 from bandstrap.engine.streams import DELAY, ENVIRONMENT, LOSS, stream
+from bandstrap.engine.tape import Tape
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput, SlowWarning
 from naive.feedback import play_with_dictionary
@@ -73,7 +74,8 @@ def test_rewards_are_learned_as_a_dictionary_of_arrivals_says(game):
     horizon = len(arms)
     tape = np.arange(n_arms * horizon).reshape(n_arms, horizon) * 0.5
     ours, naive, choices = Scripted(arms), Scripted(arms), np.empty(horizon, dtype=np.int64)
-    play_plain(ours, "scripted", tape, choices, feedback.arrivals(horizon, seed, 2), by_round)
+    means = np.zeros((horizon, n_arms) if by_round else n_arms)
+    play_plain(ours, "scripted", Tape(means, tape), choices, feedback.arrivals(horizon, seed, 2))
     naive_play(naive, lambda t, arm, i: tape[arm, t - 1 if by_round else i], feedback, horizon, seed, 2)
     assert choices.tolist() == arms
     assert ours.told == naive.told
@@ -98,7 +100,8 @@ def test_compiled_play_chooses_as_a_live_policy_that_is_told_so(game):
 def test_a_delay_of_two_is_learned_before_the_third_decision_after():
     live = Scripted([0] * 6)
     choices = np.empty(6, dtype=np.int64)
-    play_plain(live, "", np.arange(6.0)[None], choices, Feedback(delay=2).arrivals(6, 0, 0), by_round=False)
+    tape = Tape(np.zeros(1), np.arange(6.0)[None])
+    play_plain(live, "", tape, choices, Feedback(delay=2).arrivals(6, 0, 0))
     # Told once 3 decisions were made, that is after the decision of round 3 = 1 + 2 and before the fourth.
     assert live.told == [(3, 0, 0.0), (4, 0, 1.0), (5, 0, 2.0), (6, 0, 3.0)]
 

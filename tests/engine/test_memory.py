@@ -110,7 +110,7 @@ from bandstrap.environments import Gaussian
 resource.setrlimit(getattr(resource, "{}"), (4 * 10**9,) * 2)
 print(usable_memory())
 try:
-    simulate(UCB1(), Gaussian(), horizon=5 * 10**7, replications=1, seed=0)
+    simulate(UCB1(), Gaussian(), horizon=2 * 10**8, replications=1, seed=0)
 except ValueError as error:
     print(error)
 """
@@ -123,7 +123,7 @@ def test_the_limits_of_a_process_count_less_what_it_has_taken(limit):
     )
     left, refusal = done.stdout.splitlines()
     assert 1e9 < float(left) < 4e9 - 1e6
-    assert refusal.endswith("Got 50000000, which takes 4.8 GB, instead.")
+    assert refusal.endswith("Got 200000000, which takes 6.43 GB, instead.")
 
 
 def test_small_needs_do_not_ask_the_system(monkeypatch):

@@ -22,7 +22,7 @@ RACE = """
     import numpy as np
     from bandstrap import simulate
     from bandstrap.engine import play
-    from bandstrap.engine.blocks import draw_tape
+    from bandstrap.engine.tape import draw_tape
     from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
     from bandstrap.environments import Gaussian
 

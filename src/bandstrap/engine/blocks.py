@@ -23,7 +23,8 @@ from bandstrap.engine.play import (
     compiled_play_linear_late,
     in_a_sentence,
 )
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.engine.streams import POLICY, stream
+from bandstrap.engine.tape import Tape, open_tape, opened
 from bandstrap.errors import SlowWarning, brief, requirement
 from bandstrap.sources import code_digest
 
@@ -214,81 +215,58 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
     ]
     seconds = np.zeros(len(blocks))
     choices = np.empty(one.horizon, dtype=np.int64)
-    rounds = np.arange(one.horizon)
     params = [block.policy.make_params(block.horizon) for block in blocks]
     for i, replication in enumerate(range(one.first, one.last)):
         start = time.thread_time()
-        means, *tape = draw_tape(one.environment, one.horizon, stream(one.seed, replication, ENVIRONMENT))
-        gaps = means.max(axis=-1, keepdims=True) - means
+        tape = open_tape(one.environment, one.horizon, one.seed, replication)
         arrivals = None if one.feedback.is_at_once else one.feedback.arrivals(one.horizon, one.seed, replication)
         drawing = time.thread_time() - start
         for p, block in enumerate(blocks):
             start = time.thread_time()
             rng = stream(block.seed, replication, POLICY)
-            play_policy(block.policy, params[p], tape, choices, rng, arrivals, by_round=means.ndim == 2)
-            lost = gaps[choices] if gaps.ndim == 1 else gaps[rounds, choices]
-            found[p].regret[i] = np.cumsum(lost)[block.checkpoints - 1]
+            play_policy(block.policy, params[p], tape, choices, rng, arrivals)
+            found[p].regret[i] = np.cumsum(tape.lost(choices))[block.checkpoints - 1]
             found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
             seconds[p] += time.thread_time() - start + drawing
             step()
     return [played._replace(seconds=float(spent)) for played, spent in zip(found, seconds, strict=True)]
 
 
-def draw_tape(environment: EnvironmentLike, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-    """Means and rewards of one replication, and sets of actions where there are any; refused unless they fit.
-
-    Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
-    """
-    owner = f"the environment {environment.label}"
-    parts = environment.tape(horizon, rng)
-    try:
-        means, rewards, *others = (np.ascontiguousarray(part, dtype=np.float64) for part in parts)
-    except (TypeError, ValueError):
-        raise requirement("tape", owner, "a pair of means and rewards, made of numbers", repr(type(parts))) from None
-    n_arms = environment.n_arms
-    if means.shape not in ((n_arms,), (horizon, n_arms)):
-        rule = (
-            f"one per arm, shape ({n_arms},), or one per round and arm, shape ({horizon}, {n_arms}), where they change"
-        )
-        raise requirement("means", owner, rule, f"shape {means.shape}")
-    if rewards.shape != (n_arms, horizon):
-        rule = f"one row per arm, shape ({n_arms}, {horizon})"
-        raise requirement("rewards", owner, rule, f"shape {rewards.shape}")
-    for name, part in (("means", means), ("rewards", rewards)):
-        if not np.isfinite(part).all():
-            where = tuple(int(i) for i in np.argwhere(~np.isfinite(part))[0])
-            raise requirement(name, owner, "finite", f"{part[where]} at {where}")
-    return means, rewards, *others
-
-
 def play_policy(
     policy: PolicyLike,
     params: Any,
-    tape: Sequence[Floats],
+    tape: Tape,
     choices: NDArray[np.int64],
     rng: np.random.Generator,
     arrivals: Arrivals | None = None,
-    by_round: bool = False,
 ) -> None:
     """Play one replication with one policy: compiled, unless it is a plain object; by default it learns at once."""
-    rewards = tape[0]
-    if policy.plays == "actions":
-        game = tape[1], rewards, rng, choices
-        state = policy.start(tape[1].shape[-1], choices.size, rng)
-        if arrivals is None:
-            compiled_play_linear(policy.kernel, params, state, *game)
-        else:
-            compiled_play_linear_late(policy.kernel, params, state, *game, arrivals)
+    tape.rewind()
+    kernel, n_arms = policy.kernel, len(tape.rewards)
+    plays_actions = policy.plays == "actions"
+    size = tape.action_sets[0].shape[-1] if plays_actions else n_arms
+    bookmark = opened(
+        None, n_arms, 0 if arrivals is None else choices.size, size if plays_actions and tape.by_round else 0
+    )
+    state = policy.start(size, choices.size, rng)
+    if kernel is None:
+        play_plain(state, policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0))
         return
-    n_arms = len(rewards)
-    state = policy.start(n_arms, choices.size, rng)
-    if policy.kernel is None:
-        arrivals = AT_ONCE.arrivals(choices.size, 0, 0) if arrivals is None else arrivals
-        play_plain(state, policy.label, rewards, choices, arrivals, by_round)
-    elif arrivals is None:
-        compiled_play(policy.kernel, params, state, rewards, rng, choices, n_arms * policy.n_initial, by_round)
-    else:
-        compiled_play_late(policy.kernel, params, state, rewards, rng, choices, arrivals, policy.n_initial, by_round)
+    while bookmark.n_played[0] < choices.size:
+        if plays_actions:
+            game = kernel, params, state, tape.action_sets[0], tape.rewards, rng, choices
+            if arrivals is None:
+                compiled_play_linear(*game, bookmark)
+            else:
+                compiled_play_linear_late(*game, arrivals, bookmark)
+        elif arrivals is None:
+            n_first = n_arms * policy.n_initial
+            compiled_play(kernel, params, state, tape.rewards, rng, choices, n_first, tape.by_round, bookmark)
+        else:
+            how = arrivals, policy.n_initial, tape.by_round
+            compiled_play_late(kernel, params, state, tape.rewards, rng, choices, *how, bookmark)
+        tape.turn(bookmark, choices)
+        step(0)  # a game that takes minutes can be called off in its midst
 
 
 def warm(block: Block) -> None:
@@ -307,10 +285,10 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike, *, is_late: bo
     else:
         policy.kernel.forget_identity()
     horizon = environment.n_arms * max(policy.n_initial, 1) + 1
-    means, *tape = draw_tape(environment, horizon, np.random.default_rng(0))
+    tape = open_tape(environment, horizon, 0, 0)
     choices = np.empty(horizon, dtype=np.int64)
     params = policy.make_params(horizon)
     # Nothing is late so soon, or a policy might not come to choose.
     arrivals = AT_ONCE.arrivals(horizon, 0, 0) if is_late else None
     with in_a_sentence(policy.kernel, policy.label):
-        play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals, by_round=means.ndim == 2)
+        play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals)

@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bandstrap.errors import requirement
 
 WORD = 8  # bytes per number
@@ -27,19 +29,38 @@ LARGE = 2**30
 # --- what is needed -----------------------------------------------------------------------------------------------------
 
 
-def bytes_of_tape(n_arms: int, horizon: int, n_features: int = 0, *, is_late: bool = False) -> int:
+def bytes_of_tape(
+    n_arms: int, horizon: int, n_features: int = 0, *, is_late: bool = False, n_at_hand: int | None = None
+) -> int:
     """Bytes that one replication holds at a time.
 
     The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where actions
     have ``n_features`` features that change from round to round, these and their means. Where rewards are late, also when
-    each arrives, in what order, how many by each round, and the rewards themselves.
+    each arrives, in what order, how many by each round, and the rewards themselves. Without a tape there are ``n_at_hand``
+    numbers of it, thrice while the next ones are drawn, the rewards that a policy has seen, and the features of actions
+    whose rewards are late.
 
-    >>> bytes_of_tape(5, 2000)
-    192000
+    >>> bytes_of_tape(5, 2000), bytes_of_tape(1000, 10**6, n_at_hand=10**6)
+    (192000, 56000000)
     """
     of_actions = n_arms * (n_features + 1) if n_features else 0
     of_arrivals = 5 if is_late else 0
+    if n_at_hand is not None:
+        return WORD * (3 * n_at_hand + horizon * (4 + of_arrivals + (n_features if is_late else 0)))
     return WORD * horizon * (2 * n_arms + 2 + of_actions + of_arrivals)
+
+
+def bytes_of_state(policy: Any, size: int, capacity: int) -> int:
+    """Bytes of the arrays that a policy starts with, without starting it: some have a number for each reward."""
+    one, two = (bytes_in(policy.start(size, room, np.random.default_rng(0))) for room in (1, 2))
+    return one + (capacity - 1) * (two - one)
+
+
+def bytes_in(state: Any) -> int:
+    """Bytes of the arrays in a state, be they in tuples inside it."""
+    if isinstance(state, tuple):
+        return sum(bytes_in(part) for part in state)
+    return int(getattr(state, "nbytes", 0))
 
 
 def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_arms: int) -> int:

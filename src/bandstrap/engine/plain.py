@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
 from bandstrap.calls import Call
 from bandstrap.engine.feedback import Arrivals
+from bandstrap.engine.tape import Tape, opened
 from bandstrap.errors import InvalidInput, requirement
 
 
@@ -119,20 +119,22 @@ class PlainPolicy:
         return live
 
 
-def play_plain(
-    live: Any, label: str, tape: Floats, choices: NDArray[np.int64], arrivals: Arrivals, by_round: bool
-) -> None:
+def play_plain(live: Any, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
     """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.play.play_late`."""
-    n_arms = len(tape)
-    pulls = [0] * n_arms
+    rewards, by_round = tape.rewards, tape.by_round
+    n_arms, length = rewards.shape
+    bookmark = opened(None, n_arms, 0, 0)
+    used = bookmark.used
     earned = []
     n_learned = 0
     for t in range(choices.size):
         arm = live.select()
         if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
             raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
-        earned.append((arm, float(tape[arm, t if by_round else pulls[arm]])))
-        pulls[arm] += 1
+        earned.append((arm, float(rewards[arm, t if by_round else used[arm]])))
+        used[arm] += 1
+        if used[arm] == length:
+            tape.turn(bookmark, choices)
         choices[t] = arm
         while n_learned < arrivals.due[t]:
             live.update(*earned[arrivals.order[n_learned]])

@@ -20,6 +20,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.feedback import Arrivals
 from bandstrap.engine.identity import identify
 from bandstrap.engine.kernel import Kernel, borrowing, compiled_as, inlined, is_borrowing
+from bandstrap.engine.tape import Bookmark, opened
 from bandstrap.errors import InvalidInput
 
 
@@ -73,14 +74,16 @@ def play(
     choices: NDArray[np.int64],
     n_first: int,
     by_round: bool = False,
+    bookmark: Bookmark | None = None,
 ) -> None:
     """Play ``choices.size`` rounds; ``tape[arm, i]`` is the reward of the arm's pull number ``i``.
 
     The first ``n_first`` rounds pull the arms in turn. Where means change ``by_round``, ``tape[arm, i]`` is the reward of
-    the arm in round ``i``.
+    the arm in round ``i``. Where the tape is shorter than the game, play stops after the round that used up a row, and goes
+    on at its ``bookmark`` when it is called again, see :class:`bandstrap.engine.tape.Bookmark`.
     """
-    pulls = np.zeros(tape.shape[0], dtype=np.int64)
-    play_rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
+    page = opened(bookmark, tape.shape[0], 0, 0)
+    play_rounds(kernel, params, state, tape, rng, choices, n_first, by_round, page)
 
 
 @inlined
@@ -91,18 +94,25 @@ def rounds(
     tape: Floats,
     rng: np.random.Generator,
     choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
     n_first: int,
     by_round: bool,
+    bookmark: Bookmark,
 ) -> None:
     """The rounds of :func:`play`."""
-    n_arms = tape.shape[0]
-    for t in range(choices.size):
+    n_arms, length = tape.shape
+    used = bookmark.used
+    first = bookmark.n_played[0]
+    n_played = choices.size
+    for t in range(first, choices.size):
         arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng)
-        reward = tape[arm, t if by_round else pulls[arm]]
-        pulls[arm] += 1
-        learn(kernel, params, state, arm, reward, t + 1, rng)
+        place = t - first if by_round else used[arm]
+        used[arm] += 1
+        learn(kernel, params, state, arm, tape[arm, place], t + 1, rng)
         choices[t] = arm
+        if place + 1 == length:
+            n_played = t + 1
+            break
+    bookmark.n_played[0] = n_played
 
 
 @inlined
@@ -113,12 +123,12 @@ def play_rounds(
     tape: Floats,
     rng: np.random.Generator,
     choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
     n_first: int,
     by_round: bool,
+    bookmark: Bookmark,
 ) -> None:
     """:func:`rounds`, with references counted where a kernel makes arrays."""
-    rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
+    rounds(kernel, params, state, tape, rng, choices, n_first, by_round, bookmark)
 
 
 @borrowing
@@ -129,12 +139,12 @@ def play_rounds_borrowing(
     tape: Floats,
     rng: np.random.Generator,
     choices: NDArray[np.int64],
-    pulls: NDArray[np.int64],
     n_first: int,
     by_round: bool,
+    bookmark: Bookmark,
 ) -> None:
     """:func:`rounds` of a kernel that borrows its arrays."""
-    rounds(kernel, params, state, tape, rng, choices, pulls, n_first, by_round)
+    rounds(kernel, params, state, tape, rng, choices, n_first, by_round, bookmark)
 
 
 def play_late(
@@ -147,31 +157,41 @@ def play_late(
     arrivals: Arrivals,
     n_initial: int,
     by_round: bool = False,
+    bookmark: Bookmark | None = None,
 ) -> None:
     """:func:`play` where rewards are learned when they arrive; a kernel's round counts those that it has learned.
 
     Arms are pulled in turn until ``n_initial`` rewards of each have been learned.
     """
-    n_arms = tape.shape[0]
-    pulls = np.zeros(n_arms, dtype=np.int64)
-    known = np.zeros(n_arms, dtype=np.int64)  # rewards learned of each arm
-    rewards = np.empty(choices.size)
+    n_arms, length = tape.shape
+    page = opened(bookmark, n_arms, choices.size, 0)
+    used, known, earned = page.used, page.known, page.earned
     order, due = arrivals.order, arrivals.due
-    n_lacking = n_arms if n_initial > 0 else 0  # arms
-    n_learned = 0  # rewards
-    for t in range(choices.size):
+    first = page.n_played[0]
+    n_lacking = 0  # arms
+    for arm in range(n_arms):
+        if known[arm] < n_initial:
+            n_lacking += 1
+    n_learned = due[first - 1] if first > 0 else 0  # rewards
+    n_played = choices.size
+    for t in range(first, choices.size):
         arm = t % n_arms if n_lacking > 0 else select(kernel, params, state, n_learned + 1, rng)
-        rewards[t] = tape[arm, t if by_round else pulls[arm]]
-        pulls[arm] += 1
+        place = t - first if by_round else used[arm]
+        earned[t] = tape[arm, place]
+        used[arm] += 1
         choices[t] = arm
         while n_learned < due[t]:
             decision = order[n_learned]
             n_learned += 1
             arm = choices[decision]
-            learn(kernel, params, state, arm, rewards[decision], n_learned, rng)
+            learn(kernel, params, state, arm, earned[decision], n_learned, rng)
             known[arm] += 1
             if known[arm] == n_initial:
                 n_lacking -= 1
+        if place + 1 == length:
+            n_played = t + 1
+            break
+    page.n_played[0] = n_played
 
 
 def select_action(
@@ -190,6 +210,7 @@ def play_linear(
     tape: Floats,
     rng: np.random.Generator,
     choices: NDArray[np.int64],
+    bookmark: Bookmark | None = None,
 ) -> None:
     """Play ``choices.size`` rounds of a linear bandit; ``action_sets[t]`` holds the features of round ``t``'s actions.
 
@@ -197,14 +218,22 @@ def play_linear(
     :func:`play`. With a set for each round it is the reward of the arm in round ``i``.
     """
     is_fixed = action_sets.shape[0] == 1
-    pulls = np.zeros(tape.shape[0], dtype=np.int64)
-    for t in range(choices.size):
-        actions = action_sets[0 if is_fixed else t]
+    n_arms, length = tape.shape
+    page = opened(bookmark, n_arms, 0, 0)
+    used = page.used
+    first = page.n_played[0]
+    n_played = choices.size
+    for t in range(first, choices.size):
+        actions = action_sets[0 if is_fixed else t - first]
         arm = select_action(kernel, params, state, actions, t + 1, rng)
-        reward = tape[arm, pulls[arm] if is_fixed else t]
-        pulls[arm] += 1
-        learn(kernel, params, state, actions[arm], reward, t + 1, rng)
+        place = used[arm] if is_fixed else t - first
+        used[arm] += 1
+        learn(kernel, params, state, actions[arm], tape[arm, place], t + 1, rng)
         choices[t] = arm
+        if place + 1 == length:
+            n_played = t + 1
+            break
+    page.n_played[0] = n_played
 
 
 def play_linear_late(
@@ -216,24 +245,35 @@ def play_linear_late(
     rng: np.random.Generator,
     choices: NDArray[np.int64],
     arrivals: Arrivals,
+    bookmark: Bookmark | None = None,
 ) -> None:
     """:func:`play_linear` where rewards are learned when they arrive, see :func:`play_late`."""
     order, due = arrivals.order, arrivals.due
     is_fixed = action_sets.shape[0] == 1
-    pulls = np.zeros(tape.shape[0], dtype=np.int64)
-    rewards = np.empty(choices.size)
-    n_learned = 0
-    for t in range(choices.size):
-        actions = action_sets[0 if is_fixed else t]
+    n_arms, length = tape.shape
+    page = opened(bookmark, n_arms, choices.size, 0 if is_fixed else action_sets.shape[2])
+    used, earned, taken = page.used, page.earned, page.taken
+    first = page.n_played[0]
+    n_learned = due[first - 1] if first > 0 else 0
+    n_played = choices.size
+    for t in range(first, choices.size):
+        actions = action_sets[0 if is_fixed else t - first]
         arm = select_action(kernel, params, state, actions, n_learned + 1, rng)
-        rewards[t] = tape[arm, pulls[arm] if is_fixed else t]
-        pulls[arm] += 1
+        place = used[arm] if is_fixed else t - first
+        earned[t] = tape[arm, place]
+        if not is_fixed:
+            taken[t] = actions[arm]
+        used[arm] += 1
         choices[t] = arm
         while n_learned < due[t]:
             decision = order[n_learned]
             n_learned += 1
-            action = action_sets[0 if is_fixed else decision][choices[decision]]
-            learn(kernel, params, state, action, rewards[decision], n_learned, rng)
+            action = action_sets[0][choices[decision]] if is_fixed else taken[decision]
+            learn(kernel, params, state, action, earned[decision], n_learned, rng)
+        if place + 1 == length:
+            n_played = t + 1
+            break
+    page.n_played[0] = n_played
 
 
 # --- single steps of live play, compiled; ``held`` is all that a policy plays with, see ``held.py`` --------------------
@@ -322,21 +362,57 @@ def compiled_play(
     choices: NDArray[np.int64],
     n_first: int,
     by_round: bool = False,
+    bookmark: Bookmark | None = None,
 ) -> None:
     """:func:`play`, compiled."""
-    compiled(play, kernel)(None, params, state, tape, rng, choices, n_first, by_round)
+    bookmark = opened(bookmark, len(tape), 0, 0)
+    compiled(play, kernel)(None, params, state, tape, rng, choices, n_first, by_round, bookmark)
 
 
-def compiled_play_late(kernel: Kernel, *arguments: Any) -> None:
+def compiled_play_late(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    arrivals: Arrivals,
+    n_initial: int,
+    by_round: bool = False,
+    bookmark: Bookmark | None = None,
+) -> None:
     """:func:`play_late`, compiled."""
-    compiled(play_late, kernel)(None, *arguments)
+    bookmark = opened(bookmark, len(tape), choices.size, 0)
+    compiled(play_late, kernel)(None, params, state, tape, rng, choices, arrivals, n_initial, by_round, bookmark)
 
 
-def compiled_play_linear(kernel: Kernel, *arguments: Any) -> None:
+def compiled_play_linear(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    action_sets: Floats,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    bookmark: Bookmark | None = None,
+) -> None:
     """:func:`play_linear`, compiled."""
-    compiled(play_linear, kernel)(None, *arguments)
+    bookmark = opened(bookmark, len(tape), 0, 0)
+    compiled(play_linear, kernel)(None, params, state, action_sets, tape, rng, choices, bookmark)
 
 
-def compiled_play_linear_late(kernel: Kernel, *arguments: Any) -> None:
+def compiled_play_linear_late(
+    kernel: Kernel,
+    params: Any,
+    state: Any,
+    action_sets: Floats,
+    tape: Floats,
+    rng: np.random.Generator,
+    choices: NDArray[np.int64],
+    arrivals: Arrivals,
+    bookmark: Bookmark | None = None,
+) -> None:
     """:func:`play_linear_late`, compiled."""
-    compiled(play_linear_late, kernel)(None, *arguments)
+    n_features = 0 if len(action_sets) == 1 else action_sets.shape[2]
+    bookmark = opened(bookmark, len(tape), choices.size, n_features)
+    compiled(play_linear_late, kernel)(None, params, state, action_sets, tape, rng, choices, arrivals, bookmark)

@@ -22,10 +22,19 @@ from bandstrap.engine.blocks import (
 )
 from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.memory import WORD, announce_memory, bytes_of_result, bytes_of_tape, check_memory, length
+from bandstrap.engine.memory import (
+    WORD,
+    announce_memory,
+    bytes_of_result,
+    bytes_of_state,
+    bytes_of_tape,
+    check_memory,
+    length,
+)
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
+from bandstrap.engine.tape import numbers_at_hand
 from bandstrap.errors import brief, check_count, requirement
 
 # Whatever can be raced.
@@ -56,7 +65,9 @@ def simulate(
         methods ``select()`` and ``update(arm, reward)`` may be among them: it is played in Python, slowly, see
         :class:`bandstrap.engine.plain.PlainPolicy`.
     environment
-        Where rewards come from. Its tape of a replication is the same for all policies.
+        Where rewards come from; those of a replication are the same for all policies. Of up to ``2^26`` numbers (512 MiB)
+        they are on a tape, drawn before play. In a larger world, such as one of 1000 arms and a million rounds, they are
+        drawn when they are needed, by streams of their own, and memory does not grow with their number.
     horizon
         Rounds per replication.
     replications
@@ -209,7 +220,9 @@ def check_horizon(
     if isinstance(environment, type) or not hasattr(environment, "tape"):
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", brief(environment))
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
-    needed = bytes_of_tape(environment.n_arms, horizon, features, is_late=not feedback.is_at_once)
+    n_at_hand = numbers_at_hand(environment, horizon)
+    is_late = not feedback.is_at_once
+    needed = bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
     check_memory(needed, "horizon", "simulate", horizon)
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):
@@ -229,4 +242,8 @@ def check_horizon(
             raise requirement("environment", "simulate", rule, f"rewards in [{low:g}, {high:g}] ({environment.label})")
         policy.make_params(horizon)
         check_size = getattr(policy, "check_size", lambda size: None)
-        check_size(getattr(environment, "dimension", 1) if policy.plays == "actions" else environment.n_arms)
+        size = getattr(environment, "dimension", 1) if policy.plays == "actions" else environment.n_arms
+        check_size(size)
+        if n_at_hand is not None and policy.kernel is not None:
+            # Room for all rewards is asked for, though few take memory.
+            check_memory(bytes_of_state(policy, size, horizon), "horizon", "simulate", horizon)

@@ -18,6 +18,7 @@ from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
 from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.engine.progress import tell
+from bandstrap.engine.tape import numbers_at_hand
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.store import Store
 from bandstrap.league.plan import Match, plan_league
@@ -147,8 +148,10 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
     shares = sum(policy.share for policy in league.policies)
     needed = 0
     for environment in league.environments:
-        n_arms = make(environment.call, NAMED_ENVIRONMENTS, "environment").n_arms
-        of_tape = bytes_of_tape(n_arms, horizon, is_late=not make_feedback(environment).is_at_once)
+        world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
+        n_arms, n_at_hand = world.n_arms, numbers_at_hand(world, horizon)
+        is_late = not make_feedback(environment).is_at_once
+        of_tape = bytes_of_tape(n_arms, horizon, is_late=is_late, n_at_hand=n_at_hand)
         check_memory(of_tape, "horizon", "bandstrap league", horizon)
         needed += bytes_of_result(1, replications, 1, n_arms)
     needed = math.ceil(shares * needed)

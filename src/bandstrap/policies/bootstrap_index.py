@@ -36,6 +36,7 @@ from bandstrap.policies.ceilings import (
 )
 from bandstrap.policies.draws import add_weights, resampled_sums
 from bandstrap.policies.fields import Cache, Counts, History, Numbers, Order, Scratch
+from bandstrap.policies.history import room
 from bandstrap.policies.quantile_memory import (
     CurveMemory,
     Sums,
@@ -133,7 +134,7 @@ def new_state(
     """What a way to the quantile knows before the first reward."""
     pulls = np.zeros(n_arms, dtype=np.int64)
     if quantile == "resampled-literal":
-        return LiteralState(order, pulls, new_sums(n_arms), np.zeros((n_arms, capacity)), np.zeros(n_resamples))
+        return LiteralState(order, pulls, new_sums(n_arms), room(n_arms, capacity), np.zeros(n_resamples))
     if quantile == "streaming":
         draws = np.zeros((2, n_arms, n_resamples))
         cached = np.full((n_arms, 2), -1.0)

@@ -12,6 +12,7 @@ from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.fields import Counts, History, Order, Path
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
 
@@ -156,7 +157,7 @@ class EmpiricalKLUCB(Policy):
         """State before the first reward: no solution yet, and room for ``capacity`` rewards per arm."""
         solved = np.zeros((n_arms, 4))
         solved[:, DUAL] = -np.inf
-        return State(order, np.zeros(n_arms, dtype=np.int64), solved, np.zeros((n_arms, capacity)))
+        return State(order, np.zeros(n_arms, dtype=np.int64), solved, room(n_arms, capacity))
 
     def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float]:
         """The bound of every arm."""

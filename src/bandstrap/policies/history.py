@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.arrays import Floats
+from bandstrap.engine.memory import WORD
+from bandstrap.engine.tape import LONGEST_TAPE
 from bandstrap.policies.fields import Counts, History, Order
 
 
@@ -18,9 +22,26 @@ class State(NamedTuple):
     history: History
 
 
+def room(n_rows: int, capacity: int) -> Floats:
+    """Zeros, one row per arm, of which only those that are written take memory.
+
+    NumPy asks the system for huge pages, two mebibytes for the first reward of an arm. Where rows are long and many these
+    would be too much, and small pages are asked for instead.
+    """
+    small_pages = getattr(mmap, "MADV_NOHUGEPAGE", None)
+    if n_rows * capacity <= LONGEST_TAPE or small_pages is None:
+        return np.zeros((n_rows, capacity))
+    try:
+        pages = mmap.mmap(-1, WORD * n_rows * capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages.madvise(small_pages)
+    except (OSError, OverflowError) as error:
+        raise MemoryError(f"no room for {n_rows} rows of {capacity} numbers") from error
+    return np.frombuffer(pages).reshape(n_rows, capacity)
+
+
 def no_rewards(n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
     """The state before the first reward, with room for ``capacity`` of them per arm."""
-    return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, capacity)))
+    return State(order, np.zeros(n_arms, dtype=np.int64), room(n_arms, capacity))
 
 
 def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:

@@ -13,6 +13,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_number
 from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
 from bandstrap.policies.fields import Counts, History, Numbers, Order, Path
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 
 Kind = Literal[Divergence, "bounded"]
@@ -133,6 +134,4 @@ class IMED(Policy):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: sums at zero, and room for the rewards if they are bounded."""
         rows = n_arms if self.divergence == "bounded" else 0
-        return State(
-            order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms), np.zeros((rows, capacity))
-        )
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms), room(rows, capacity))

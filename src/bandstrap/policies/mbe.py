@@ -13,6 +13,7 @@ from bandstrap.errors import check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.fields import Counts, History, Numbers, Order
+from bandstrap.policies.history import room
 from bandstrap.policies.moments import add_reward
 from bandstrap.policies.policy import Online, Policy
 
@@ -151,5 +152,5 @@ class MBE(Policy):
             pulls=np.zeros(n_arms, dtype=np.int64),
             means=np.zeros(n_arms),
             squares=np.zeros(n_arms),
-            history=np.zeros((n_kept, capacity)),
+            history=room(n_kept, capacity),
         )

@@ -14,6 +14,7 @@ from bandstrap.errors import check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -144,5 +145,5 @@ class RDS(Policy):
             pulls=np.zeros(n_arms, dtype=np.int64),
             sums=np.zeros(n_arms),
             **new_contest(n_arms),
-            history=np.zeros((n_arms, capacity)),
+            history=room(n_arms, capacity),
         )

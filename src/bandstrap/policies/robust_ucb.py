@@ -13,6 +13,7 @@ from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.fields import Counts, History, Order, Path
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 
 Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
@@ -293,7 +294,7 @@ class RobustUCB(Policy):
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),
             cached=cached,
-            history=np.zeros((0 if sums_only else n_arms, capacity)),
-            limits=np.zeros((n_arms if self.estimator == "truncated-mean" else 0, capacity)),
-            running=np.zeros((n_arms if sums_only else 0, capacity)),
+            history=room(0 if sums_only else n_arms, capacity),
+            limits=room(n_arms if self.estimator == "truncated-mean" else 0, capacity),
+            running=room(n_arms if sums_only else 0, capacity),
         )

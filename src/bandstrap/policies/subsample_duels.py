@@ -13,6 +13,7 @@ from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.duels import ROUND, by_duels, new_contest
 from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts, ShuffledHistory
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 
 Sampler = Literal["random-block", "last-block", "without-replacement"]
@@ -191,6 +192,6 @@ class SubsampleDuels(Policy):
             sums=np.zeros(n_arms),
             origin=np.zeros(1),
             **new_contest(n_arms),
-            running=np.zeros((n_arms if in_blocks else 0, capacity)),
-            history=np.zeros((0 if in_blocks else n_arms, capacity)),
+            running=room(n_arms if in_blocks else 0, capacity),
+            history=room(0 if in_blocks else n_arms, capacity),
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.fields import Counts, History, Order
+from bandstrap.policies.history import room
 from bandstrap.policies.policy import Online, Policy
 
 
@@ -118,4 +119,4 @@ class WeightedBootstrap(Policy):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: counts at zero, and room for ``capacity`` rewards per arm."""
         counts = np.zeros(n_arms, dtype=np.int64)
-        return State(order, counts, counts.copy(), counts.copy(), np.zeros((n_arms, capacity)))
+        return State(order, counts, counts.copy(), counts.copy(), room(n_arms, capacity))
