@@ -8,7 +8,18 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from benchmarks import bounds, compiling, decisions, linear, live, online, quantiles, simulation, skewed  # noqa: E402
+from benchmarks import (  # noqa: E402
+    bounds,
+    compiling,
+    decisions,
+    linear,
+    live,
+    online,
+    quantiles,
+    simulation,
+    skewed,
+    worlds,
+)
 from benchmarks.document import write_json  # noqa: E402 - after the variables
 
 BENCHMARKS = {
@@ -17,6 +28,7 @@ BENCHMARKS = {
     "online": online.tables,
     "live": live.tables,
     "simulation": simulation.tables,
+    "worlds": worlds.tables,
     "quantiles": quantiles.tables,
     "linear": linear.tables,
     "bounds": bounds.tables,
