@@ -1,10 +1,22 @@
 """Stores to test, of both kinds, and a PostgreSQL server for the session (for each worker, where there are several)."""
 
+import os
+import random
 import sys
 
 import pytest
 
+from bandstrap.live import experiment
 from bandstrap.live.store import Store
+
+
+@pytest.fixture(autouse=True)
+def repeatable(request, monkeypatch):
+    """The same keys and seeds every time where a test gives none: it fails always or never. Other processes draw theirs."""
+    if "BANDSTRAP_FUZZ" not in os.environ:
+        draw = random.Random(request.node.nodeid)  # noqa: S311 - not secret
+        monkeypatch.setattr(experiment, "new_key", lambda: f"{draw.getrandbits(128):032x}")
+        monkeypatch.setattr(experiment, "new_seed", lambda: draw.getrandbits(62))
 
 
 @pytest.fixture(scope="session")

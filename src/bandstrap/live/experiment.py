@@ -261,7 +261,7 @@ class Experiment:
         if not isinstance(defer, bool):
             raise requirement("defer", owner, "True or False", brief(defer))
         units = [None if unit is None else check_text(unit, "unit", owner) for unit in units]
-        words = [uuid.uuid4().hex if key is None else check_text(key, "key", owner) for key in keys]
+        words = [new_key() if key is None else check_text(key, "key", owner) for key in keys]
         with self._lock:
             among = None if available is None else self._available(available, owner)
             state = self._current()
@@ -548,6 +548,16 @@ def actor_of(actor: str | None, owner: str) -> str:
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
 
 
+def new_key() -> str:
+    """A key of a decision for which none was given: no other will ever be the same."""
+    return uuid.uuid4().hex
+
+
+def new_seed() -> int:
+    """A seed of an experiment for which none was given."""
+    return secrets.randbits(62)
+
+
 # --- the front doors ----------------------------------------------------------------------------------------------------
 
 
@@ -636,7 +646,7 @@ def create(
     settings = make_settings(
         policy=policy,
         arms=arms,
-        seed=secrets.randbits(62) if seed is None else seed,
+        seed=new_seed() if seed is None else seed,
         direction=direction,
         window=window,
         default_reward=default_reward,
