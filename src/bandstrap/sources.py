@@ -44,6 +44,28 @@ def code_digest(*modules: str) -> str:
     return digest.hexdigest()[:16]
 
 
+class Code(NamedTuple):
+    """The code of a process: what it is called, and a digest of all of it."""
+
+    said: str
+    digest: str
+
+
+@functools.cache
+def code_here() -> Code:
+    """All sources of this package as they are now, and the versions below; who has the same computes the same.
+
+    >>> code_here().said.startswith("bandstrap ")
+    True
+    """
+    sha = hashlib.sha256(versions().encode())
+    place = Path(__file__).parent
+    for file in sorted(place.rglob("*.py"), key=lambda file: file.relative_to(place).as_posix()):
+        name = file.relative_to(place).as_posix()
+        sha.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return Code(f"bandstrap {version('bandstrap')} ({versions()})", sha.hexdigest()[:16])
+
+
 @functools.cache
 def versions() -> str:
     """Versions of Python and of the libraries that compute."""

@@ -15,6 +15,7 @@ from multiprocessing import get_context
 
 import pytest
 
+from bandstrap.engine.errand import Errand
 from bandstrap.engine.interrupts import CalledOff, Quit, Task, answered, listening, step
 from bandstrap.engine.pool import IN_FLIGHT, finish
 from bandstrap.errors import InvalidInput
@@ -206,7 +207,7 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
             self.pool = ThreadPoolExecutor(2)
 
         def submit(self, fn, /, *args, **kwargs):
-            return self.pool.submit(pickle.loads(pickle.dumps(fn)), *args, **kwargs)  # noqa: S301 - our own bytes
+            return self.pool.submit(Errand(Task(), fn.run, fn.prepare, fn.pieces))
 
     def run(pieces):
         if pieces[0].i == 0:

@@ -10,6 +10,7 @@ import typer
 from bandstrap import __version__
 from bandstrap.cli import bound, check, compare, coverage, init, league, listing, live, paper, results, simulate, status
 from bandstrap.cli.terminal import Commands, any_streams, complain
+from bandstrap.engine.pool import Unfinished
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
 app = typer.Typer(
@@ -51,7 +52,7 @@ def options(
 
 
 def run() -> int:
-    """Run the command line, and give its exit code: 2 after a user's mistake, which is told in one sentence."""
+    """Run the command line, and give its exit code: 2 after a user's mistake, 1 if work was given up."""
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
     warnings.simplefilter("once", AccuracyWarning)
     try:
@@ -60,6 +61,9 @@ def run() -> int:
     except (InvalidInput, OSError, MemoryError, BrokenExecutor) as error:
         complain(f"error: {describe(error)}")
         return 2
+    except Unfinished as error:
+        complain(f"error: {error}")
+        return 1
     except SystemExit as end:
         if end.code == 130:  # typer's way of passing Ctrl-C on
             raise KeyboardInterrupt from None

@@ -3,23 +3,31 @@
 Work is cut into pieces only when they are asked for, and few are in flight, so that memory and the cost of a piece do not
 depend on how many there are. Everything that happens (an outcome, a policy that has been compiled, a signal) comes by one
 queue, in turn.
+
+What fails is tried again, on whatever worker is free: pieces that failed together one by one, and those that were in flight
+when a worker took a whole pool with it one at a time, so that they can harm nobody but themselves. What fails three times
+is given up, and the rest is done.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from queue import SimpleQueue
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from bandstrap.engine.errand import Errand, UnfitWorker, in_words, nothing
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, requirement
+from bandstrap.text import shortened
 
 
 class Work(Protocol):
@@ -76,7 +84,10 @@ Piece = TypeVar("Piece", bound=Work)
 
 
 class StoreLike(Protocol):
-    """Where finished work is kept."""
+    """Where finished work is kept.
+
+    One that has a method ``fail(piece, error)``, too, is told of pieces that are given up, and the rest is done.
+    """
 
     def load(self, piece: Any) -> Any:
         """The outcome of a piece of work; ``None`` if it is not there."""
@@ -94,17 +105,56 @@ class Part(NamedTuple):
     piece: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parts to be done together, and how often that has failed."""
+
+    parts: list[Part]
+    failures: int = 0
+    # It was in flight when a worker took the whole pool with it: nothing else is, while it is tried again.
+    is_suspect: bool = False
+
+
 # At most this many pieces of work are done together.
 MOST_TOGETHER = 8
 # Groups handed out for each worker: one to do, and one to begin at once.
 IN_FLIGHT = 2
+# How often a piece is tried.
+TRIES = 3
+# Pools that break one after another, with nothing done in between, before it is said that none will do.
+MOST_BREAKS = 10
+# Seconds between two looks at how many workers there are, and after which nobody waits for a first one any longer.
+LOOK = 2.0
+NO_WORKERS = 300.0
+# Reasons that are told of work that was given up, and characters of each.
+MOST_REASONS = 5
+LONGEST_REASON = 300
+
+
+class Unfinished(RuntimeError):
+    """Some work was given up, the rest is done; ``failed`` has the pieces, each with its last error."""
+
+    def __init__(self, failed: Sequence[tuple[Any, BaseException]]) -> None:
+        self.failed = list(failed)
+        counts: dict[str, int] = {}
+        for piece, error in self.failed:
+            reason = f"{piece.label} ({in_words(error)})"
+            counts[reason] = counts.get(reason, 0) + 1
+        reasons = [f"{count} of {shortened(reason, LONGEST_REASON)}" for reason, count in counts.items()]
+        if len(reasons) > MOST_REASONS:
+            reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS} more"]
+        pieces = "piece of work was" if len(self.failed) == 1 else "pieces of work were"
+        super().__init__(
+            f"{len(self.failed)} {pieces} given up: {'; '.join(reasons)}. All else is finished and kept; what is missing "
+            "is tried again in the next run."
+        )
 
 
 def finish(
     wholes: Iterable[Piece],
     run: Callable[[Sequence[Any]], list[Any]],
     *,
-    prepare: Callable[[Any], None] = lambda piece: None,
+    prepare: Callable[[Any], None] = nothing,
     executor: Executor | None = None,
     store: StoreLike | None = None,
     progress: bool = True,
@@ -120,7 +170,8 @@ def finish(
     run
         Does several pieces of one group.
     prepare
-        Called with a piece before any that needs the same is done, in a thread of its own.
+        Called with a piece before any that needs the same is done: here, in a thread of its own, and once in every other
+        process that does such work.
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core.
     store
@@ -137,6 +188,9 @@ def finish(
     KeyboardInterrupt
         After Ctrl-C. What was finished is in the records and in the store. Work that goes on in threads of this process
         is called off between two steps; what goes on elsewhere is waited for, unless there is a second Ctrl-C.
+    Unfinished
+        Some pieces failed three times, or are a user's mistake, and the store has been told; all others are done. Without
+        such a store the error itself is raised, at once.
     """
     check_executor(executor, "bandstrap")
     records = {} if records is None else records
@@ -178,6 +232,25 @@ def parts_of(whole: Piece, cut: Callable[[Piece], Iterable[Any]]) -> Iterator[Pa
     return (Part(whole, piece) for piece in cut(whole))
 
 
+def worker_count(executor: Executor | None) -> int:
+    """How many workers an executor has now; of one that does not tell, one for each core is assumed.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> worker_count(ThreadPoolExecutor(3))
+    3
+    """
+    client = dask_client(executor)
+    if client is not None:
+        return sum(client.ncores().values())
+    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+
+
+def dask_client(executor: Executor | None) -> Any:
+    """The client of dask that is behind an executor, if one is; its workers come and go."""
+    client = getattr(executor, "_client", None)
+    return client if hasattr(client, "ncores") else None
+
+
 class Loop:
     """Hands groups out, few at a time; whatever ends it, what was finished is kept and what had not begun is not begun."""
 
@@ -191,21 +264,27 @@ class Loop:
         show: Show,
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
-        n_workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-        self._room = IN_FLIGHT * n_workers
         self._lent = executor
-        self._n_workers = n_workers
+        self._n_workers = worker_count(executor)
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._called_off = Flag()
         # What is in flight, and how far it is.
-        self._waiting: dict[Future[list[Any]], tuple[list[Part], Task]] = {}
+        self._waiting: dict[Future[list[Any]], tuple[Group, Task]] = {}
+        # What is to be tried again, and how much of that or in flight is suspected to break pools.
+        self._again: deque[Group] = deque()
+        self._n_suspects = self._n_breaks = 0
+        self._failed: list[tuple[Any, BaseException]] = []
         # A group that waits for pieces to be prepared, the first of them since some time.
-        self._held: list[Part] = []
+        self._held: Group | None = None
         self._unprepared: deque[Any] = deque()
         self._preparing: Future[None] | None = None
         self._since = 0.0
         self._prepared: set[Hashable] = {None}
+        self._unfit: dict[Hashable, Exception] = {}
         self._done = self._shown = self._found = 0
+        # A look at how many workers there are, and when there last were any.
+        self._looking: Future[int] | None = None
+        self._looked = self._seen = time.monotonic()
 
     def work_on(self, groups: Iterator[list[Part]]) -> None:
         """Do all groups."""
@@ -219,6 +298,8 @@ class Loop:
             finally:
                 if self._lent is None:
                     pool.shutdown(wait=not self._waiting, cancel_futures=True)
+        if self._failed:
+            raise Unfinished(self._failed)
 
     def _hear(self, number: int) -> None:
         """A signal: the loop will know before it hears of anything that was called off, and no further step is begun."""
@@ -228,29 +309,61 @@ class Loop:
     def _go_round(self, groups: Iterator[list[Part]], pool: Executor) -> None:
         is_last = False
         while True:
-            is_full = is_last or bool(self._held) or len(self._waiting) >= self._room
-            if is_last and not self._held and not self._waiting:
+            has_next = bool(self._again) or not is_last
+            if not has_next and self._held is None and not self._waiting:
                 return
+            is_full = not has_next or self._held is not None or len(self._waiting) >= self._room
             event = next_event(self._events, wait=is_full)
             if isinstance(event, int):
                 raise KeyboardInterrupt
-            if self._preparing is not None and event is self._preparing:
-                self._preparing.result()
-                self._prepared.add(self._unprepared.popleft().needs)
-                self._preparing = None
-            elif event in self._waiting:
-                self._take(event)
+            if event is not None:
+                self._take_in(event)
             step(0)  # this may be work within work, and no longer wanted
             if not is_full:
-                group = next(groups, None)
-                is_last = group is None
-                self._held = self._missing(group or [])
-                self._unprepared = deque({p.piece.needs: p.piece for p in self._held if not self._is_ready(p)}.values())
+                group = self._again.popleft() if self._again else self._next_of(groups)
+                is_last = is_last or group is None
+                self._hold(group)
             self._go_on(pool)
+            self._count_workers()
             self._tell()
 
+    @property
+    def _room(self) -> int:
+        """How many groups may be in flight."""
+        return 1 if self._n_suspects else IN_FLIGHT * max(self._n_workers, 1)
+
+    def _take_in(self, event: Any) -> None:
+        """What a future that has ended brings."""
+        if event in self._waiting:
+            self._take(event)
+        elif self._preparing is not None and event is self._preparing:
+            ended, self._preparing = self._preparing, None
+            piece = self._unprepared.popleft()
+            try:
+                ended.result()
+                self._prepared.add(piece.needs)
+            except Exception as error:
+                if not self._notes_failures:
+                    raise
+                self._unfit[piece.needs] = error
+        elif self._looking is not None and event is self._looking:
+            self._n_workers = 0 if self._looking.exception() is not None else self._looking.result()
+            self._looking, self._looked = None, time.monotonic()
+
+    def _next_of(self, groups: Iterator[list[Part]]) -> Group | None:
+        """The next group, without what the store has of it; ``None`` if there are no more."""
+        group = next(groups, None)
+        return None if group is None else Group(self._missing(group))
+
+    def _hold(self, group: Group | None) -> None:
+        """Have a group be the next to be handed out, once all that it needs is prepared."""
+        if group is not None and group.parts:
+            self._held = group
+            lacking = {part.piece.needs: part.piece for part in group.parts if not self._is_ready(part)}
+            self._unprepared = deque(lacking.values())
+
     def _is_ready(self, part: Part) -> bool:
-        return part.piece.needs in self._prepared
+        return part.piece.needs in self._prepared or part.piece.needs in self._unfit
 
     def _missing(self, group: list[Part]) -> list[Part]:
         """What the store does not have; the rest is taken from there."""
@@ -266,39 +379,89 @@ class Loop:
 
     def _go_on(self, pool: Executor) -> None:
         """Prepare what the held group lacks, one piece at a time, or else hand it out."""
-        if not self._held or self._preparing is not None:
+        if self._held is None or self._preparing is not None:
             return
         if self._unprepared:
             self._since = time.monotonic()
             self._preparing = in_own_thread(self._prepare, self._unprepared[0])
             self._preparing.add_done_callback(self._events.put)
             return
+        group, self._held = self._held, None
+        for part in group.parts:
+            if part.piece.needs in self._unfit:
+                self._give_up(part, self._unfit[part.piece.needs])
+        group = replace(group, parts=[part for part in group.parts if part.piece.needs in self._prepared])
+        if group.parts:
+            self._hand_out(group, pool)
+
+    def _hand_out(self, group: Group, pool: Executor) -> None:
         task = Task(self._called_off)
         try:
-            future = pool.submit(task, self._run, [part.piece for part in self._held])
-        except RuntimeError as error:
-            refuse_executor(error)
-        self._waiting[future] = self._held, task
-        self._held = []
+            future = pool.submit(Errand(task, self._run, self._prepare, [part.piece for part in group.parts]))
+        except Exception as error:  # noqa: BLE001 - it may be anybody's
+            self._n_suspects -= group.is_suspect
+            self._try_again(group, error)
+            return
+        self._waiting[future] = group, task
         future.add_done_callback(self._events.put)
 
     def _take(self, future: Future[list[Any]]) -> None:
-        """Keep the outcome of a group that has ended."""
+        """Keep the outcome of a group that has ended, or see to it that it is tried again."""
         group, _ = self._waiting.pop(future)
+        self._n_suspects -= group.is_suspect
         try:
             outcomes = future.result()
-        except (BrokenExecutor, CancelledError) as error:
-            refuse_executor(error)
-        except Exception as error:
-            note = getattr(self._store, "fail", None)
-            if note is not None:
-                for part in group:
-                    note(part.piece, error)
-            raise
+        except Exception as error:  # noqa: BLE001 - it may be anybody's
+            self._try_again(group, error)
+            return
+        self._n_breaks = 0
         self._keep(group, outcomes)
 
-    def _keep(self, group: list[Part], outcomes: list[Any]) -> None:
-        for part, outcome in zip(group, outcomes, strict=True):
+    def _try_again(self, group: Group, error: BaseException) -> None:
+        """Put a group that failed back among those to be done, in single pieces, unless that is of no use."""
+        error = refusal_in(error)
+        self._check_executor(error)
+        is_break = isinstance(error, BrokenExecutor)
+        # A user's mistake is the same each time; but of pieces that failed together it may be the mistake of one.
+        is_hopeless = isinstance(error, InvalidInput) and len(group.parts) == 1
+        for part in group.parts:
+            if is_hopeless or group.failures + 1 >= TRIES:
+                self._give_up(part, error)
+            else:
+                self._again.append(Group([part], group.failures + 1, is_break))
+                self._n_suspects += is_break
+
+    def _check_executor(self, error: BaseException) -> None:
+        """Raise what an executor, and not the work it was given, fails by."""
+        client = dask_client(self._lent)
+        if isinstance(error, UnfitWorker):
+            raise error
+        if client is not None and client.status != "running":
+            raise BrokenExecutor(
+                "The connection to the dask scheduler is lost. What was finished before is kept."
+            ) from error
+        if isinstance(error, BrokenExecutor):
+            self._n_breaks += not self._waiting  # all that was in flight fails by one break
+            if not getattr(self._lent, "renews_itself", False) or self._n_breaks > MOST_BREAKS:
+                raise type(error)(
+                    "A worker of the executor has died, killed or short of memory. What was finished before is kept."
+                ) from error
+        if "shutdown" in str(error) and isinstance(error, RuntimeError):
+            raise InvalidInput("The executor has been shut down: it takes no more work.") from error
+
+    @property
+    def _notes_failures(self) -> bool:
+        return callable(getattr(self._store, "fail", None))
+
+    def _give_up(self, part: Part, error: BaseException) -> None:
+        """Note that a piece is not done, or raise why if there is nowhere to note it."""
+        if not self._notes_failures:
+            raise error
+        self._store.fail(part.piece, error)  # type: ignore[union-attr]  # it has just been looked for
+        self._failed.append((part.piece, error))
+
+    def _keep(self, group: Group, outcomes: list[Any]) -> None:
+        for part, outcome in zip(group.parts, outcomes, strict=True):
             if self._store is not None:
                 self._store.save(part.piece, outcome)
             self._put(part, outcome)
@@ -323,11 +486,27 @@ class Loop:
             for future in ended:
                 group, _ = self._waiting.pop(future)
                 if not future.cancelled() and future.exception() is None:
-                    self._keep(group, future.result())
+                    with contextlib.suppress(OSError):  # the disk is full, perhaps: what ends this will say so
+                        self._keep(group, future.result())
+
+    def _count_workers(self) -> None:
+        """Look now and then how many workers there are, if they come and go; without any, wait only so long."""
+        if dask_client(self._lent) is None:
+            return
+        now = time.monotonic()
+        if self._n_workers > 0 or not self._waiting:
+            self._seen = now
+        elif now - self._seen > NO_WORKERS:
+            raise BrokenExecutor(f"There has been no worker for {NO_WORKERS:.0f} s. What was finished before is kept.")
+        if self._looking is None and now - self._looked > LOOK:
+            self._looking = in_own_thread(worker_count, self._lent)
+            self._looking.add_done_callback(self._events.put)
 
     def _tell(self) -> None:
         """Show how far it is."""
         doing = ""
+        if self._n_workers == 0:
+            doing = "waiting for workers"
         if self._preparing is not None:
             label, seconds = self._unprepared[0].label, time.monotonic() - self._since
             doing = f"preparing {label}"
@@ -338,11 +517,11 @@ class Loop:
         self._shown, self._found = done, 0
 
 
-def refuse_executor(error: BaseException) -> NoReturn:
-    """Say in a sentence that an executor does no more work, if that is what an error is about."""
-    if isinstance(error, BrokenExecutor):
-        message = "A worker of the executor has died, killed or short of memory. What was finished before is kept."
-        raise type(error)(message) from error
-    if isinstance(error, CancelledError) or "shutdown" in str(error):
-        raise InvalidInput("The executor has been shut down: it takes no more work.") from error
-    raise error
+def refusal_in(error: BaseException) -> BaseException:
+    """The sentence about a user's mistake that an error was raised from, if there is one; else the error itself."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, InvalidInput):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return error

@@ -13,11 +13,12 @@ import re
 import sys
 import traceback
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandstrap.calls import parse_call
+from bandstrap.engine.errand import AHEAD
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.plain import PlainPolicy, is_plain
 from bandstrap.errors import InvalidInput
@@ -144,18 +145,26 @@ class LoadedFiles:
     A process that is handed work finds classes by the names of their modules, which it cannot import by itself.
     """
 
-    def __reduce__(self) -> tuple[Any, tuple[tuple[str, ...]]]:
-        ours = (module for name, module in list(sys.modules.items()) if name.startswith("own_"))
-        files = {str(module.__file__) for module in ours if "__code_digest__" in vars(module)}
-        return load_files, (tuple(sorted(files)),)
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, str]]]:
+        ours = {name: module for name, module in list(sys.modules.items()) if name.startswith("own_")}
+        return load_files, (
+            {name: str(module.__file__) for name, module in ours.items() if "__code_digest__" in vars(module)},
+        )
 
 
-def load_files(files: Iterable[str]) -> LoadedFiles:
-    """Load files that another process has loaded; one that is gone or broken by now is missed when it is needed."""
-    for file in files:
-        with contextlib.suppress(InvalidInput):
-            load_file(Path(file))
+def load_files(files: Mapping[str, str]) -> LoadedFiles:
+    """Load files that another process has loaded, given by the names of their modules.
+
+    One that is gone, broken or edited by now is missed when it is needed.
+    """
+    for name, file in files.items():
+        if name not in sys.modules:
+            with contextlib.suppress(InvalidInput):
+                load_file(Path(file))
     return LoadedFiles()
+
+
+AHEAD.append(LoadedFiles())
 
 
 @contextlib.contextmanager
