@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import ExecutorName, Jobs, workers
+from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def league(
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
     executor: ExecutorName = "thread",
+    scheduler: Scheduler = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -60,7 +61,7 @@ def league(
     files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
     check_folder(out, "out", "bandstrap league", folders=("blocks",), files=files)
     start = time.perf_counter()
-    with workers(jobs, "bandstrap league", executor) as pool:
+    with workers(jobs, "bandstrap league", executor, scheduler) as pool:
         result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=pool)
     print_overall(result)
     print_winners(result)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import ExecutorName, Jobs, workers
+from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
 
@@ -29,6 +29,7 @@ def paper(
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
     executor: ExecutorName = "thread",
+    scheduler: Scheduler = None,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")
     ] = Path("paper-results"),
@@ -60,7 +61,7 @@ def paper(
     files = ("ablations.json", "ablations.html") if ablations else ("claims.json", "report.html")
     check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
     start = time.perf_counter()
-    with workers(jobs, "bandstrap paper", executor) as pool:
+    with workers(jobs, "bandstrap paper", executor, scheduler) as pool:
         if ablations:
             ablate_paper(out, seed, wanted, pool)
         else:

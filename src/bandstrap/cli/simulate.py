@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bandstrap.cli.terminal import complain, print_table
-from bandstrap.cli.workers import ExecutorName, Jobs, workers
+from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
@@ -80,13 +80,14 @@ def simulate(
     ] = None,
     jobs: Jobs = None,
     executor: ExecutorName = "thread",
+    scheduler: Scheduler = None,
 ) -> None:
     """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
 
     Every policy meets the same rewards. The same seed gives the same numbers for any number of threads or processes.
     bandstrap init writes an example of a FILE, bandstrap check looks at one, and bandstrap status and results read OUT.
     """
-    pool = workers(jobs, "bandstrap simulate", executor)
+    pool = workers(jobs, "bandstrap simulate", executor, scheduler)
     check_count(seed, "seed", "bandstrap simulate", at_least=0, at_most=None)
     if out is not None:
         folders, files = ([], PLAYED) if file is None else (["blocks", "panels", "runs"], DRAWN)
@@ -166,10 +167,11 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor) -> No
 
 def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) -> Iterator[PanelData]:
     """Play what a folder lacks, then merge the panels one by one, of each of which what a picture shows is given."""
+    from bandstrap.engine.pool import worker_count
     from bandstrap.experiments.run import read_summary, store_blocks
     from bandstrap.experiments.runs import Run
 
-    with Run(folder.runs, getattr(pool, "_max_workers", 1)) as run:
+    with Run(folder.runs, worker_count(pool)) as run:
         store = folder.store(run)
         missing = [block for plan in plans for block in plan if not store.has(block)]
         for file in store.merged.damaged:

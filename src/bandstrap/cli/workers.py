@@ -1,46 +1,92 @@
-"""What a command works with: threads or processes."""
+"""What a command works with: threads, processes, a cluster of dask's, or ranks of MPI."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import logging
 import os
 import signal
 import threading
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context, parent_process
 from types import TracebackType
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from bandstrap.errors import check_choice, check_count
+from bandstrap.engine.errand import UnfitWorker, check_code
+from bandstrap.engine.interrupts import answered
+from bandstrap.engine.progress import tell
+from bandstrap.errors import InvalidInput, check_choice, check_count, requirement
+from bandstrap.sources import Code, code_here
 
-EXECUTORS = ("thread", "process")
-Jobs = Annotated[int | None, typer.Option(help="Threads or processes; all cores by default.")]
+EXECUTORS = ("thread", "process", "dask", "mpi")
+Jobs = Annotated[int | None, typer.Option(help="How many threads, processes or ranks; all cores by default.")]
 ExecutorName = Annotated[
-    str, typer.Option("--executor", help="thread or process: processes are for policies in plain Python.")
+    str,
+    typer.Option(
+        "--executor",
+        help="thread, process (for policies in plain Python), dask (a cluster, see --scheduler) or mpi (under mpiexec).",
+    ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a scheduler of dask's, such as tcp://10.0.0.1:8786; without one, --executor dask starts --jobs "
+        "workers on this machine.",
+        show_default=False,
+    ),
+]
+# Seconds in which a scheduler must answer.
+SECONDS_TO_ANSWER = 20
+# What a worker of dask's is asked for: not by a function of ours, which may not be there.
+ITS_CODE = "tuple(__import__('importlib').import_module('bandstrap.sources').code_here())"
+
+Outcome = TypeVar("Outcome")
+Ended = type[BaseException] | None
 
 
 class Threads(ThreadPoolExecutor):
     """Threads that nobody waits for once something has gone wrong: they have been called off."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.shutdown(wait=kind is None, cancel_futures=True)
 
 
-class Processes(ProcessPoolExecutor):
-    """Processes that begin nothing new once something has gone wrong."""
+class Processes(Executor):
+    """Processes of which one may be killed: the others go with it, and new ones take what comes next."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.shutdown(wait=True, cancel_futures=True)
+    renews_itself = True
+
+    def __init__(self, n: int) -> None:
+        self._max_workers = n
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        # Not forked: compiled code and its threads do not survive that.
+        return ProcessPoolExecutor(self._max_workers, mp_context=get_context("spawn"), initializer=begin)
+
+    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+        """Hand out a call."""
+        try:
+            return self._pool.submit(call, *arguments, **named)
+        except BrokenExecutor:
+            self._pool.shutdown(wait=True)
+            self._pool = self._new_pool()
+            return self._pool.submit(call, *arguments, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more work."""
+        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.shutdown(wait=True, cancel_futures=True)  # nothing new is begun once something has gone wrong
 
 
-def begin(files: object) -> None:
-    """Be ready for work in a process of its own, in which the user's own files are loaded by now.
+def begin() -> None:
+    """Be ready for work in a process of its own.
 
     A terminal sends Ctrl-C to all processes; the one that handed out the work decides what becomes of it. If that one is
     killed, nobody is left to hand out work.
@@ -57,13 +103,107 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def workers(jobs: int | None, command: str, kind: str = "thread") -> Executor:
-    """As many threads or processes as were asked for, by default one per core."""
+class Dask(Executor):
+    """The workers of a dask scheduler, or some on this machine; they are sought, or started, when the context begins."""
+
+    def __init__(self, scheduler: str | None, n: int, command: str) -> None:
+        self._scheduler, self._n, self._command = scheduler, n, command
+        self._cluster: Any = None
+        self._client: Any = None
+        self._executor: Any = None
+
+    def __enter__(self) -> Dask:
+        tell("looking for the scheduler" if self._scheduler else "starting workers")
+        for name in ("distributed", "tornado", "asyncio"):  # what matters is told by whoever waits for the outcomes
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            answered(self._connect)
+            if self._scheduler is not None:
+                answered(self._check_workers)
+        except BaseException:
+            self.shutdown()
+            raise
+        self._executor = self._client.get_executor()
+        return self
+
+    def _connect(self) -> None:
+        from distributed import Client, LocalCluster
+
+        if self._scheduler is None:
+            options: Any = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+            self._cluster = LocalCluster(n_workers=self._n, threads_per_worker=1, processes=True, **options)
+        where = self._scheduler if self._cluster is None else self._cluster
+        try:
+            self._client = Client(where, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+        except Exception as error:
+            rule = "the address of a dask scheduler that answers, such as tcp://10.0.0.1:8786"
+            raise requirement("scheduler", self._command, rule, f"{self._scheduler!r} ({error})") from error
+
+    def _check_workers(self) -> None:
+        """Refuse workers that have other code, or none; those that come later are found out by their first work."""
+        for worker, found in self._client.run(eval, ITS_CODE, on_error="return").items():
+            if isinstance(found, tuple):
+                check_code(code_here(), Code(*found), worker)
+            else:
+                raise UnfitWorker(
+                    f"The dask worker at {worker} has no bandstrap, or another version of it ({found}): install "
+                    f"{code_here().said} there."
+                )
+
+    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+        """Hand out a call."""
+        return self._executor.submit(call, *arguments, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the scheduler; workers that were started here end."""
+        for each in (self._client, self._cluster):
+            if each is not None:
+                with contextlib.suppress(Exception):  # what is gone needs no closing
+                    each.close(timeout=SECONDS_TO_ANSWER)
+
+
+class Ranks(Executor):
+    """The ranks of MPI beside this one, or, outside of ``mpiexec``, some that are started on this machine."""
+
+    def __init__(self, n: int | None) -> None:
+        self._n = n
+        self._pool: Any = None
+
+    def __enter__(self) -> Ranks:
+        try:
+            from mpi4py.futures import MPIPoolExecutor
+
+            self._pool = MPIPoolExecutor(max_workers=self._n, main=False)
+            self._max_workers = answered(lambda: self._pool.num_workers)
+        except (ImportError, RuntimeError) as error:
+            raise InvalidInput(f"MPI does not work here: {error}.") from error
+        return self
+
+    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+        """Hand out a call."""
+        return self._pool.submit(call, *arguments, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more work."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.shutdown(wait=True, cancel_futures=True)
+
+
+def workers(jobs: int | None, command: str, kind: str = "thread", scheduler: str | None = None) -> Executor:
+    """As many workers of a kind as were asked for, by default one per core; a context in which they live."""
     check_choice(kind, "executor", command, EXECUTORS)
     n = os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", command)
+    if scheduler is not None and (kind != "dask" or jobs is not None):
+        reason = "which has its own workers: leave out --jobs" if kind == "dask" else "only with --executor dask"
+        raise InvalidInput(f"{command} takes a --scheduler, {reason}.")
     if kind == "thread":
         return Threads(n)
-    from bandstrap.policies.own_file import LoadedFiles
-
-    # Not forked: compiled code and its threads do not survive that.
-    return Processes(n, mp_context=get_context("spawn"), initializer=begin, initargs=(LoadedFiles(),))
+    if kind == "process":
+        return Processes(n)
+    module, extra = {"dask": ("distributed", "dask"), "mpi": ("mpi4py", "mpi")}[kind]
+    if importlib.util.find_spec(module) is None:
+        raise InvalidInput(f"{command} --executor {kind} needs {module}: pip install 'bandstrap[{extra}]'.")
+    return Dask(scheduler, n, command) if kind == "dask" else Ranks(jobs)
