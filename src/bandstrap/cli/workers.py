@@ -128,12 +128,15 @@ class Dask(Executor):
 
     def _connect(self) -> None:
         from distributed import Client, LocalCluster
+        from distributed.comm import parse_address, parse_host_port
 
         if self._scheduler is None:
             options: Any = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
             self._cluster = LocalCluster(n_workers=self._n, threads_per_worker=1, processes=True, **options)
         where = self._scheduler if self._cluster is None else self._cluster
         try:
+            if self._scheduler is not None:
+                parse_host_port(parse_address(self._scheduler)[1])  # which a client would try for a long time
             self._client = Client(where, timeout=SECONDS_TO_ANSWER, set_as_default=False)
         except Exception as error:
             rule = "the address of a dask scheduler that answers, such as tcp://10.0.0.1:8786"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.compiling import taking_turns
 from bandstrap.engine.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.interrupts import step
 from bandstrap.engine.plain import play_plain
@@ -272,7 +273,8 @@ def play_policy(
 def warm(block: Block) -> None:
     """Compile or load what a block's policy is played with.
 
-    This is done before any block of the policy is handed out, since two workers must not compile the same at once.
+    This is done before any block of the policy is handed out, and once by every other process that plays it: two workers
+    must not compile the same at once, and the time of a block must not be that of a compiler.
     """
     warm_policy(block.policy, block.environment, is_late=not block.feedback.is_at_once)
 
@@ -290,5 +292,5 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike, *, is_late: bo
     params = policy.make_params(horizon)
     # Nothing is late so soon, or a policy might not come to choose.
     arrivals = AT_ONCE.arrivals(horizon, 0, 0) if is_late else None
-    with in_a_sentence(policy.kernel, policy.label):
+    with in_a_sentence(policy.kernel, policy.label), taking_turns():
         play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals)

@@ -38,6 +38,7 @@ from numba.core.caching import (
 from numba.core.compiler import CompileResult
 from numba.core.types.containers import BaseTuple, StructRef
 
+from bandstrap.engine.compiling import end_turn, take_turn
 from bandstrap.engine.identity import Identity
 from bandstrap.errors import CacheWarning
 
@@ -110,6 +111,15 @@ class IdentityCache(_Cache):
         """What was compiled for a signature; ``None`` if nothing was, or if it is damaged."""
         target_context.refresh()
         purpose = self._purpose(signature, target_context.codegen())
+        found = self._find(purpose, signature, target_context)
+        if found is None and take_turn(self._paths(purpose)[0]):  # another process was at it
+            found = self._find(purpose, signature, target_context)
+        if found is not None:
+            end_turn(self._paths(purpose)[0])
+        return found
+
+    def _find(self, purpose: bytes, signature: Any, target_context: Any) -> Any:
+        """What a file holds for a signature."""
         for path in self._paths(purpose):
             payload = read_sealed(path, purpose)
             if payload is None:
@@ -133,6 +143,7 @@ class IdentityCache(_Cache):
                 reasons.append(f"{path.parent}: {error.strerror}")
             else:
                 self._forget_old(path.parent)
+                end_turn(self._paths(purpose)[0])
                 return
         warn_once(reasons)
 
