@@ -20,11 +20,12 @@ from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_in, bytes_of_state, bytes_of_tape
 from bandstrap.engine.plain import PlainPolicy
 from bandstrap.engine.simulate import check_horizon
-from bandstrap.engine.streams import ENVIRONMENT, arm_stream, rewards_key, stream
+from bandstrap.engine.streams import ENVIRONMENT, REWARDS, RewardStreams, stream
 from bandstrap.engine.tape import LONGEST_TAPE, EndlessRounds, EndlessTape, Tape, numbers_at_hand, open_tape
 from bandstrap.environments import ENVIRONMENTS, Arms, Bernoulli, Empirical, Gaussian, LinearBandit, UnequalVariances
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, NPTS, POLICIES, SubsampleDuels, history
+from naive import philox
 from naive.tapes import whole_tape
 
 
@@ -205,16 +206,46 @@ def test_the_rule_is_the_number_of_rewards_alone():
     assert numbers_at_hand(contexts, 2**16 + 1) == 2**20
 
 
-def test_what_can_only_be_drawn_whole_has_a_tape():
-    class Own(Gaussian):
-        def tape(self, horizon, rng):
-            return super().tape(horizon, rng)
+class OwnArms(Gaussian):
+    def tape(self, horizon, rng):
+        return super().tape(horizon, rng)
 
-    class Bare:
-        n_arms = 3
 
-    for environment in (Own(), Bare()):
-        assert numbers_at_hand(environment, 10**9) is None
+class OwnActions(LinearBandit):
+    def tape(self, horizon, rng):
+        return super().tape(horizon, rng)
+
+
+class StandIn:
+    """It passes on what it does not know, and has a tape of its own."""
+
+    def __init__(self, environment):
+        self.environment = environment
+
+    def __getattr__(self, name):
+        return getattr(self.environment, name)
+
+    def tape(self, horizon, rng):
+        means, rewards = self.environment.tape(horizon, rng)
+        return means, rewards.round()
+
+
+class Bare:
+    n_arms = 3
+
+
+def patched():
+    environment = Gaussian()
+    environment.tape = lambda horizon, rng: (np.zeros(5), np.zeros((5, horizon)))
+    return environment
+
+
+OF_OWN_TAPE = [OwnArms(), OwnActions(), OwnActions(contextual=True), StandIn(Gaussian()), Bare(), patched()]
+
+
+@pytest.mark.parametrize("environment", OF_OWN_TAPE, ids=lambda environment: type(environment).__name__)
+def test_what_can_only_be_drawn_whole_has_a_tape(environment):
+    assert numbers_at_hand(environment, 10**9) is None
 
 
 def test_a_policy_that_asks_for_more_room_than_there_is_is_refused(monkeypatch):
@@ -257,16 +288,89 @@ def test_an_arm_has_the_law_that_it_has_on_tape(environment):
         endless.rewind()
     assert endless.means.tobytes() == means.tobytes()
     for arm in range(2):
-        assert stats.ks_2samp(endless.rewards[arm], rewards[arm]).pvalue > 1e-6
+        assert stats.ks_2samp(endless.rewards[arm], rewards[arm], method="asymp").pvalue > 1e-6
+
+
+FURTHEST = 2**64 - 1
+
+
+@pytest.mark.parametrize("row", [0, 1, 2**32, 2**53 + 1, FURTHEST])
+@pytest.mark.parametrize("arm", [0, 1, 2**32 - 1, 2**53 + 1, FURTHEST])
+def test_a_row_counts_from_its_own_place(arm, row):
+    """The words are those of Philox at the counters said, so rows of a key share none until one has drawn 2^66."""
+    key = np.random.SeedSequence(2**200, spawn_key=(3, REWARDS)).generate_state(2, np.uint64)
+    found = RewardStreams(2**200, 3).row(arm, row).bit_generator.random_raw(9)
+    assert found.tolist() == philox.words(2**192 * arm + 2**64 * row, key, 9)
+
+
+LAWS = [
+    lambda rng: rng.gamma(0.01, size=1000),
+    lambda rng: rng.beta(0.1, 0.2, size=1000),
+    lambda rng: rng.poisson(30.0, size=1000),
+    lambda rng: stats.vonmises(0.5).rvs(size=1000, random_state=rng),
+    lambda rng: stats.gengamma(2, 3).rvs(size=1000, random_state=rng),
+    lambda rng: rng.permutation(1000),
+]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_laws_that_reject_what_they_draw_stay_far_from_the_next_row(law):
+    """However often they do: a thousand numbers take a few thousand counters of 2^64."""
+    rng = RewardStreams(1, 0).row(5, 7)
+    law(rng)
+    counter = rng.bit_generator.state["state"]["counter"].tolist()
+    assert 100 < counter[0] < 5000
+    assert counter[1:] == [7, 0, 5]
+
+
+def test_a_law_may_jump_or_spawn():
+    """What a law makes of its generator is its own, the same each time, and never that of another row."""
+    streams = RewardStreams(1, 0)
+    others = {
+        int(word) for arm in range(4) for row in range(4) for word in streams.row(arm, row).bit_generator.random_raw(8)
+    }
+    for arm, row in ((0, 0), (2, 3)):
+        made = []
+        for _ in range(2):
+            rng = RewardStreams(1, 0).row(arm, row)
+            heads = [rng.bit_generator.jumped(n) for n in (1, 2)] + [
+                g.bit_generator for g in (*rng.spawn(2), *rng.spawn(1))
+            ]
+            made.append([int(word) for head in heads for word in head.random_raw(8)])
+        assert made[0] == made[1]
+        assert len({*made[0]}) == 5 * 8
+        assert others.isdisjoint(made[0])
+        others |= {*made[0]}
+
+
+def test_a_world_whose_law_spawns_can_be_large():
+    class Spawning(Gaussian):
+        def draw_noise(self, shape, rng):
+            return np.stack([child.standard_normal(shape[1]) for child in rng.spawn(shape[0])])
+
+    sizes = {"horizon": 60, "replications": 2, "seed": 1, "progress": False}
+    with without_tapes(5):
+        both = simulate([UniformRandom(), UCB1()], Spawning(), **sizes)
+        alone = simulate(UCB1(), Spawning(), **sizes)
+    assert both.regret[1].tobytes() == alone.regret[0].tobytes()
 
 
 def test_rows_are_independent():
-    key = rewards_key(4, 0)
-    rows = np.array([arm_stream(key, arm, row).standard_normal(2000) for arm in (0, 1, 2**40) for row in (0, 1, 2**40)])
-    # 36 pairs of 2000 numbers; six standard errors: 1e-7 together
-    assert np.abs(np.corrcoef(rows) - np.eye(9)).max() < 6 / np.sqrt(2000)
-    others = [arm_stream(rewards_key(*which), 0, 0).random() for which in ((4, 0), (4, 1), (5, 0))]
-    assert len(set(others)) == 3
+    """Of arms, rows, replications and seeds that are neighbours, each of 2000 numbers.
+
+    Right ones fail with probability 1e-7, by six standard errors for each of 120 pairs, and by 1e-6 for the chi-square of
+    all numbers together. A correlation of 0.16 in any pair is seen with probability 0.84; a shared row certainly.
+    """
+    places = [
+        (seed, replication, arm, row) for seed in (4, 5) for replication in (0, 1) for arm in (0, 1) for row in (0, 1)
+    ]
+    rows = np.array([RewardStreams(*place[:2]).row(*place[2:]).random(2000) for place in places])
+    assert np.abs(np.corrcoef(rows) - np.eye(16)).max() < 6 / np.sqrt(2000)
+    # Firsts of rows, as an arm that is hardly pulled shows them: neighbours in a square of 20 x 20 cells.
+    streams = RewardStreams(4, 0)
+    firsts = np.array([streams.row(arm, 0).random() for arm in range(8000)])
+    counts, *_ = np.histogram2d(firsts[::2], firsts[1::2], bins=20, range=((0, 1), (0, 1)))
+    assert 1e-6 < stats.chisquare(counts.ravel()).pvalue < 1 - 1e-6
 
 
 def test_a_law_whose_draws_overflow_is_refused_in_a_sentence():

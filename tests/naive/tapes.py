@@ -15,7 +15,7 @@ def whole_tape(environment, horizon, seed, replication, length):
     if environment.drawn_by == "round":
         parts = []
         for row in range(horizon // length + 1):
-            rng = np.random.Generator(np.random.Philox(key=key, counter=[0, row, 0, 0]))
+            rng = np.random.Generator(np.random.Philox(key=key, counter=2**64 * row))
             parts.append(environment.draw_rounds(world, length, rng))
         means, rewards, sets = zip(*parts, strict=True)
         return (
@@ -26,7 +26,7 @@ def whole_tape(environment, horizon, seed, replication, length):
     tape = np.empty((environment.n_arms, horizon + length))
     for arm in range(environment.n_arms):
         for row in range(horizon // length + 1):
-            rng = np.random.Generator(np.random.Philox(key=key, counter=[0, row, arm, 0]))
+            rng = np.random.Generator(np.random.Philox(key=key, counter=2**192 * arm + 2**64 * row))
             tape[arm, row * length : (row + 1) * length] = environment.draw_arm(world, arm, length, rng)
     return world[0], np.ascontiguousarray(tape[:, :horizon]), *world[1:]
 

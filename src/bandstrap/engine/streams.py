@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random.bit_generator import ISpawnableSeedSequence
 from numpy.typing import NDArray
 
 ENVIRONMENT, POLICY, DELAY, LOSS, REWARDS = range(5)
@@ -19,15 +20,39 @@ def stream(seed: int, replication: int, purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(replication, purpose))))
 
 
-def rewards_key(seed: int, replication: int) -> NDArray[Any]:
-    """What all generators of a replication's rewards share, where these are not on tape."""
-    return np.random.SeedSequence(seed, spawn_key=(replication, REWARDS)).generate_state(2, np.uint64)
+class RewardStreams:
+    """The generators of a replication's rewards where these are not on tape: one for each arm and row.
 
-
-def arm_stream(key: NDArray[Any], arm: int, row: int) -> np.random.Generator:
-    """The generator of a row of an arm's rewards.
-
-    Philox counts: generators of one key stand at counters so far apart that none reaches the next. So each is there at
-    once, whatever was drawn before.
+    All are Philox with one key. Philox encrypts a counter of 256 bits, four numbers of 64 bits each time; row ``r`` of
+    arm ``a`` counts from ``2^192 a + 2^64 r``. It would have to draw ``2^66`` numbers to reach the next row: thousands of
+    years, however often a law rejects what it draws. So no two rows ever share a number, each is there at once, whatever
+    was drawn before, and what jumps ahead by ``2^128``, as ``jumped`` does, meets nobody either.
     """
-    return np.random.Generator(np.random.Philox(key=key, counter=[0, row, arm, 0]))
+
+    def __init__(self, seed: int, replication: int) -> None:
+        self._root = np.random.SeedSequence(seed, spawn_key=(replication, REWARDS))
+        self._key = self._root.generate_state(2, np.uint64)
+
+    def row(self, arm: int, row: int) -> np.random.Generator:
+        """The generator of a row of an arm's rewards."""
+        seed: Any = RowSeed(self._root, self._key, arm, row)
+        return np.random.Generator(np.random.Philox(seed, counter=np.array([0, row, 0, arm], dtype=np.uint64)))
+
+
+class RowSeed(ISpawnableSeedSequence):
+    """The seed of a row: the key of its replication, and children of its own for a law that spawns generators."""
+
+    def __init__(self, root: np.random.SeedSequence, key: NDArray[Any], arm: int, row: int) -> None:
+        self._root, self._key, self._place = root, key, (arm, row)
+        self._own: np.random.SeedSequence | None = None
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> NDArray[Any]:
+        """The key."""
+        return self._key
+
+    def spawn(self, n_children: int) -> Any:
+        """Seeds that no other row, and no other call, has."""
+        if self._own is None:
+            key = *self._root.spawn_key, *self._place
+            self._own = np.random.SeedSequence(self._root.entropy, spawn_key=key)
+        return self._own.spawn(n_children)

@@ -2,7 +2,7 @@
 
 An arm's rewards are read in order, each once in a game. So a world too large for a tape needs only those that come next:
 a row for each arm, filled anew when play has used it up. The same numbers come back for every policy, in whatever order the
-arms are pulled, because a row is drawn from a generator of its own (:func:`bandstrap.engine.streams.arm_stream`). Where
+arms are pulled, because a row is drawn from a generator of its own (:class:`bandstrap.engine.streams.RewardStreams`). Where
 actions change from round to round, the rounds that come next are drawn likewise.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, inlined
-from bandstrap.engine.streams import ENVIRONMENT, arm_stream, rewards_key, stream
+from bandstrap.engine.streams import ENVIRONMENT, RewardStreams, stream
 from bandstrap.errors import requirement
 
 # Numbers on the longest tape, 512 MiB of them. This is a rule of the world alone: what is drawn must depend neither on the
@@ -24,7 +24,7 @@ LONGEST_TAPE = 2**26
 # Numbers at hand of a world without a tape, of all arms together. Play stops once in as many numbers as a row has, for
 # about as long as it takes to draw them.
 AT_HAND = 2**20
-SHORTEST_ROW = 16
+SHORTEST_ROW = 16  # more than 1: one set of actions alone is one that never changes
 
 
 class Bookmark(NamedTuple):
@@ -95,7 +95,7 @@ class EndlessTape(Tape):
     """The next rewards of every arm, of a world whose arms can be drawn from one by one."""
 
     def __init__(self, environment: Any, seed: int, replication: int) -> None:
-        self._environment, self._key = environment, rewards_key(seed, replication)
+        self._environment, self._streams = environment, RewardStreams(seed, replication)
         self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
         n_arms = environment.n_arms
         self._row = np.full(n_arms, -1)  # the number of the row that is at hand
@@ -114,7 +114,7 @@ class EndlessTape(Tape):
             bookmark.used[arm] = 0
 
     def _fill(self, arm: int, row: int) -> None:
-        rng = arm_stream(self._key, arm, row)
+        rng = self._streams.row(arm, row)
         self.rewards[arm] = self._environment.draw_arm(self._world, arm, self.rewards.shape[1], rng)
         self._row[arm] = row
 
@@ -123,7 +123,7 @@ class EndlessRounds(Tape):
     """The next rounds, of a world that can be drawn round by round."""
 
     def __init__(self, environment: Any, horizon: int, seed: int, replication: int) -> None:
-        self._environment, self._key = environment, rewards_key(seed, replication)
+        self._environment, self._streams = environment, RewardStreams(seed, replication)
         self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
         self._lost = np.empty(horizon)
         self._fill(0)
@@ -146,7 +146,7 @@ class EndlessRounds(Tape):
         return self._lost
 
     def _fill(self, row: int) -> None:
-        rng = arm_stream(self._key, 0, row)
+        rng = self._streams.row(0, row)
         self.put(*self._environment.draw_rounds(self._world, row_length(self._environment), rng))
         self._row = row
 
@@ -167,7 +167,10 @@ def numbers_at_hand(environment: Any, horizon: int) -> int | None:
 
     Of other worlds, ``None``.
     """
-    if getattr(environment, "drawn_by", "tape") == "tape" or numbers_a_round(environment) * horizon <= LONGEST_TAPE:
+    # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
+    if not hasattr(type(environment), "drawn_by") or environment.drawn_by == "tape":
+        return None
+    if numbers_a_round(environment) * horizon <= LONGEST_TAPE:
         return None
     return numbers_a_round(environment) * row_length(environment)
 

@@ -137,7 +137,11 @@ class Environment(metaclass=Declared):
     @property
     def drawn_by(self) -> str:
         """How rewards can be drawn: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or on a ``"tape"`` alone."""
-        return "arm" if type(self).tape is Environment.tape else "tape"
+        return "arm" if self.has_tape_of(Environment) else "tape"
+
+    def has_tape_of(self, cls: type[Environment]) -> bool:
+        """Whether its tape is drawn as a class says; one drawn otherwise cannot be had arm by arm or round by round."""
+        return getattr(self.tape, "__func__", None) is cls.tape
 
     def draw_world(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """What a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of actions."""

@@ -171,6 +171,8 @@ class LinearBandit(Environment):
     @property
     def drawn_by(self) -> str:
         """By arm where the set of actions does not change, else by round."""
+        if not self.has_tape_of(LinearBandit):
+            return "tape"
         return "round" if self.contextual else "arm"
 
     def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
