@@ -248,14 +248,44 @@ def test_what_can_only_be_drawn_whole_has_a_tape(environment):
     assert numbers_at_hand(environment, 10**9) is None
 
 
+TOO_MUCH = r"'horizon' .* 4 GB of memory available. Got 1000000, which takes 8\.00 GB,"
+REMEMBERING = ["empirical_kl_ucb", "giro", "npts", "rds", "robust_ucb", "subsample_duels", "weighted_bootstrap"]
+
+
 def test_a_policy_that_asks_for_more_room_than_there_is_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "usable_memory", lambda: 4e9)
     world = Bernoulli(n_arms=1000)
     check_horizon(["ucb1"], [UCB1()], world, 10**6)
-    with pytest.raises(
-        InvalidInput, match=r"'horizon' .* 4 GB of memory available. Got 1000000, which takes 8\.00 GB,"
-    ):
+    # NumPy's own room may come in huge pages.
+    monkeypatch.setattr(history, "room", lambda n_rows, capacity: np.zeros((n_rows, capacity)))
+    with pytest.raises(InvalidInput, match=TOO_MUCH):
         check_horizon(["npts"], [NPTS()], world, 10**6)
+
+
+@pytest.mark.skipif(history.ON_CREDIT == 0, reason="needs a system that lends addresses")
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_a_policy_that_writes_little_of_its_room_is_played_with_little_memory(monkeypatch, name):
+    monkeypatch.setattr(memory, "usable_memory", lambda: 2e9)
+    policy, world = POLICIES[name](), Bernoulli(n_arms=1000)
+    check_horizon([name], [policy], world, 10**6)
+    before = resident()
+    state = policy.start(1000, 10**6, np.random.default_rng(0))
+    params, rng = policy.make_params(10**6), np.random.default_rng(0)
+    for i in range(3000):
+        policy.kernel.learn(params, state, i % 1000, 1.0, i + 1, rng)
+    assert resident() - before < memory.bytes_held(policy, 1000, 10**6, LONGEST_TAPE // 1000 + 1) < 50e6
+    # The limit of a process counts addresses.
+    monkeypatch.setattr(memory, "memory_within_limits", lambda: [2e9])
+    with pytest.raises(InvalidInput, match=r"which takes (8\.00|16\.0) GB"):
+        check_horizon([name], [policy], world, 10**6)
+
+
+def test_more_addresses_than_memory_can_be_asked_for():
+    if history.ON_CREDIT:
+        n_rows = int(memory.memory_of_machine() // (8 * 10**7)) + 1
+        kept = history.room(n_rows, 2 * 10**7)
+        kept[:, -1] = 1.0
+        assert kept[0, 0] == 0
 
 
 @pytest.mark.parametrize("name", [*POLICIES, *LINEAR_POLICIES])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import sys
 from collections.abc import Iterator
@@ -58,9 +59,37 @@ def bytes_of_state(policy: Any, size: int, capacity: int) -> int:
 
 def bytes_in(state: Any) -> int:
     """Bytes of the arrays in a state, be they in tuples inside it."""
+    return sum(array.nbytes for array in arrays_in(state))
+
+
+def bytes_held(policy: Any, size: int, capacity: int, n_probed: int) -> int:
+    """Bytes that those arrays come to hold in a game of ``capacity`` rewards, be they of all arms together.
+
+    Of rows that are mapped page by page only what is written is held: the rewards, and at either end of a row a page that
+    is not full. Which these are is seen in a start with room for ``n_probed`` rewards of each arm, enough to map rows.
+    """
+    arrays = [*arrays_in(policy.start(size, n_probed, np.random.default_rng(0)))]
+    mapped = [array for array in arrays if is_mapped(array)]
+    written = sum(2 * mmap.PAGESIZE * len(array) + WORD * capacity for array in mapped)
+    return (
+        bytes_of_state(policy, size, capacity) - sum(array.nbytes // n_probed * capacity for array in mapped) + written
+    )
+
+
+def arrays_in(state: Any) -> Iterator[Any]:
+    """The arrays in a state, be they in tuples inside it."""
     if isinstance(state, tuple):
-        return sum(bytes_in(part) for part in state)
-    return int(getattr(state, "nbytes", 0))
+        for part in state:
+            yield from arrays_in(part)
+    elif isinstance(state, np.ndarray):
+        yield state
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether an array is a view of pages that were mapped."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, memoryview) and isinstance(array.obj, mmap.mmap)
 
 
 def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_arms: int) -> int:
@@ -136,6 +165,16 @@ def check_memory(needed: int, parameter: str, owner: str, received: int) -> None
     if needed > there:
         rule = f"small enough for the {gigabytes(there)} of memory available"
         raise requirement(parameter, owner, rule, f"{digits(received)}, which takes {gigabytes(needed)},")
+
+
+def check_room(policy: Any, size: int, capacity: int, n_probed: int) -> None:
+    """Refuse a horizon for which a policy would hold more memory than there is, or ask for more than it may."""
+    needed = bytes_of_state(policy, size, capacity)
+    # A limit on addresses or data counts what is asked for, be it never written.
+    is_allowed = needed <= min([*memory_within_limits(), math.inf])
+    if needed > usable_memory() >= bytes_of_state(policy, size, n_probed) and is_allowed:
+        needed = bytes_held(policy, size, capacity, n_probed)
+    check_memory(needed, "horizon", "simulate", capacity)
 
 
 def announce_memory(needed: int, *, shown: bool) -> None:

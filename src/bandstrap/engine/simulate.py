@@ -26,15 +26,15 @@ from bandstrap.engine.memory import (
     WORD,
     announce_memory,
     bytes_of_result,
-    bytes_of_state,
     bytes_of_tape,
     check_memory,
+    check_room,
     length,
 )
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
-from bandstrap.engine.tape import numbers_at_hand
+from bandstrap.engine.tape import LONGEST_TAPE, numbers_at_hand
 from bandstrap.errors import brief, check_count, requirement
 
 # Whatever can be raced.
@@ -245,5 +245,4 @@ def check_horizon(
         size = getattr(environment, "dimension", 1) if policy.plays == "actions" else environment.n_arms
         check_size(size)
         if n_at_hand is not None and policy.kernel is not None:
-            # Room for all rewards is asked for, though few take memory.
-            check_memory(bytes_of_state(policy, size, horizon), "horizon", "simulate", horizon)
+            check_room(policy, size, horizon, LONGEST_TAPE // size + 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import platform
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,10 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.memory import WORD
 from bandstrap.engine.tape import LONGEST_TAPE
 from bandstrap.policies.fields import Counts, History, Order
+
+# What lets a process ask for more addresses than there is memory; Python has a name for it from 3.13 on.
+HAS_USUAL_FLAGS = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+ON_CREDIT: int = getattr(mmap, "MAP_NORESERVE", 0x4000 if HAS_USUAL_FLAGS else 0)
 
 
 class State(NamedTuple):
@@ -26,13 +32,13 @@ def room(n_rows: int, capacity: int) -> Floats:
     """Zeros, one row per arm, of which only those that are written take memory.
 
     NumPy asks the system for huge pages, two mebibytes for the first reward of an arm. Where rows are long and many these
-    would be too much, and small pages are asked for instead.
+    would be too much, and small pages are asked for instead, of which the system has to keep none ready.
     """
     small_pages = getattr(mmap, "MADV_NOHUGEPAGE", None)
     if n_rows * capacity <= LONGEST_TAPE or small_pages is None:
         return np.zeros((n_rows, capacity))
     try:
-        pages = mmap.mmap(-1, WORD * n_rows * capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, WORD * n_rows * capacity, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | ON_CREDIT)
         pages.madvise(small_pages)
     except (OSError, OverflowError) as error:
         raise MemoryError(f"no room for {n_rows} rows of {capacity} numbers") from error
