@@ -10,6 +10,7 @@ from scipy import stats
 
 from bandstrap import OFUL, UCB1, EpsilonGreedy, GaussianTS, SubsampleDuels, simulate
 from bandstrap.engine import tape
+from bandstrap.engine.blocks import Block, play_blocks
 from bandstrap.environments import (
     Arms,
     Empirical,
@@ -148,3 +149,27 @@ def test_every_choice_and_all_regret(which, n_arms, n_rounds, seed, sizes, feedb
     # Each policy may begin with more than one pull of each arm.
     horizon = 2 * environment.n_arms + n_rounds
     compare(players[:3], environment, horizon, seed, 2, sizes, block_size, **feedback)
+
+
+@pytest.mark.parametrize("n_arms", [1, 2])
+@pytest.mark.parametrize("horizon", [29, 30, 31])
+@pytest.mark.parametrize("feedback", [{}, {"delay": 4}], ids=["at once", "late"])
+@pytest.mark.filterwarnings(f"ignore::{SlowWarning.__module__}.{SlowWarning.__name__}")
+def test_rows_may_end_with_the_game(n_arms, horizon, feedback):
+    """The stubborn one's row of 5 is used up with the last round, or one round before or after it."""
+    players = [Stubborn, UCB1(), Favourites]
+    compare(players, Gaussian(n_arms=n_arms), horizon, 3, 1, (0, 5, 5), **feedback)
+
+
+def test_a_replication_is_the_same_alone_and_in_a_block():
+    environment, marks = UnequalVariances(n_arms=3), np.arange(1, 61)
+    with sizes_of_worlds(0, 12, 2):
+        alone, among = (
+            play_blocks([Block(policy, environment, 60, 0, first, 9, marks) for policy in players])
+            for first, players in ((7, [UCB1(), EpsilonGreedy()]), (0, [GaussianTS(), EpsilonGreedy(), UCB1()]))
+        )
+    for one, other in ((alone[0], among[2]), (alone[1], among[1])):
+        assert one.regret.tobytes() == other.regret[7:].tobytes()
+        assert one.pulls.tobytes() == other.pulls[7:].tobytes()
+    expected_regret = expected(UCB1(), environment, 60, 0, 7, (0, 12, 2))[1]
+    assert alone[0].regret[0].tolist() == expected_regret
