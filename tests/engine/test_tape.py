@@ -206,6 +206,18 @@ def test_the_rule_is_the_number_of_rewards_alone():
     assert numbers_at_hand(contexts, 2**16 + 1) == 2**20
 
 
+def test_without_a_tape_a_longer_game_meets_the_same_rewards():
+    """And the means of a tape; ``UniformRandom`` chooses alike whatever it earns, ``UCB1`` by what it earned."""
+    sizes = {"replications": 2, "seed": 3, "progress": False, "checkpoints": range(1, 51)}
+    with without_tapes(5):
+        short, long = (simulate(UCB1(), ARMS, horizon=horizon, **sizes) for horizon in (50, 90))
+        blind = simulate(UniformRandom(), ARMS, horizon=50, **sizes)
+    assert short.regret.tobytes() == np.ascontiguousarray(long.regret[..., :50]).tobytes()
+    on_tape = [simulate(policy, ARMS, horizon=50, **sizes) for policy in (UCB1(), UniformRandom())]
+    assert blind.regret.tobytes() == on_tape[1].regret.tobytes()
+    assert short.regret.tobytes() != on_tape[0].regret.tobytes()
+
+
 class OwnArms(Gaussian):
     def tape(self, horizon, rng):
         return super().tape(horizon, rng)

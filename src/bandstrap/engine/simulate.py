@@ -67,13 +67,13 @@ def simulate(
     environment
         Where rewards come from; those of a replication are the same for all policies. Of up to ``2^26`` numbers (512 MiB)
         they are on a tape, drawn before play. In a larger world, such as one of 1000 arms and a million rounds, they are
-        drawn when they are needed, by streams of their own, and memory does not grow with their number.
+        drawn when they are needed, by streams of their own, and memory does not grow with their number; see the notes.
     horizon
         Rounds per replication.
     replications
         How many there are.
     seed
-        Seed of everything: same seed, same result, for any executor and any block size.
+        Seed of everything: same seed, same result, for any executor and any block size; see the notes on versions.
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core (compiled play releases the GIL).
     progress
@@ -101,6 +101,16 @@ def simulate(
         A ``KeyboardInterrupt`` whose ``result`` holds the replications that were done before Ctrl-C, if any were. Threads
         stop between two replications; another kind of executor is waited for, unless Ctrl-C is pressed again. Called from
         a thread other than the main one, a simulation is not interrupted: Python has signals in the main thread alone.
+
+    Notes
+    -----
+    A world of one round more than fits on a tape has the same means as one that fits, and other rewards of the same laws.
+    On tape rewards also change with the horizon. Without one they do not: a longer game meets the same rewards as a shorter
+    one. Most memory is taken just below that size, about a gibibyte for each replication that is being played.
+
+    The same seed gives the same numbers as long as NumPy, SciPy where laws are its, and this library draw them alike.
+    NumPy promises that of its generators, not of the laws drawn from them, which now and then change between its versions;
+    what is computed from the numbers may differ in the last bit from processor to processor.
 
     Examples
     --------
