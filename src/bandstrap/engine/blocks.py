@@ -109,6 +109,8 @@ class Block:
     last: int
     checkpoints: NDArray[np.int64]
     feedback: Feedback = AT_ONCE
+    # Replications of a piece; no number depends on it.
+    size: int = BLOCK_SIZE
 
     @property
     def work(self) -> int:
@@ -153,10 +155,11 @@ class Block:
             "code": code_digest(__name__, player.__module__, type(self.environment).__module__),
         }
 
-    def cut(self, size: int = BLOCK_SIZE) -> Iterator[Block]:
+    def cut(self, size: int | None = None) -> Iterator[Block]:
         """The block in pieces of at most ``size`` replications, each made when it is asked for."""
-        starts = range(self.first, self.last, size)
-        return (replace(self, first=first, last=min(first + size, self.last)) for first in starts)
+        most = self.size if size is None else size
+        starts = range(self.first, self.last, most)
+        return (replace(self, first=first, last=min(first + most, self.last)) for first in starts)
 
     def record(self) -> PlayedSoFar:
         """Where its pieces are put together."""

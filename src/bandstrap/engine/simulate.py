@@ -144,7 +144,9 @@ def simulate(
     regret = np.empty((len(described), replications, marks.size))
     pulls = np.empty((len(described), replications, environment.n_arms), dtype=np.int64)
     records = {
-        Block(policy, environment, horizon, seed, 0, replications, marks, feedback): PlayedSoFar(0, regret[p], pulls[p])
+        Block(policy, environment, horizon, seed, 0, replications, marks, feedback, size): PlayedSoFar(
+            0, regret[p], pulls[p]
+        )
         for p, policy in enumerate(described)
     }
 
@@ -169,7 +171,6 @@ def simulate(
             prepare=warm,
             executor=executor,
             progress=progress,
-            cut=lambda block: block.cut(size),
             records=records,
         )
     except KeyboardInterrupt:

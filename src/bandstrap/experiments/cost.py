@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.blocks import BLOCK_SIZE, Block, play_blocks, warm
+from bandstrap.engine.blocks import Block, play_blocks, warm
 from bandstrap.engine.memory import WORD, bytes_of_tape
 from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
 from bandstrap.engine.progress import progress_bar
@@ -98,7 +98,7 @@ def replications_of(block: AnyBlock) -> int:
 
 def n_pieces(block: AnyBlock) -> int:
     """How many pieces a block is cut into."""
-    return -(-block.work // BLOCK_SIZE) if isinstance(block, Block) else 1
+    return -(-block.work // block.size) if isinstance(block, Block) else 1
 
 
 def bytes_of(block: AnyBlock) -> int:
@@ -115,7 +115,7 @@ def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
             features = getattr(world, "dimension", 0) if getattr(world, "contextual", False) else 0
             is_late = not block.feedback.is_at_once
             tapes = max(tapes, bytes_of_tape(world.n_arms, block.horizon, features, is_late=is_late))
-            pieces = max(pieces, bytes_of(block) // block.work * min(BLOCK_SIZE, block.work) * MOST_TOGETHER)
+            pieces = max(pieces, bytes_of(block) // block.work * min(block.size, block.work) * MOST_TOGETHER)
     curve = max(sum(map(bytes_of, curve.blocks)) for plan in plans for curve in plan.curves)
     panel = max(sum(map(bytes_of, plan)) for plan in plans)
     # A file on its way to the disk is there three times, as numbers, as a frame and as bytes; then curves are read.

@@ -33,6 +33,7 @@ class Point(Strict):
 
     at: float | None
     about: About
+    block_size: int = BLOCK_SIZE
 
     def pieces(self) -> Iterator[About]:
         """What each piece that is stored is about."""
@@ -40,8 +41,8 @@ class Point(Strict):
         if "first" not in self.about:
             yield self.about
             return
-        for start in range(first, last, BLOCK_SIZE):
-            yield {**self.about, "first": start, "last": min(start + BLOCK_SIZE, last)}
+        for start in range(first, last, self.block_size):
+            yield {**self.about, "first": start, "last": min(start + self.block_size, last)}
 
 
 class PlannedCurve(Strict):
@@ -182,7 +183,10 @@ def planned_panel(plan: PanelPlan) -> PlannedPanel:
             label=each.curve.label,
             settings=each.curve.settings,
             published=each.curve.published,
-            points=tuple(Point(at=at, about=block.about) for at, block in zip(each.places, each.blocks, strict=True)),
+            points=tuple(
+                Point(at=at, about=block.about, block_size=getattr(block, "size", BLOCK_SIZE))
+                for at, block in zip(each.places, each.blocks, strict=True)
+            ),
         )
         for each in plan.curves
     )

@@ -137,4 +137,5 @@ def play_block(
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
     checkpoints = checked_checkpoints(None if panel.sweep is None else [horizon], horizon)
-    return Block(policy, environment, horizon, seed, 0, replications, checkpoints, make_feedback(panel, value))
+    late = make_feedback(panel, value)
+    return Block(policy, environment, horizon, seed, 0, replications, checkpoints, late, experiment.block_size)

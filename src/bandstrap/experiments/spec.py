@@ -83,7 +83,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
 from bandstrap.calls import parse_call, parse_value
-from bandstrap.engine.blocks import N_CHECKPOINTS
+from bandstrap.engine.blocks import BLOCK_SIZE, N_CHECKPOINTS
 from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
@@ -267,6 +267,8 @@ class Experiment(Strict):
     title: str
     horizon: Count = 2000
     replications: Count = 200
+    # Replications that a worker is handed at a time, and that a run which is killed loses; no number depends on it.
+    block_size: Count = BLOCK_SIZE
     # How settings that a source leaves open were read; shown with the result.
     readings: tuple[str, ...] = ()
     panels: Annotated[tuple[Panel, ...], Field(min_length=1)]
