@@ -40,6 +40,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # those of dask
 ]
 PATIENCE = 300  # seconds after which something hangs
+MPIEXEC = shutil.which("mpiexec") or shutil.which("mpiexec", path=str(Path(sys.executable).parent))
 
 TEXT = """
 title = "t"
@@ -207,11 +208,11 @@ def test_same_numbers_by_loky():
     assert found.regret.tobytes() == expected.regret.tobytes()
 
 
-@pytest.mark.skipif(shutil.which("mpiexec") is None, reason="no MPI is installed")
+@pytest.mark.skipif(MPIEXEC is None, reason="no MPI is installed")
 def test_same_bytes_for_ranks_of_mpi(run, whole, place, tmp_path):
     pytest.importorskip("mpi4py")
     out = tmp_path / "out"
-    command = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "bandstrap", "simulate"]
+    command = [str(MPIEXEC), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "bandstrap", "simulate"]
     more = [str(place / "7.toml"), "--out", str(out), "--executor", "mpi"]
     subprocess.run([*command, *more], check=True, timeout=PATIENCE, capture_output=True)
     assert run(7, out=out)[::2] == (0, whole)
