@@ -82,6 +82,7 @@ def test_the_cost_is_counted_and_nothing_is_run(run, tmp_path, monkeypatch):
         "decisions": 70 * 5000,
         "blocks": 3 + 1,
         "bytes": 8 * 70 * (200 + 2),
+        "bytes_of_choices": 0,
         "core_seconds": None,
     }
     assert (b["panel"], b["bytes"]) == ("a-n=3", 8 * 70 * (200 + 3))

@@ -7,6 +7,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 import polars
 import pytest
 
@@ -20,6 +21,7 @@ from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import file_of
+from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 
 TEXT = """
 title = "My grid"
@@ -88,7 +90,7 @@ def test_results_are_one_tidy_table_with_a_column_for_what_is_varied(run, played
     rows = records(run, "results", "out")
     assert len(rows) == 2 * 3 + 2 + 2
     assert list(rows[0]) == [
-        "panel", "curve", "law", "sigma",
+        "panel", "curve", "law", "sigma", "policy", "environment", "feedback", "horizon", "alpha", "seed",
         "measure", "axis", "at", "replications", "mean", "standard_error", "median", "q90", "published",
     ]  # fmt: skip
     heads = [(row["panel"], row["curve"], row["law"], row["sigma"], row["axis"], row["at"]) for row in rows]
@@ -106,6 +108,96 @@ def test_results_are_one_tidy_table_with_a_column_for_what_is_varied(run, played
         summary = list(csv.DictReader(file))
     finite = [row for row in rows if row["mean"] is not None]
     assert [row["mean"] for row in finite] == [float(row["mean"]) for row in summary if row["mean"] != "inf"]
+
+
+def test_every_row_is_what_simulate_finds_for_what_it_says_was_played(run, played):
+    rows = [row for row in records(run, "results", "out", "--curves") if row["measure"] == "regret"]
+    games = {(row["policy"], row["environment"], row["horizon"], row["seed"], row["replications"]) for row in rows}
+    assert len(games) == 2 * 3 + 2
+    for policy, world, horizon, seed, n in games:
+        sizes = {"horizon": horizon, "replications": n, "seed": seed, "progress": False}
+        found = simulate(make(policy, NAMED_POLICIES, ""), make(world, NAMED_ENVIRONMENTS, ""), **sizes)
+        mine = [row for row in rows if (row["policy"], row["environment"]) == (policy, world)]
+        places = [row["at"] if row["axis"] == "round" else row["horizon"] for row in mine]
+        regret = found.regret[0][:, np.searchsorted(found.checkpoints, places)]
+        expected = {
+            "mean": np.mean(regret, axis=0),
+            "standard_error": np.std(regret, axis=0, ddof=1) / np.sqrt(n),
+            "median": np.median(regret, axis=0),
+            "q90": np.quantile(regret, 0.9, axis=0),
+        }
+        for name, numbers in expected.items():
+            assert [row[name] for row in mine] == pytest.approx(numbers.tolist(), rel=1e-12, abs=1e-12)
+
+
+def test_choices_are_kept_on_request_and_read_back(run, played, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
+    before = run("results", "out", "--curves", "--format", "csv").stdout
+    files = {path.name: path.read_bytes() for path in (played / "panels").iterdir()}
+    refused = run("results", "out", "--choices", "--out", "c.parquet")
+    assert (refused.returncode, refused.stderr) == (2, "error: out was played without choices = true.\n")
+    (tmp_path / "mine.toml").write_text(TEXT.replace('name = "a"', 'name = "a"\nchoices = true'))
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1).returncode == 0
+    assert len(done) == 2 * 3 * 3  # those of the panels a alone
+    assert run("results", "out", "--curves", "--format", "csv").stdout == before
+    assert {path.name: path.read_bytes() for path in (played / "panels").iterdir()} == files
+    assert list((played / "blocks").iterdir()) == []
+    assert len(list((played / "choices").iterdir())) == 2 * 3
+    assert run("results", "out", "--choices", "--out", "c.parquet").returncode == 0
+    frame = polars.read_parquet("c.parquet")
+    assert frame.schema["choices"] == polars.List(polars.UInt8)
+    assert frame.height == 6 * 60
+    for policy, world in frame.select("policy", "environment").unique().iter_rows():
+        found = simulate(
+            make(policy, NAMED_POLICIES, ""), make(world, NAMED_ENVIRONMENTS, ""),
+            horizon=40, replications=60, seed=3, progress=False, choices=True,
+        )  # fmt: skip
+        mine = frame.filter(policy=policy, environment=world)
+        assert mine["replication"].to_list() == list(range(60))
+        assert mine["choices"].to_list() == found.choices[0].tolist()
+    lines = list(csv.DictReader(io.StringIO(run("results", "out", "--choices", "--format", "csv").stdout)))
+    assert len(lines) == 6 * 60 * 40
+    assert [int(line["arm"]) for line in lines] == frame["choices"].explode().to_list()
+    assert [int(line["round"]) for line in lines[:41]] == [*range(1, 41), 1]
+    done.clear()
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1).returncode == 0
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1, "--choices").returncode == 0
+    assert len(done) == 2 * 3  # of the panel b
+    (tmp_path / "mine.toml").write_text(TEXT)
+    assert run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1).returncode == 0
+    assert len(done) == 2 * 3
+
+
+def test_choices_that_are_missing_or_damaged_are_played_again(run, played, tmp_path, monkeypatch):
+    done = []
+    whole = module.run_blocks
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
+    command = ("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1, "--choices")
+    assert run(*command).returncode == 0
+    done.clear()
+    one, two, *_ = sorted((played / "choices").iterdir())
+    before = one.read_bytes(), two.read_bytes()
+    one.unlink()
+    two.write_bytes(before[1][:-1])
+    assert sum(row["missing"] for row in records(run, "status", "out")) == 3
+    said = run("results", "out", "--choices", "--out", "c.csv").stderr
+    assert f"out/choices/{two.name} is damaged; bandstrap simulate mine.toml --seed 3 --choices --out out plays" in said
+    assert "2 of 8 curves are not complete and left out" in said
+    assert run(*command).returncode == 0
+    assert len(done) == 6
+    assert (one.read_bytes(), two.read_bytes()) == before
+
+
+def test_of_equal_curves_one_that_keeps_choices_is_played(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bandstrap.cli.simulate.draw", lambda *_: None)
+    panel = '[[panels]]\nname = "{}"\nenvironment = "gaussian"\ncurves = [{{ label = "x", policy = "ucb1" }}]\n'
+    text = 'title = "t"\nhorizon = 20\nreplications = 2\n' + panel.format("a") + panel.format("b") + "choices = true\n"
+    (tmp_path / "mine.toml").write_text(text)
+    assert run("simulate", "mine.toml", "--out", "out").returncode == 0
+    assert run("status", "out").stdout.splitlines()[-1] == "complete"
 
 
 def test_every_form_of_the_table_has_the_same_numbers(run, played, tmp_path):
@@ -345,6 +437,9 @@ def test_a_damaged_panel_is_said(run, played):
     [
         (("status", "nowhere"), "nowhere has no plan.json: it is no folder that bandstrap simulate FILE --out made."),
         (("results", "nowhere"), "nowhere has no plan.json"),
+        (("results", "out", "--curves", "--choices"), "bandstrap results takes --curves or --choices, not both."),
+        (("results", "out", "--choices"), "bandstrap results --choices needs --out FILE.parquet, --out FILE.csv or"),
+        (("simulate", "mine.toml", "--choices"), "bandstrap simulate --choices needs --out, a folder to keep them in."),
         (("results", "out", "--format", "xml"), "'format' parameter of bandstrap results must be one of"),
         (("status", "out", "--format", "xml"), "'format' parameter of bandstrap status must be one of"),
         (("results", "out", "--out", "t.xlsx"), "must be a file that ends in .csv or .parquet. Got t.xlsx"),

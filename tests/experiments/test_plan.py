@@ -74,8 +74,10 @@ DIFFERENT_FEEDBACKS = [
 
 
 def test_every_field_of_play_is_in_the_key():
-    assert set(OTHERS) == {field.name for field in dataclasses.fields(Block)} - {"size"}
-    assert key(dataclasses.replace(PLAY, size=3)) == key(PLAY)  # how it is cut changes no number
+    # How it is cut, and whether choices are kept, changes no number.
+    assert set(OTHERS) == {field.name for field in dataclasses.fields(Block)} - {"size", "keeps_choices"}
+    assert key(dataclasses.replace(PLAY, size=3)) == key(PLAY)
+    assert key(dataclasses.replace(PLAY, keeps_choices=True)) == key(PLAY)
     others = [key(dataclasses.replace(PLAY, **{field: value})) for field, value in OTHERS.items()]
     assert len({key(PLAY), *others}) == 9
     others = [key(dataclasses.replace(PLAY, feedback=feedback)) for feedback in DIFFERENT_FEEDBACKS]

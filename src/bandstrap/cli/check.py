@@ -43,6 +43,7 @@ def check(
             "decisions": cost.decisions,
             "blocks": cost.blocks,
             "bytes": cost.n_bytes,
+            "bytes_of_choices": cost.bytes_of_choices,
             "core_seconds": cost.seconds,
         }
         for cost in costs
@@ -54,6 +55,9 @@ def check(
     cores = os.cpu_count() or 1
     disk, memory = sum(cost.n_bytes for cost in costs), peak_memory(plans, cores)
     say(f"in all {sum(cost.decisions for cost in costs):,} decisions, about {gigabytes(disk)} on the disk")
+    chosen = sum(cost.bytes_of_choices for cost in costs)
+    if chosen:
+        say(f"choices are kept: {gigabytes(chosen)} more, before they are compressed")
     say(f"about {gigabytes(memory)} of memory beside Python's own, with {cores} workers")
     if timing:
         total = sum(cost.seconds or 0.0 for cost in costs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +14,10 @@ from bandstrap.cli.simulate import write_rows
 from bandstrap.cli.status import Results
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
 from bandstrap.errors import InvalidInput, check_choice, requirement
-from bandstrap.storage import check_file, write_bytes
+from bandstrap.storage import check_file, whole_file, write_bytes
+
+if TYPE_CHECKING:
+    from bandstrap.experiments.folder import FolderStore, Planned
 
 KINDS = (".csv", ".parquet")
 
@@ -26,6 +31,18 @@ def results(
     curves: Annotated[
         bool, typer.Option("--curves", help="Regret at every recorded round, not the last alone.")
     ] = False,
+    choices: Annotated[
+        bool,
+        typer.Option(
+            "--choices",
+            help="Every choice of every replication instead, where they were kept: a row for each replication in .parquet, "
+            "for each round in .csv.",
+        ),
+    ] = False,
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(help="A panel; all by default. May be given more than once.", show_default=False),
+    ] = None,
 ) -> None:
     """Show what the experiment in a folder found: a row for every panel, curve and place, a column for all that is varied.
 
@@ -36,34 +53,87 @@ def results(
         if out.suffix.lower() not in KINDS:
             raise requirement("out", "bandstrap results", "a file that ends in .csv or .parquet", str(out))
         check_file(out, "out", "bandstrap results")
+    if choices and curves:
+        raise InvalidInput("bandstrap results takes --curves or --choices, not both.")
+    if choices and out is None and format != "csv":
+        raise InvalidInput("bandstrap results --choices needs --out FILE.parquet, --out FILE.csv or --format csv.")
     from bandstrap.experiments.folder import Folder
-    from bandstrap.experiments.tidy import tidy
 
     home = Folder(folder)
     planned = home.read()
+    if panel:
+        names = [each.name for each in planned.panels]
+        wanted = {check_choice(name, "panel", "bandstrap results", names) for name in panel}
+        planned = planned.model_copy(update={"panels": tuple(each for each in planned.panels if each.name in wanted)})
     store = home.store()
-    table = tidy(planned, store, every_round=curves)
-    for file in store.merged.damaged:
-        complain(f"{file} is damaged; {planned.command(folder)} plays again what it had")
-    if table.incomplete:
-        n = sum(len(panel.curves) for panel in planned.panels)
-        panel, curve = table.incomplete[0]
-        complain(
-            f"{len(table.incomplete)} of {n} curves are not complete and left out, such as {curve!r} of the panel "
-            f"{panel!r}; bandstrap status {folder} shows what is missing"
-        )
+    if choices:
+        write_choices(planned, store, folder, out)
+    else:
+        write_results(planned, store, folder, out, format, every_round=curves)
+
+
+def write_results(
+    planned: Planned,
+    store: FolderStore,
+    folder: Path,
+    out: Path | None,
+    format: str,  # noqa: A002 - the flag's name
+    *,
+    every_round: bool,
+) -> None:
+    """Write the table of what was found."""
+    from bandstrap.experiments.tidy import GAME, tidy
+
+    table = tidy(planned, store, every_round=every_round)
+    complain_of(planned, folder, store.merged.damaged, table.incomplete)
     if not table.rows:
         raise InvalidInput(f"{folder} has no complete curve yet.")
     if out is not None and out.suffix.lower() == ".parquet":
-        import io
-
         content = io.BytesIO()
         table.frame().write_parquet(content)
         write_bytes(out, content.getvalue())
     elif out is not None:
         write_rows(out, table.rows)
     elif format == "table":
+        # On a terminal, what differs between rows; all of it is in the other forms.
+        shown = [
+            name for name in table.columns if name not in GAME and any(row[name] is not None for row in table.rows)
+        ]
         title = f"{planned.title}, seed {planned.seed}"
-        print_table(table.columns, [[row[name] for name in table.columns] for row in table.rows], title=title)
+        print_table(shown, [[row[name] for name in shown] for row in table.rows], title=title)
     else:
         write_records(table.rows, format)
+
+
+def write_choices(planned: Planned, store: FolderStore, folder: Path, out: Path | None) -> None:
+    """Write all choices, some at a time."""
+    from bandstrap.experiments.tidy import choices_table
+
+    table = choices_table(planned, store)
+    complain_of(planned, folder, store.choices.damaged, table.incomplete)
+    if not table.points:
+        kept = any(panel.choices for panel in planned.panels)
+        reason = "has no curve yet whose choices are complete" if kept else "was played without choices = true"
+        raise InvalidInput(f"{folder} {reason}.")
+    if out is not None and out.suffix.lower() == ".parquet":
+        table.write(out)
+    elif out is not None:
+        with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(table.lines())
+    else:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.writelines(table.lines())
+
+
+def complain_of(planned: Planned, folder: Path, damaged: list[Path], incomplete: list[tuple[str, str]]) -> None:
+    """Say what is damaged, and what is left out."""
+    for file in damaged:
+        complain(f"{file} is damaged; {planned.command(folder)} plays again what it had")
+    if incomplete:
+        n = sum(len(panel.curves) for panel in planned.panels)
+        panel, curve = incomplete[0]
+        complain(
+            f"{len(incomplete)} of {n} curves are not complete and left out, such as {curve!r} of the panel "
+            f"{panel!r}; bandstrap status {folder} shows what is missing"
+        )

@@ -73,6 +73,14 @@ def simulate(
     lost: Annotated[
         float | None, typer.Option(help="Share of rewards that are never learned; 0 by default.", show_default=False)
     ] = None,
+    choices: Annotated[
+        bool,
+        typer.Option(
+            "--choices",
+            help="Keep every choice of every replication in OUT, too; of a FILE those of all its panels, else of those "
+            "that say so.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     out: Annotated[
         Path | None,
@@ -89,8 +97,10 @@ def simulate(
     """
     pool = workers(jobs, "bandstrap simulate", executor, scheduler)
     check_count(seed, "seed", "bandstrap simulate", at_least=0, at_most=None)
+    if choices and out is None:
+        raise InvalidInput("bandstrap simulate --choices needs --out, a folder to keep them in.")
     if out is not None:
-        folders, files = ([], PLAYED) if file is None else (["blocks", "panels", "runs"], DRAWN)
+        folders, files = ([], PLAYED) if file is None else (["blocks", "panels", "choices", "runs"], DRAWN)
         check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)
     if file is not None:
         if policy or any(given is not None for given in (environment, horizon, replications, delay, batch, lost)):
@@ -98,7 +108,7 @@ def simulate(
                 "bandstrap simulate FILE takes policies, environment, horizon, replications, delay, batch and lost from "
                 "the file."
             )
-        simulate_file(file, seed, out, pool)
+        simulate_file(file, seed, out, pool, choices=choices)
         return
     from bandstrap.engine.feedback import Feedback
     from bandstrap.engine.simulate import Interrupted
@@ -120,7 +130,7 @@ def simulate(
     stopped: Interrupted | None = None
     try:
         with pool:
-            sizes: Any = {"horizon": horizon, "replications": replications, "seed": seed}
+            sizes: Any = {"horizon": horizon, "replications": replications, "seed": seed, "choices": choices}
             result = run(policies, world, executor=pool, **sizes, **late)
     except Interrupted as interrupted:  # what was played is shown and kept
         stopped, result = interrupted, interrupted.result
@@ -141,19 +151,21 @@ def simulate(
         raise stopped
 
 
-def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor) -> None:
+def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, choices: bool = False) -> None:
     """Run an experiment; print the end of every curve, and keep pictures and numbers in a folder if there is one."""
     from bandstrap.experiments.folder import Folder, planned
     from bandstrap.experiments.plan import plan_panel
     from bandstrap.experiments.spec import read_experiment
 
     experiment = read_experiment(path)
-    plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+    kept = False if out is None else True if choices else None  # with None, where the file says so
+    plans = [plan_panel(panel, experiment, seed, choices=kept) for panel in experiment.panels]
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = Folder(out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        change = folder.begin(planned(experiment.title, seed, str(path), plans))
+        words = ["simulate", str(path), *(["--seed", str(seed)] if seed else []), *(["--choices"] if choices else [])]
+        change = folder.begin(planned(experiment.title, seed, words, plans))
         if change:
             complain(f"{out}: {change}")
         panels = list(played_panels(plans, folder, stack.enter_context(pool)))

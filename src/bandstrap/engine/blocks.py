@@ -111,6 +111,8 @@ class Block:
     feedback: Feedback = AT_ONCE
     # Replications of a piece; no number depends on it.
     size: int = BLOCK_SIZE
+    # Whether every choice is kept. Nothing else depends on it, so it is not among what the block is about.
+    keeps_choices: bool = False
 
     @property
     def work(self) -> int:
@@ -167,19 +169,26 @@ class Block:
         return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
 
 
+Choices = NDArray[np.unsignedinteger[Any]]
+
+
 class Played(NamedTuple):
-    """The outcome of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, core-seconds."""
+    """The outcome of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, core-seconds.
+
+    And, if they were to be kept, the choices ``(replication, round)``.
+    """
 
     regret: Floats
     pulls: NDArray[np.int64]
     seconds: float
+    choices: Choices | None = None
 
 
 class PlayedSoFar:
     """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
 
-    def __init__(self, first: int, regret: Floats, pulls: NDArray[np.int64]) -> None:
-        self.regret, self.pulls = regret, pulls
+    def __init__(self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: Choices | None = None) -> None:
+        self.regret, self.pulls, self.choices = regret, pulls, choices
         self.is_there = np.zeros(len(regret), dtype=np.bool_)
         self._first = first
         self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order pieces come in
@@ -188,12 +197,23 @@ class PlayedSoFar:
         """Add a piece."""
         rows = slice(piece.first - self._first, piece.last - self._first)
         self.regret[rows], self.pulls[rows], self.is_there[rows] = played.regret, played.pulls, True
+        if self.choices is not None and played.choices is not None:
+            self.choices[rows] = played.choices
         self._nanoseconds += round(1e9 * played.seconds)
 
     @property
     def seconds(self) -> float:
         """Core-seconds of all pieces."""
         return self._nanoseconds / 1e9
+
+
+def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest type of whole numbers that the arms can be told apart with.
+
+    >>> type_of_choices(10), type_of_choices(256), type_of_choices(257)
+    (dtype('uint8'), dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(n_arms - 1)
 
 
 def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
@@ -214,7 +234,12 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
     one = blocks[0]
     n_arms = one.environment.n_arms
     found = [
-        Played(np.empty((block.work, block.checkpoints.size)), np.empty((block.work, n_arms), dtype=np.int64), 0.0)
+        Played(
+            np.empty((block.work, block.checkpoints.size)),
+            np.empty((block.work, n_arms), dtype=np.int64),
+            0.0,
+            np.empty((block.work, block.horizon), dtype=type_of_choices(n_arms)) if block.keeps_choices else None,
+        )
         for block in blocks
     ]
     seconds = np.zeros(len(blocks))
@@ -231,6 +256,9 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
             play_policy(block.policy, params[p], tape, choices, rng, arrivals)
             found[p].regret[i] = np.cumsum(tape.lost(choices))[block.checkpoints - 1]
             found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
+            kept = found[p].choices
+            if kept is not None:
+                kept[i] = choices
             seconds[p] += time.thread_time() - start + drawing
             step()
     return [played._replace(seconds=float(spent)) for played, spent in zip(found, seconds, strict=True)]

@@ -92,12 +92,14 @@ def is_mapped(array: Any) -> bool:
     return isinstance(array, memoryview) and isinstance(array.obj, mmap.mmap)
 
 
-def bytes_of_result(n_policies: int, replications: int, n_checkpoints: int, n_arms: int) -> int:
-    """Bytes of the regret at checkpoints and the pulls of each arm, of all replications.
+def bytes_of_result(
+    n_policies: int, replications: int, n_checkpoints: int, n_arms: int, bytes_of_choices: int = 0
+) -> int:
+    """Bytes of the regret at checkpoints and the pulls of each arm, of all replications, and of the choices of each.
 
     Twice: as they were played, block by block, and put together.
     """
-    return 2 * WORD * n_policies * replications * (n_checkpoints + n_arms)
+    return 2 * n_policies * replications * (WORD * (n_checkpoints + n_arms) + bytes_of_choices)
 
 
 # --- what there is ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class Table(NamedTuple):
     replications: NDArray[np.int64]
     regret: Floats
     pulls: NDArray[np.int64]
+    choices: NDArray[np.unsignedinteger[Any]] | None = None
 
 
 def write_table(path: Path, table: Table, about: Mapping[str, Any], *, lasting: bool = True) -> None:
@@ -46,6 +47,9 @@ def write_table(path: Path, table: Table, about: Mapping[str, Any], *, lasting: 
             "pulls": polars.List(polars.Int64),
         },
     )
+    if table.choices is not None:
+        choices = table.choices.reshape(n_policies * n_replications, -1)
+        frame = frame.with_columns(choices=polars.Series(choices).arr.to_list())
     write_frame(path, frame, about, lasting=lasting)
 
 
@@ -80,6 +84,7 @@ def read_table(data: bytes) -> Table:
         frame["replication"].to_numpy()[: shape[1]].copy(),
         rows_of(frame, "regret").reshape(*shape, -1),
         rows_of(frame, "pulls").reshape(*shape, -1),
+        rows_of(frame, "choices").reshape(*shape, -1) if "choices" in frame.columns else None,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,8 @@ class Result:
         Pseudo-regret, shape ``(policy, replication, checkpoint)``.
     pulls
         Pulls of each arm, shape ``(policy, replication, arm)``.
+    choices
+        The arm of each round, shape ``(policy, replication, round)``, if they were to be kept; else ``None``.
     """
 
     policies: tuple[str, ...]
@@ -103,6 +105,7 @@ class Result:
     replications: NDArray[np.int64]
     regret: Floats
     pulls: NDArray[np.int64]
+    choices: NDArray[np.unsignedinteger[Any]] | None = None
 
     def __repr__(self) -> str:
         about = f"{self.horizon} rounds of {self.environment}, {self.n_replications} replications, seed {self.seed}"
@@ -174,7 +177,8 @@ class Result:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
-        write_table(Path(path), Table(self.policies, self.replications, self.regret, self.pulls), about)
+        table = Table(self.policies, self.replications, self.regret, self.pulls, self.choices)
+        write_table(Path(path), table, about)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Result:
@@ -204,6 +208,7 @@ class Result:
             replications=table.replications,
             regret=table.regret,
             pulls=table.pulls,
+            choices=table.choices,
         )
 
     def __iter__(self) -> Iterator[Row]:

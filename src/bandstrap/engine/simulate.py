@@ -18,6 +18,7 @@ from bandstrap.engine.blocks import (
     PolicyLike,
     checked_checkpoints,
     play_blocks,
+    type_of_choices,
     warm,
 )
 from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
@@ -35,7 +36,7 @@ from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainOb
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
 from bandstrap.engine.tape import LONGEST_TAPE, numbers_at_hand
-from bandstrap.errors import brief, check_count, requirement
+from bandstrap.errors import brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
 Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
@@ -55,6 +56,7 @@ def simulate(
     delay: Delay = 0,
     batch: int = 1,
     lost: float = 0.0,
+    choices: bool = False,
 ) -> Result:
     """Play policies against an environment, many times.
 
@@ -90,6 +92,9 @@ def simulate(
         Rewards are learned at the ends of rounds ``batch, 2 batch, ...`` only.
     lost
         Share of rewards that are never learned.
+    choices
+        Keep the arm of every round of every replication, too, in ``Result.choices``: one byte each with up to 256 arms,
+        two with up to 65,536. By default regret at the checkpoints and the pulls of each arm are kept alone.
 
     Returns
     -------
@@ -136,16 +141,20 @@ def simulate(
     check_horizon(names, described, environment, horizon, feedback)
     check_memory(WORD * length(checkpoints), "checkpoints", "simulate", length(checkpoints))
     marks = checked_checkpoints(checkpoints, horizon)
-    needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms)
+    choices = check_flag(choices, "choices", "simulate")
+    kind = type_of_choices(environment.n_arms)
+    of_choices = horizon * kind.itemsize if choices else 0
+    needed = bytes_of_result(len(described), replications, marks.size, environment.n_arms, of_choices)
     check_memory(needed, "replications", "simulate", replications)
     announce_memory(needed, shown=progress)
     size = check_count(block_size, "block_size", "simulate") if block_size is not None else BLOCK_SIZE
     size = min(size, math.ceil(replications / (os.cpu_count() or 1)))
     regret = np.empty((len(described), replications, marks.size))
     pulls = np.empty((len(described), replications, environment.n_arms), dtype=np.int64)
+    chosen = np.empty((len(described), replications, horizon), dtype=kind) if choices else None
     records = {
-        Block(policy, environment, horizon, seed, 0, replications, marks, feedback, size): PlayedSoFar(
-            0, regret[p], pulls[p]
+        Block(policy, environment, horizon, seed, 0, replications, marks, feedback, size, choices): PlayedSoFar(
+            0, regret[p], pulls[p], None if chosen is None else chosen[p]
         )
         for p, policy in enumerate(described)
     }
@@ -162,6 +171,7 @@ def simulate(
             replications=np.flatnonzero(is_there),
             regret=regret if is_there.all() else regret[:, is_there],
             pulls=pulls if is_there.all() else pulls[:, is_there],
+            choices=chosen if chosen is None or is_there.all() else chosen[:, is_there],
         )
 
     try:

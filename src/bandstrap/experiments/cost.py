@@ -13,6 +13,7 @@ from bandstrap.engine.blocks import Block, play_blocks, warm
 from bandstrap.engine.memory import WORD, bytes_of_tape
 from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
 from bandstrap.engine.progress import progress_bar
+from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
 from bandstrap.experiments.merged import KEPT, LARGEST_FILE
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
@@ -35,6 +36,8 @@ class Cost:
     blocks: int
     # Bytes of the numbers that are kept; on the disk they are compressed, by little.
     n_bytes: int
+    # And of the choices, where they are kept; on the disk they are compressed, by much.
+    bytes_of_choices: int
     # Core-seconds; ``None`` if nothing was timed.
     seconds: float | None
 
@@ -54,6 +57,7 @@ def cost_of(plans: Sequence[PanelPlan], *, timed: bool = True, progress: bool = 
             decisions=sum(decisions(block.about) for block in plan),
             blocks=sum(n_pieces(block) for block in plan),
             n_bytes=sum(bytes_of(block) for block in plan),
+            bytes_of_choices=sum(bytes_of_choices(block) for block in plan if isinstance(block, Block)),
             seconds=None if seconds is None else sum(seconds[digest(block.about)] for block in plan),
         )
         for plan in plans
@@ -108,16 +112,18 @@ def bytes_of(block: AnyBlock) -> int:
 
 def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
     """Bytes that are needed at a time while so many workers play: tapes, pieces in flight, and a few curves afterwards."""
-    tapes = pieces = 0
+    tapes = pieces = of_choices = 0
     for block in (block for plan in plans for block in plan):
         if isinstance(block, Block):
             world: Any = block.environment
             features = getattr(world, "dimension", 0) if getattr(world, "contextual", False) else 0
             is_late = not block.feedback.is_at_once
             tapes = max(tapes, bytes_of_tape(world.n_arms, block.horizon, features, is_late=is_late))
-            pieces = max(pieces, bytes_of(block) // block.work * min(block.size, block.work) * MOST_TOGETHER)
+            of_one = (bytes_of(block) + 2 * bytes_of_choices(block)) // block.work  # these once more when written
+            pieces = max(pieces, of_one * min(block.size, block.work) * MOST_TOGETHER)
+            of_choices = max(of_choices, 4 * min(bytes_of_choices(block), LARGEST_FILE))
     curve = max(sum(map(bytes_of, curve.blocks)) for plan in plans for curve in plan.curves)
     panel = max(sum(map(bytes_of, plan)) for plan in plans)
     # A file on its way to the disk is there three times, as numbers, as a frame and as bytes; then curves are read.
     merging = 3 * max(min(LARGEST_FILE, panel), curve) + min(KEPT, panel) + 2 * curve
-    return max(workers * (tapes + IN_FLIGHT * pieces), merging)
+    return max(workers * (tapes + IN_FLIGHT * pieces), merging + of_choices)

@@ -16,12 +16,13 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from bandstrap.engine.blocks import BLOCK_SIZE
+from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
+from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.merged import Merged, span
-from bandstrap.experiments.plan import AnyBlock, PanelPlan
+from bandstrap.experiments.plan import AnyBlock, PanelPlan, keeps_choices
 from bandstrap.experiments.runs import Run
-from bandstrap.experiments.store import Finished, Store, file_of
+from bandstrap.experiments.store import WORTH_WAITING, Finished, Store, file_of
 from bandstrap.experiments.toml import Strict
 from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
 
@@ -51,6 +52,8 @@ class PlannedCurve(Strict):
     label: str
     settings: dict[str, Any]
     published: float | tuple[tuple[float, float], ...] | None
+    # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
+    factor: float = 1.0
     points: tuple[Point, ...]
 
 
@@ -64,6 +67,8 @@ class PlannedPanel(Strict):
     # What is on the axis: a round, what is swept, or a sample size.
     axis: str
     settings: dict[str, Any]
+    # Whether every choice is kept.
+    choices: bool = False
     curves: tuple[PlannedCurve, ...]
 
 
@@ -73,14 +78,16 @@ class Planned(Strict):
     format: Literal[1] = 1
     title: str
     seed: int
-    # The TOML file, as it was named on the command line.
-    file: str
+    # The TOML file, as it was named on the command line, of a folder from before there were words.
+    file: str = ""
+    # The command that runs it, but for the folder.
+    words: tuple[str, ...] = ()
     panels: tuple[PlannedPanel, ...]
 
     def command(self, folder: Path) -> str:
         """What goes on with it."""
-        seed = f" --seed {self.seed}" if self.seed else ""
-        return f"bandstrap simulate {shlex.quote(self.file)}{seed} --out {shlex.quote(str(folder))}"
+        words = self.words or ("simulate", self.file, *(["--seed", str(self.seed)] if self.seed else []))
+        return shlex.join(["bandstrap", *words, "--out", str(folder)])
 
 
 class Folder:
@@ -89,6 +96,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.blocks, self.panels, self.runs = path / "blocks", path / "panels", path / "runs"
+        self.choices = path / "choices"
         self.plan = path / "plan.json"
 
     def read(self) -> Planned:
@@ -128,6 +136,8 @@ class Folder:
             if not store.merged.merge(plan, store.read):
                 return False
             for block in plan:
+                if keeps_choices(block):
+                    store.choices.merge(block)
                 for piece in block.cut():
                     store.path(piece).unlink(missing_ok=True)
         return True
@@ -139,6 +149,7 @@ class FolderStore(Store):
     def __init__(self, folder: Folder, run: Run | None) -> None:
         super().__init__(folder.blocks)
         self.merged = Merged(folder.panels)
+        self.choices = Choices(folder.choices)
         self._run = run
 
     def read(self, about: About) -> Finished | None:
@@ -147,18 +158,23 @@ class FolderStore(Store):
         return self.merged.load(about) if found is None else found
 
     def has(self, block: AnyBlock) -> bool:
-        """Whether all of a block is in complete panels."""
-        return self.merged.find(block.about) is not None
+        """Whether all of a block is in complete panels, and its choices are there if they are wanted."""
+        return self.merged.find(block.about) is not None and self._has_choices(block)
+
+    def _has_choices(self, block: AnyBlock) -> bool:
+        return not keeps_choices(block) or self.choices.is_whole(block.about)
 
     def load(self, block: AnyBlock) -> Finished | None:
         """What is there of a piece; if nothing, it will be run now."""
-        found = super().load(block)
+        found = super().load(block) if self._has_choices(block) else None
         if found is None and self._run is not None:
             self._run.begins(file_of(block.about))
         return found
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
-        """Keep a finished piece."""
+        """Keep a finished piece, its choices first: what has none is played again."""
+        if isinstance(block, Block) and isinstance(finished, Played) and finished.choices is not None:
+            self.choices.save(block, finished.choices, lasting=finished.seconds >= WORTH_WAITING)
         super().save(block, finished)
         if self._run is not None:
             self._run.ends(file_of(block.about), decisions(block.about))
@@ -169,9 +185,9 @@ class FolderStore(Store):
             self._run.fails(file_of(block.about), str(error) or type(error).__name__)
 
 
-def planned(title: str, seed: int, file: str, plans: Sequence[PanelPlan]) -> Planned:
-    """What is to be run, as a folder has it."""
-    return Planned(title=title, seed=seed, file=file, panels=tuple(planned_panel(plan) for plan in plans))
+def planned(title: str, seed: int, words: Sequence[str], plans: Iterable[PanelPlan]) -> Planned:
+    """What is to be run, and by what command, as a folder has it."""
+    return Planned(title=title, seed=seed, words=tuple(words), panels=tuple(planned_panel(plan) for plan in plans))
 
 
 def planned_panel(plan: PanelPlan) -> PlannedPanel:
@@ -197,6 +213,7 @@ def planned_panel(plan: PanelPlan) -> PlannedPanel:
         show=panel.show,
         axis=axes[panel.plot],
         settings=panel.settings,
+        choices=any(keeps_choices(block) for block in plan),
         curves=curves,
     )
 

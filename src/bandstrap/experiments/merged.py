@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ LARGEST_FILE = 2**26
 KEPT = 2**27
 # Characters of a panel's name in that of its file.
 LONGEST_NAME = 80
+# Nanoseconds that some file systems take for one instant, and more.
+INSTANT = 100_000_000
 
 
 class Lane(NamedTuple):
@@ -95,15 +98,12 @@ class Merged:
 
     def refresh(self) -> None:
         """Look at the files that have come since, and forget those that went; nothing is read while none did."""
-        try:
-            changed = self._folder.stat().st_mtime_ns
-        except OSError:
-            changed = None
-        if changed == self._changed:
+        changed = settled(self._folder)
+        if changed is not None and changed == self._changed:
             return
         self._changed = changed
         # A name tells what is in a file, so that one which is there is looked at once, unless there was nothing to be read.
-        names = set() if changed is None else names_of(self._folder)
+        names = names_of(self._folder) if self._folder.is_dir() else set()
         for name in self._files.keys() - names:
             self._drop(self._folder / name)
             del self._files[name]
@@ -269,6 +269,15 @@ def stamp_of(file: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_ino
+
+
+def settled(folder: Path) -> int | None:
+    """What changes when files come to a folder or go; ``None`` if there is none, or if one may yet in the same instant."""
+    try:
+        changed = folder.stat().st_mtime_ns
+    except OSError:
+        return None
+    return changed if time.time_ns() - changed > INSTANT else None
 
 
 def lane_of(about: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ numbers are not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 from bandstrap.calls import parse_call
 from bandstrap.engine.blocks import Block, checked_checkpoints
@@ -112,8 +112,20 @@ class PanelPlan:
         return (block for curve in self.curves for block in curve.blocks)
 
 
-def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1.0) -> PanelPlan:
-    """A panel's blocks; ``share`` of the replications are run, and at least two unless one is wanted."""
+def keeps_choices(block: AnyBlock) -> TypeGuard[Block]:
+    """Whether every choice of a block is to be kept."""
+    return isinstance(block, Block) and block.keeps_choices
+
+
+def plan_panel(
+    panel: Panel, experiment: Experiment, seed: int, share: float = 1.0, *, choices: bool | None = None
+) -> PanelPlan:
+    """A panel's blocks; ``share`` of the replications are run, and at least two unless one is wanted.
+
+    Choices are kept where the file says so, unless ``choices`` says otherwise.
+    """
+    if choices is None:
+        choices = experiment.choices if panel.choices is None else panel.choices
     curves = []
     for curve in panel.curves:
         replications = planned_replications(panel, curve, experiment, share)
@@ -125,7 +137,10 @@ def plan_panel(panel: Panel, experiment: Experiment, seed: int, share: float = 1
             )
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
-            blocks = tuple(play_block(panel, curve, experiment, seed, replications, value) for value in places)
+            blocks = tuple(
+                replace(play_block(panel, curve, experiment, seed, replications, value), keeps_choices=choices)
+                for value in places
+            )
         curves.append(CurvePlan(curve, places, blocks))
     return PanelPlan(panel, tuple(curves))
 

@@ -19,9 +19,9 @@ from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.engine.result import standard_error
 from bandstrap.experiments.curves import CURVES, measure_curve
-from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan
+from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan, keeps_choices
 from bandstrap.experiments.spec import Curve, Panel
-from bandstrap.experiments.store import Finished, Measured, Store
+from bandstrap.experiments.store import Finished, Measured, Store, digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,12 @@ def store_blocks(
     blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
 ) -> None:
     """Run the pieces of blocks that the store lacks; memory holds those in flight, however many there are."""
-    ordered = in_order(blocks)
+    different: dict[str, AnyBlock] = {}
+    for block in blocks:  # of equal ones, one whose choices are kept
+        key = digest(block.about)
+        if key not in different or keeps_choices(block):
+            different[key] = block
+    ordered = in_order(different.values())
     records = dict.fromkeys(ordered, Forgotten())
     finish(ordered, run_blocks, prepare=warm, executor=executor, store=store, progress=progress, records=records)
 

@@ -44,6 +44,7 @@ from the folder where the command is run, and drawn with replacement.
     delay = 200             # rounds, or a law of them such as "geom:p=0.005"; all three may be swept, too
     batch = 100             # rewards are learned at the ends of rounds 100, 200, ...
     lost = 0.1              # share of rewards that are never learned
+    choices = true          # keep every choice of every replication; also a key of the whole file, for all its panels
     [[panels.curves]]
     label = "Thompson sampling"
     policy = "gaussian_ts"
@@ -184,6 +185,8 @@ class Panel(Strict):
     # Standard error of a published number that was read off a picture, as a part of it.
     reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
     log: Flag = False
+    # Whether every choice of every replication is kept; by default as the file says.
+    choices: Flag | None = None
     grid: Grid | None = None
     _settings: Settings = PrivateAttr(default_factory=dict)
 
@@ -204,7 +207,7 @@ class Panel(Strict):
             if (getattr(self, key) is None) == (key in needs):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
-        of_play = ("horizon", "band", "delay", "batch", "lost")
+        of_play = ("horizon", "band", "delay", "batch", "lost", "choices")
         for key in of_play if self.plot == "bounds" else ("alpha", "show", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
@@ -269,6 +272,7 @@ class Experiment(Strict):
     replications: Count = 200
     # Replications that a worker is handed at a time, and that a run which is killed loses; no number depends on it.
     block_size: Count = BLOCK_SIZE
+    choices: Flag = False
     # How settings that a source leaves open were read; shown with the result.
     readings: tuple[str, ...] = ()
     panels: Annotated[tuple[Panel, ...], Field(min_length=1)]

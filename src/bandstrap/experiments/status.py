@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.folder import About, Folder, Planned, PlannedPanel, decisions
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Word, words_of
@@ -65,6 +66,7 @@ def status_of(folder: Folder) -> Status:
     # Blocks first: one that is merged meanwhile is then found among the panels, which are looked at later.
     blocks = {file.name for file in folder.blocks.iterdir()} if folder.blocks.is_dir() else set()
     merged = Merged(folder.panels)
+    choices = Choices(folder.choices)
     panels = []
     known: set[str] = set()
     reasons: dict[str, None] = {}
@@ -73,7 +75,7 @@ def status_of(folder: Folder) -> Status:
         left = 0
         for about, key, is_merged in pieces_of(panel, merged):
             known.add(key)
-            if is_merged or key in blocks:
+            if (is_merged or key in blocks) and (not panel.choices or choices.has(about)):
                 counts["done"] += 1
                 continue
             left += decisions(about)

@@ -6,6 +6,9 @@ Nothing in it depends on who played, in what order, or how fast: the same experi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,15 +17,21 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Played
 from bandstrap.engine.result import standard_error
 from bandstrap.errors import LARGEST_COUNT
-from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.folder import About, FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.grid import written
 from bandstrap.experiments.store import Measured
+from bandstrap.storage import whole_file
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 BEFORE = ("panel", "curve")
+# What was played, or measured, spelled so that it can be again.
+GAME = ("policy", "environment", "feedback", "horizon", "alpha", "seed")
 AFTER = ("measure", "axis", "at", "replications", "mean", "standard_error", "median", "q90", "published")
+CHOICES = ("axis", "at", "replication", "choices")
+# Bytes of choices that are written at a time.
+AT_A_TIME = 2**24
 
 
 class Columns(NamedTuple):
@@ -30,6 +39,33 @@ class Columns(NamedTuple):
 
     columns: dict[str, str]
     types: dict[str, type]
+    # That of seeds, which may be longer than a column of numbers holds.
+    seed: type
+
+    def schema(self) -> dict[str, Any]:
+        """The type of every column that a table may have."""
+        texts = dict.fromkeys((*BEFORE, *GAME, "measure", "axis"), str)
+        numbers = dict.fromkeys(AFTER, float) | dict.fromkeys(("horizon", "replications", "replication"), int)
+        of_grids = {column: self.types[name] for name, column in self.columns.items()}
+        return numbers | texts | {"horizon": int, "alpha": float, "seed": self.seed} | of_grids
+
+    def head(self, panel: PlannedPanel, curve: PlannedCurve) -> dict[str, Any]:
+        """What a row says of its panel and its curve."""
+        settings = panel.settings | curve.settings
+        given = {column: self.kept(name, settings.get(name)) for name, column in self.columns.items()}
+        return {"panel": panel.name, "curve": curve.label, **given}
+
+    def game(self, about: About) -> dict[str, Any]:
+        """What was played, or measured."""
+        game = (
+            about.get("policy", about.get("bound")),
+            about.get("environment", about.get("distribution")),
+            about.get("feedback"),
+            about.get("horizon"),
+            about.get("alpha"),
+            self.seed(about["seed"]),
+        )
+        return dict(zip(GAME, game, strict=True))
 
     def kept(self, name: str, value: Any) -> Any:
         """A value as its column has it."""
@@ -49,16 +85,13 @@ class Tidy(NamedTuple):
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return [*BEFORE, *self.grids.columns.values(), *AFTER]
+        return [*BEFORE, *self.grids.columns.values(), *GAME, *AFTER]
 
     def frame(self) -> DataFrame:
         """The table as a data frame."""
         import polars
 
-        texts = dict.fromkeys((*BEFORE, "measure", "axis"), str)
-        numbers = dict.fromkeys(AFTER, float) | {"replications": int}
-        of_grids = {column: self.grids.types[name] for name, column in self.grids.columns.items()}
-        kinds: Any = numbers | texts | of_grids
+        kinds = self.grids.schema()
         return polars.DataFrame(self.rows, schema={name: kinds[name] for name in self.columns})
 
 
@@ -76,10 +109,8 @@ def tidy(planned: Planned, store: FolderStore, *, every_round: bool = False) -> 
             if found is None:
                 incomplete.append((panel.name, curve.label))
                 continue
-            settings = panel.settings | curve.settings
-            given = {column: grids.kept(name, settings.get(name)) for name, column in grids.columns.items()}
-            head = {"panel": panel.name, "curve": curve.label, **given}
-            rows += [head | {name: row[name] for name in AFTER} for row in found]
+            head = grids.head(panel, curve)
+            rows += [head | grids.game(row["about"]) | {name: row[name] for name in AFTER} for row in found]
     return Tidy(grids, rows, incomplete)
 
 
@@ -95,7 +126,10 @@ def columns_of_grids(planned: Planned) -> Columns:
     for name, types in found.items():
         numbers = float if types == {int, float} else next(iter(types)) if len(types) == 1 else str
         kinds[name] = numbers if numbers in (bool, int, float) else str
-    return Columns({name: f"grid.{name}" if name in (*BEFORE, *AFTER) else name for name in kinds}, kinds)
+    taken = {*BEFORE, *GAME, *AFTER, *CHOICES}
+    seeds = {point.about["seed"] for panel in planned.panels for curve in panel.curves for point in curve.points}
+    columns = {name: f"grid.{name}" if name in taken else name for name in kinds}
+    return Columns(columns, kinds, int if all(seed <= LARGEST_COUNT for seed in seeds) else str)
 
 
 def rows_of_curve(
@@ -121,6 +155,7 @@ def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) 
         row, is_width = found.row, panel.show == "threshold"
         rows.append(
             {
+                "about": point.about,
                 "measure": panel.show,
                 "at": point.at,
                 "replications": row.replications,
@@ -142,11 +177,13 @@ def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) ->
             return None
         columns.append(regret if panel.plot == "regret" else regret[:, -1:])
     places = curve.points[0].about["checkpoints"] if panel.plot == "regret" else [p.at for p in curve.points]
-    values = np.concatenate(columns, axis=1)
+    abouts = [curve.points[0].about] * len(places) if panel.plot == "regret" else [p.about for p in curve.points]
+    values = curve.factor * np.concatenate(columns, axis=1)
     median, q90 = np.quantile(values, [0.5, 0.9], axis=0)
-    numbers = zip(places, values.mean(axis=0), standard_error(values, axis=0), median, q90, strict=True)
+    numbers = zip(abouts, places, values.mean(axis=0), standard_error(values, axis=0), median, q90, strict=True)
     return [
         {
+            "about": about,
             "measure": "regret",
             "at": float(at),
             "replications": len(values),
@@ -155,7 +192,7 @@ def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) ->
             "median": float(middle),
             "q90": float(high),
         }
-        for at, mean, error, middle, high in numbers
+        for about, at, mean, error, middle, high in numbers
     ]
 
 
@@ -171,3 +208,76 @@ def regret_of(point: Point, store: FolderStore) -> Floats | None:
             return None
         parts.append(found.regret)
     return np.concatenate(parts)
+
+
+class ChoicesTable(NamedTuple):
+    """A row for every replication of every curve whose choices are there, and the curves of which some are missing."""
+
+    grids: Columns
+    points: list[tuple[PlannedPanel, PlannedCurve, Point]]
+    store: FolderStore
+    incomplete: list[tuple[str, str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [*BEFORE, *self.grids.columns.values(), *GAME, *CHOICES]
+
+    def frames(self, n_bytes: int = AT_A_TIME) -> Iterator[DataFrame]:
+        """The table, some rows at a time, so that memory does not grow with their number."""
+        import polars
+
+        kinds = self.grids.schema() | {"choices": polars.List(self.kind())}
+        schema: Any = {name: kinds[name] for name in self.columns}
+        for panel, curve, point in self.points:
+            axis = panel.axis if panel.plot == "sweep" else None
+            head = self.grids.head(panel, curve) | self.grids.game(point.about) | {"axis": axis, "at": point.at}
+            for first, array in self.store.choices.read(point.about):
+                size = max(1, n_bytes // array[0].nbytes)
+                for start in range(0, len(array), size):
+                    rows = array[start : start + size]
+                    numbers = np.arange(first + start, first + start + len(rows))
+                    frame = polars.DataFrame({"replication": numbers, "choices": polars.Series(rows).arr.to_list()})
+                    given = [polars.lit(value, dtype=schema[name]).alias(name) for name, value in head.items()]
+                    yield frame.with_columns(given).select(self.columns).cast(schema)
+
+    def kind(self) -> Any:
+        """The type that all arms fit into."""
+        import polars
+
+        files = [self.store.choices.files(point.about)[0].file for *_, point in self.points]
+        found = {polars.read_parquet_schema(file)["choices"] for file in files}
+        return next(kind for kind in (polars.UInt32, polars.UInt16, polars.UInt8) if polars.List(kind) in found)
+
+    def lines(self) -> Iterator[str]:
+        """The table as CSV, which has no lists: a line for every round, some lines at a time."""
+        import polars
+
+        for number, frame in enumerate(self.frames(AT_A_TIME // 64)):
+            rounds = polars.int_ranges(1, polars.col("choices").list.len() + 1).alias("round")
+            long = frame.with_columns(rounds).explode("round", "choices").rename({"choices": "arm"})
+            yield long.select([*self.columns[:-1], "round", "arm"]).write_csv(include_header=number == 0)
+
+    def write(self, path: Path) -> None:
+        """Write a Parquet file, whole or not at all."""
+        from polars.io.plugins import register_io_source
+
+        frames = self.frames()
+        first = next(frames)
+        rows = register_io_source(lambda *_: chain([first], frames), schema=first.schema)
+        with whole_file(path) as part:
+            rows.sink_parquet(part, row_group_size=max(1, AT_A_TIME // len(first["choices"][0])), maintain_order=True)
+
+
+def choices_table(planned: Planned, store: FolderStore) -> ChoicesTable:
+    """The choices that a folder has."""
+    points, incomplete = [], []
+    for panel in planned.panels:
+        for curve in panel.curves:
+            if not panel.choices:
+                continue
+            if all(store.choices.is_whole(point.about) for point in curve.points):
+                points += [(panel, curve, point) for point in curve.points]
+            else:
+                incomplete.append((panel.name, curve.label))
+    return ChoicesTable(columns_of_grids(planned), points, store, incomplete)
