@@ -11,6 +11,7 @@ def test_league_prints_standings_and_writes_four_files(run, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     names = ["blocks", "heatmap.png", "heatmap.svg", "league.html", "league.parquet", "overall.parquet"]
+    names += ["panels", "plan.json", "runs", "seconds"]
     assert sorted(path.name for path in out.iterdir()) == names
     table = polars.read_parquet(out / "league.parquet")
     assert set(table["policy"]) == {"UCB1", "uniform_random", "UCB-tuned"}

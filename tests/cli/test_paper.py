@@ -49,7 +49,9 @@ def test_a_small_run_writes_report_claims_and_figures(run, tmp_path):
     code, out, err = run("paper", 6, "--replications", 4, "--seed", 3, "--jobs", 1, "--out", "new/out")
     assert code == 0, err
     folder = tmp_path / "new/out"
-    assert {path.name for path in folder.iterdir()} == {"blocks", "claims.json", "figures", "report.html"}
+    assert {path.name for path in folder.iterdir()} == {
+        "blocks", "claims.json", "figures", "panels", "plan.json", "report.html", "runs", "seconds",
+    }  # fmt: skip
     assert {path.name for path in (folder / "figures").iterdir()} == {
         "figure6.key",
         "figure6.png",

@@ -96,7 +96,14 @@ def test_a_share_of_the_replications(tmp_path):
 def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
     monkeypatch.setattr("bandstrap.league.run.play_blocks", lambda blocks: pytest.fail(f"played {blocks} again"))
     pages = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert sorted(pages) == ["heatmap.png", "heatmap.svg", "league.html", "league.parquet", "overall.parquet"]
+    assert sorted(pages) == [
+        "heatmap.png",
+        "heatmap.svg",
+        "league.html",
+        "league.parquet",
+        "overall.parquet",
+        "plan.json",
+    ]
     again = play_league(SMALL, folder, **SIZES)
     assert again.standings == result.standings
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == pages

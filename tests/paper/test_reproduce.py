@@ -53,7 +53,7 @@ name = "other"
 environment = "gaussian:means=(0.6,0.4)"
 curves = [{ label = "UCB", policy = "ucb1" }]
 """
-FILES = ["blocks", "claims.json", "figures", "report.html"]
+FILES = ["blocks", "claims.json", "figures", "panels", "plan.json", "report.html", "runs", "seconds"]
 
 
 PICTURES = ["figure6-6a.svg", "figure6-6b.svg", "figure6-glance.svg", "figure6.key", "figure6.png", "figure6.svg"]
@@ -115,7 +115,8 @@ def test_everything_is_written_and_nothing_else(tmp_path):
     out = tmp_path / "deep" / "out"
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert sorted(path.name for path in (out / "figures").iterdir()) == PICTURES
-    assert len(list((out / "blocks").iterdir())) == 6 * 2
+    assert list((out / "blocks").iterdir()) == list((out / "runs").iterdir()) == []
+    assert len(list((out / "panels").iterdir())) == len(found.chapters[0].panels)
     assert (out / "figures/figure6.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figures/figure6.svg").read_text()
     assert not list(out.rglob("*.part"))
@@ -222,7 +223,8 @@ def test_the_order_of_runs_does_not_matter(tmp_path, count):
     one, other = tmp_path / "one", tmp_path / "other"
     go(one, figures=("4",))
     go(one, figures=("6",))
-    shutil.copytree(one / "blocks", other / "blocks")  # blocks remember the time they took
+    for name in ("panels", "seconds"):  # which remember the time they took
+        shutil.copytree(one / name, other / name)
     blocks = count["blocks"]
     go(other, figures=("6",))
     go(other, figures=("4",))
@@ -230,7 +232,7 @@ def test_the_order_of_runs_does_not_matter(tmp_path, count):
     assert pages(one) == pages(other)
 
 
-@pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 20}])
+@pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 40}])
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_path, count, change):
     out = tmp_path / "out"
@@ -251,10 +253,10 @@ def test_what_was_run_otherwise_is_left_out_with_a_sentence_and_comes_back(tmp_p
 def test_a_chapter_with_a_lost_or_damaged_block_is_left_out_and_not_run(tmp_path, count):
     out = tmp_path / "out"
     go(out)
-    six = set((out / "blocks").iterdir())
+    six = set((out / "panels").iterdir())
     go(out, figures=("4",))
     blocks = count["blocks"]
-    for block in set((out / "blocks").iterdir()) - six:
+    for block in set((out / "panels").iterdir()) - six:
         data = block.read_bytes()
         block.write_bytes(data[:-100] + bytes([data[-100] ^ 1]) + data[-99:])
         found = go(out)
@@ -293,8 +295,8 @@ def test_of_two_processes_the_later_report_has_the_blocks_of_both(tmp_path, monk
             ours = beside.submit(go, out)
             assert waiting.wait(20)
             assert not (out / "report.html").exists()
-            for block in (tmp_path / "theirs/blocks").iterdir():
-                shutil.copy(block, out / "blocks")
+            for name in ("panels", "seconds"):
+                shutil.copytree(tmp_path / "theirs" / name, out / name)
         found = ours.result()
     assert [chapter.name for chapter in found.chapters] == ["figure4", "figure6"]
 

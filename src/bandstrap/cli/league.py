@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.storage import check_folder
@@ -59,14 +60,22 @@ def league(
 
     chosen = read_league().choose(environment or (), policy or (), also or ())
     files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
-    check_folder(out, "out", "bandstrap league", folders=("blocks",), files=files)
+    check_folder(out, "out", "bandstrap league", folders=FOLDERS, files=("plan.json", *files))
     start = time.perf_counter()
     with workers(jobs, "bandstrap league", executor, scheduler) as pool:
-        result = play_league(chosen, out, horizon=horizon, replications=replications, seed=seed, executor=pool)
+        sizes: dict[str, int] = {"horizon": horizon, "replications": replications, "seed": seed}
+        many = {"environment": environment, "policy": policy, "also": also}
+        words = [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
+        words += [word for name, given in many.items() for each in given or () for word in (f"--{name}", each)]
+        result = play_league(
+            chosen, out, horizon=horizon, replications=replications, seed=seed, executor=pool, words=words
+        )
     print_overall(result)
     print_winners(result)
     say(f"page: {out / 'league.html'}")
     complain(f"{time.perf_counter() - start:.0f} s")
+    if result.unfinished is not None:
+        raise result.unfinished
 
 
 def print_overall(result: LeagueResult) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.errors import InvalidInput, check_count
@@ -59,7 +60,7 @@ def paper(
     wanted = QUICK if quick else check_count(given, "replications", "bandstrap paper", at_least=2)
     check_count(seed, "seed", "bandstrap paper", at_least=0, at_most=None)
     files = ("ablations.json", "ablations.html") if ablations else ("claims.json", "report.html")
-    check_folder(out, "out", "bandstrap paper", folders=("blocks", "figures"), files=files)
+    check_folder(out, "out", "bandstrap paper", folders=(*FOLDERS, "figures"), files=("plan.json", *files))
     start = time.perf_counter()
     with workers(jobs, "bandstrap paper", executor, scheduler) as pool:
         if ablations:
@@ -95,3 +96,5 @@ def reproduce_paper(figures: list[str], out: Path, seed: int, replications: int,
     if found.gaps:
         say(found.gaps)
     say(f"report: {out / 'report.html'}")
+    if found.unfinished is not None:
+        raise found.unfinished

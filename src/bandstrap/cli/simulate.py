@@ -21,6 +21,7 @@ from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
 if TYPE_CHECKING:
+    from bandstrap.engine.pool import Unfinished
     from bandstrap.experiments.folder import Folder
     from bandstrap.experiments.plan import PanelPlan
     from bandstrap.experiments.run import PanelData
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 PLAYED = ("summary.csv", "result.parquet", "regret.png")
 PICTURES = ("panels.png", "panels.svg")
 DRAWN = ("plan.json", "summary.csv", *PICTURES)
+# Where finished work is kept.
+FOLDERS = ("blocks", "panels", "seconds", "runs")
 # Panels and different curves of one picture.
 MOST_PANELS = 24
 MOST_LABELS = 40
@@ -100,7 +103,7 @@ def simulate(
     if choices and out is None:
         raise InvalidInput("bandstrap simulate --choices needs --out, a folder to keep them in.")
     if out is not None:
-        folders, files = ([], PLAYED) if file is None else (["blocks", "panels", "choices", "runs"], DRAWN)
+        folders, files = ((), PLAYED) if file is None else ((*FOLDERS, "choices"), DRAWN)
         check_folder(out, "out", "bandstrap simulate", folders=folders, files=files)
     if file is not None:
         if policy or any(given is not None for given in (environment, horizon, replications, delay, batch, lost)):
@@ -168,36 +171,60 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, ch
         change = folder.begin(planned(experiment.title, seed, words, plans))
         if change:
             complain(f"{out}: {change}")
-        panels = list(played_panels(plans, folder, stack.enter_context(pool)))
+        run = PanelsOfRun(plans, folder)
+        panels = list(run.play(stack.enter_context(pool)))
     rows = [row for panel in panels for row in rows_of(panel)]
-    print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
-    if out is not None:
+    if rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
+    if rows and out is not None:
         tell("drawing")
         write_rows(out / "summary.csv", rows)
         draw(experiment.title, panels, out)
+    run.check_finished()
 
 
-def played_panels(plans: Sequence[PanelPlan], folder: Folder, pool: Executor) -> Iterator[PanelData]:
-    """Play what a folder lacks, then merge the panels one by one, of each of which what a picture shows is given."""
-    from bandstrap.engine.pool import worker_count
-    from bandstrap.experiments.run import read_summary, store_blocks
-    from bandstrap.experiments.runs import Run
+class PanelsOfRun:
+    """The panels of an experiment, played and put together one by one."""
 
-    with Run(folder.runs, worker_count(pool)) as run:
-        store = folder.store(run)
-        missing = [block for plan in plans for block in plan if not store.has(block)]
-        for file in store.merged.damaged:
-            complain(f"{file} is damaged; what it had of this plan is played again")
-        store_blocks(missing, store, executor=pool)
-        for plan in plans:
-            tell(f"merging {plan.panel.name}")
-            folder.merge(plan, store)
-            found = read_summary(plan, store)
-            if found is None:
-                raise InvalidInput(
-                    f"blocks of the panel {plan.panel.name!r} were removed from {folder.path} meanwhile: run it again."
-                )
-            yield found
+    def __init__(self, plans: Sequence[PanelPlan], folder: Folder) -> None:
+        self._plans, self._folder = plans, folder
+        self._given_up: Unfinished | None = None
+        self._incomplete: list[str] = []
+
+    def play(self, pool: Executor) -> Iterator[PanelData]:
+        """Play what the folder lacks, then merge the panels; of each that is complete, what a picture shows is given."""
+        from bandstrap.engine.pool import Unfinished, worker_count
+        from bandstrap.experiments.run import read_summary, store_blocks
+        from bandstrap.experiments.runs import Run
+
+        with Run(self._folder.runs, worker_count(pool)) as run:
+            store = self._folder.store(run)
+            missing = [block for plan in self._plans for block in plan if not store.has(block)]
+            for file in (*store.merged.damaged, *store.choices.damaged):
+                complain(f"{file} is damaged; what it had of this plan is played again")
+            try:
+                store_blocks(missing, store, executor=pool)
+            except Unfinished as error:
+                self._given_up = error
+            for plan in self._plans:
+                tell(f"merging {plan.name}")
+                found = read_summary(plan, store) if self._folder.merge(plan, store) else None
+                if found is not None:
+                    yield found
+                elif self._given_up is not None:
+                    self._incomplete.append(plan.name)
+                else:
+                    raise InvalidInput(
+                        f"blocks of the panel {plan.name!r} were removed from {self._folder.path} meanwhile: run it again."
+                    )
+
+    def check_finished(self) -> None:
+        """Name the panels that lack what was given up, and why."""
+        if self._incomplete:
+            n = len(self._plans)
+            complain(f"{len(self._incomplete)} of {n} panels are not complete: {', '.join(self._incomplete)}")
+        if self._given_up is not None:
+            raise self._given_up
 
 
 def rows_of(panel: PanelData) -> list[dict[str, Any]]:

@@ -7,10 +7,9 @@ that, and needs neither the file it came from, nor the policies and data named t
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,13 +19,14 @@ from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.merged import Merged, span
-from bandstrap.experiments.plan import AnyBlock, PanelPlan, keeps_choices
+from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choices
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, Finished, Store, file_of
 from bandstrap.experiments.toml import Strict
 from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
 
 About = dict[str, Any]
+FORMAT: Literal[1] = 1
 
 
 class Point(Strict):
@@ -75,7 +75,7 @@ class PlannedPanel(Strict):
 class Planned(Strict):
     """An experiment as a folder has it."""
 
-    format: Literal[1] = 1
+    format: Literal[1] = FORMAT
     title: str
     seed: int
     # The TOML file, as it was named on the command line, of a folder from before there were words.
@@ -88,6 +88,10 @@ class Planned(Strict):
         """What goes on with it."""
         words = self.words or ("simulate", self.file, *(["--seed", str(self.seed)] if self.seed else []))
         return shlex.join(["bandstrap", *words, "--out", str(folder)])
+
+
+class NewerPlan(InvalidInput):
+    """A plan of a later version, which is not to be replaced."""
 
 
 class Folder:
@@ -103,23 +107,42 @@ class Folder:
         """What is to be run; a folder that has no plan, or a damaged one, is refused."""
         if not self.plan.is_file():
             raise InvalidInput(
-                f"{self.path} has no plan.json: it is no folder that bandstrap simulate FILE --out made."
+                f"{self.path} has no plan.json: it is no folder that bandstrap simulate FILE --out, paper or league made. "
+                "In one of an older version the same command writes it, and plays nothing again."
             )
         try:
             content = json.loads(read_sealed(self.plan))
+            if content["format"] > FORMAT:
+                raise NewerPlan(
+                    f"{self.plan} was written by a newer version of bandstrap, in format {content['format']}; this one "
+                    f"reads {FORMAT}. Read it with that one, or run into another folder."
+                )
             content.pop("seal")
             return Planned.model_validate(content)
-        except (ValueError, KeyError, AttributeError, ValidationError):
+        except NewerPlan:
+            raise
+        except (ValueError, KeyError, AttributeError, TypeError, ValidationError):
             raise InvalidInput(
-                f"{self.plan} is damaged, or of another version: bandstrap simulate FILE --out {self.path} writes it "
-                "again, and what was played is kept."
+                f"{self.plan} is damaged, or of another version: the command that made {self.path}, such as bandstrap "
+                f"simulate FILE --out {self.path}, writes it again, and what was played is kept."
             ) from None
 
-    def begin(self, planned: Planned) -> str:
-        """Note what is to be run; what a plan that was there before says else, in a sentence."""
+    def begin(self, planned: Planned, keep: Collection[PlannedPanel] = ()) -> str:
+        """Note what is to be run; what a plan that was there before says else, in a sentence.
+
+        Of that plan the panels are kept that are in ``keep``.
+        """
         before: Planned | None = None
-        with contextlib.suppress(InvalidInput):
+        try:
             before = self.read()
+        except NewerPlan:
+            raise
+        except InvalidInput:  # none, or a damaged one
+            pass
+        if before is not None and keep:
+            names = {panel.name for panel in planned.panels}
+            also = (panel for panel in before.panels if panel.name not in names and panel in keep)
+            planned = planned.model_copy(update={"panels": (*planned.panels, *also)})
         content = planned.model_dump(mode="json")
         if before is not None and before.model_dump(mode="json") == content:
             return ""
@@ -130,9 +153,9 @@ class Folder:
         """Where finished work of this folder is kept."""
         return FolderStore(self, run)
 
-    def merge(self, plan: PanelPlan, store: FolderStore) -> bool:
+    def merge(self, plan: Blocks, store: FolderStore, waiting: Callable[[], None] = lambda: None) -> bool:
         """Put a complete panel into one file, and remove its blocks; whether it was complete."""
-        with locked(self.path):
+        with locked(self.path, waiting):
             if not store.merged.merge(plan, store.read):
                 return False
             for block in plan:
@@ -141,6 +164,13 @@ class Folder:
                 for piece in block.cut():
                     store.path(piece).unlink(missing_ok=True)
         return True
+
+    def merge_complete(
+        self, plans: Iterable[Blocks], store: FolderStore, waiting: Callable[[], None] = lambda: None
+    ) -> None:
+        """Put every complete panel into one file; who waits for another process is told so by ``waiting``."""
+        for plan in plans:
+            self.merge(plan, store, waiting)
 
 
 class FolderStore(Store):

@@ -3,7 +3,7 @@
 A *lane* is all that a block is about but for which replications it has. A file holds whole lanes, so that any piece of a
 lane is found in it, of whatever size, also by a run that wants fewer replications, or more. Of a very large panel there
 are several files, so that no more than a few lanes are in memory at a time. What is not kept is how long it took: the same
-numbers are the same bytes, whoever played them.
+numbers are the same bytes, whoever played them; the core-seconds of each lane are in a file of their own, in ``seconds``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ import numpy as np
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Played
 from bandstrap.engine.parquet import read_about, rows_of, write_frame
-from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
+from bandstrap.experiments.plan import AnyBlock, Blocks, BoundBlock
 from bandstrap.experiments.store import Finished, Measured, digest
 from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 
@@ -52,6 +53,7 @@ class Part:
     """Lanes on the way into one file."""
 
     lanes: list[dict[str, Any]]
+    seconds: list[float]
     played: list[Played]
     n_bytes: int = 0
 
@@ -67,6 +69,7 @@ class Merged:
         self._lanes: dict[str, list[Lane]] = {}
         self._arrays: OrderedDict[tuple[Path, int], Played] = OrderedDict()
         self._rows: dict[tuple[Path, int], CoverageRow] = {}
+        self._times: dict[Path, list[float]] = {}
         self._changed: int | None = None
         # Files that were found damaged.
         self.damaged: list[Path] = []
@@ -142,13 +145,14 @@ class Merged:
         for number in range(len(self._files[file.name])):
             self._arrays.pop((file, number), None)
             self._rows.pop((file, number), None)
+        self._times.pop(file, None)
         self._files[file.name] = []
         self._unread[file.name] = stamp_of(file)
 
     def _read(self, lane: Lane, about: dict[str, Any]) -> Finished:
         key = lane.file, lane.number
         if key in self._rows:
-            return Measured(self._rows[key], 0.0)
+            return Measured(self._rows[key], self._time(lane))
         if key not in self._arrays:  # a file is checked and read as a whole, so all of it is kept if there is room
             self._arrays.update(((lane.file, number), played) for number, played in enumerate(read_lanes(lane.file)))
         self._arrays.move_to_end(key)
@@ -159,11 +163,22 @@ class Merged:
         whole = self._arrays[key]
         if len(whole.regret) != lane.last - lane.first:
             raise ValueError("another table")
-        return Played(whole.regret[rows], whole.pulls[rows], 0.0)
+        share = (last - first) / (lane.last - lane.first)
+        return Played(whole.regret[rows], whole.pulls[rows], share * self._time(lane))
+
+    def _time(self, lane: Lane) -> float:
+        """Core-seconds of a lane; nothing where that is no longer known."""
+        if lane.file not in self._times:
+            try:
+                self._times[lane.file] = json.loads(read_sealed(self._seconds_of(lane.file)))["seconds"]
+            except (OSError, ValueError, KeyError):
+                self._times[lane.file] = []
+        times = self._times[lane.file]
+        return float(times[lane.number]) if lane.number < len(times) else 0.0
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
-    def merge(self, plan: PanelPlan, read: Callable[[dict[str, Any]], Finished | None]) -> bool:
+    def merge(self, plan: Blocks, read: Callable[[dict[str, Any]], Finished | None]) -> bool:
         """Put a panel, if it is complete, into files that are on the disk when this ends; whether it is complete.
 
         A file whose every lane is in the new ones is removed.
@@ -172,7 +187,7 @@ class Merged:
         if all(self.find(block.about) is not None for block in blocks.values()):
             return True
         written: list[Path] = []
-        part = Part([], [])
+        part = Part([], [], [])
         for block in blocks.values():
             whole = put_together(block, read)
             if whole is None:
@@ -180,27 +195,34 @@ class Merged:
             about = {"about": block.about}
             if isinstance(whole, Measured):
                 part.lanes.append({**about, "row": dataclasses.asdict(whole.row)})
+                part.seconds.append(whole.seconds)
                 continue
             if part.played and part.n_bytes + n_bytes(whole) > LARGEST_FILE:
-                written.append(self._write(plan.panel.name, part))
-                part = Part([], [])
+                written.append(self._write(plan.name, part))
+                part = Part([], [], [])
             part.lanes.append(about)
+            part.seconds.append(whole.seconds)
             part.played.append(whole)
             part.n_bytes += n_bytes(whole)
-        written.append(self._write(plan.panel.name, part))
+        written.append(self._write(plan.name, part))
         self._changed = None
         self.refresh()
         new = [key for file in written for key in self._files.get(file.name, ())]
         for file in {lane.file for key in new for lane in self._lanes[key]}.difference(written):
             if self._is_covered(file, written):
                 file.unlink(missing_ok=True)
+                self._seconds_of(file).unlink(missing_ok=True)
         return True
 
     def _write(self, panel: str, part: Part) -> Path:
         """Write one file, named after the panel and all that its lanes are about."""
         key = hashlib.sha256("".join(digest(lane["about"]) for lane in part.lanes).encode()).hexdigest()[:16]
-        path = self._folder / f"{panel[:LONGEST_NAME]}-{key}.{'parquet' if part.played else 'json'}"
+        name = re.sub(r"[^\w.=-]", "_", panel)[:LONGEST_NAME]
+        path = self._folder / f"{name}-{key}.{'parquet' if part.played else 'json'}"
         content = {"panel": panel, "lanes": part.lanes}
+        # First: without it, what is in the file would have taken no time.
+        times = {"seconds": part.seconds, "seal": NO_SEAL}
+        write_bytes(self._seconds_of(path), seal(json.dumps(times).encode()), lasting=False)
         if not part.played:
             write_bytes(path, seal(json.dumps(content | {"seal": NO_SEAL}).encode()))
             return path
@@ -219,6 +241,10 @@ class Merged:
         ]
         write_frame(path, polars.concat(frames), content)
         return path
+
+    def _seconds_of(self, file: Path) -> Path:
+        """Where it is kept how long each lane of a file took, apart from the numbers, which are the same each time."""
+        return self._folder.parent / "seconds" / f"{file.stem}.json"
 
     def _is_covered(self, file: Path, by: Collection[Path]) -> bool:
         """Whether some files have every lane of another."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from bandstrap.calls import parse_call
 from bandstrap.engine.blocks import Block, checked_checkpoints
@@ -91,6 +91,19 @@ class MeasuredSoFar:
 AnyBlock = Block | BoundBlock
 
 
+class Blocks(Protocol):
+    """Blocks that belong together, as those of a panel."""
+
+    @property
+    def name(self) -> str:
+        """What to call them."""
+        ...
+
+    def __iter__(self) -> Iterator[AnyBlock]:
+        """The blocks."""
+        ...
+
+
 @dataclass(frozen=True)
 class CurvePlan:
     """The block of one curve at each place of the axis where it has points; it is cut when it is run."""
@@ -107,6 +120,11 @@ class PanelPlan:
 
     panel: Panel
     curves: tuple[CurvePlan, ...]
+
+    @property
+    def name(self) -> str:
+        """The panel's name."""
+        return self.panel.name
 
     def __iter__(self) -> Iterator[AnyBlock]:
         return (block for curve in self.curves for block in curve.blocks)

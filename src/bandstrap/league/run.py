@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
 from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
-from bandstrap.engine.pool import finish
+from bandstrap.engine.pool import Unfinished, finish, worker_count
 from bandstrap.engine.progress import tell
 from bandstrap.engine.tape import numbers_at_hand
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.experiments.store import Store
+from bandstrap.experiments.folder import Folder, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.runs import Run
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League, make_feedback
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
@@ -44,6 +45,8 @@ class LeagueResult:
         Why, by environment and policy.
     seconds
         Core-seconds, by environment and policy.
+    unfinished
+        What was given up, if anything was; those matches are among ``sat_out``.
     """
 
     league: League
@@ -54,6 +57,7 @@ class LeagueResult:
     overall: tuple[Overall, ...]
     sat_out: dict[tuple[str, str], str]
     seconds: dict[tuple[str, str], float]
+    unfinished: Unfinished | None = None
 
     def on(self, environment: str) -> list[Standing]:
         """Standings on an environment, the best first."""
@@ -96,6 +100,7 @@ def play_league(
     seed: int = 2019,
     executor: Executor | None = None,
     progress: bool = True,
+    words: Sequence[str] = (),
 ) -> LeagueResult:
     """Play every match, and write a page, two tables and a heat map to a folder.
 
@@ -118,6 +123,8 @@ def play_league(
         Any ``concurrent.futures.Executor``; by default threads, one per core.
     progress
         Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
+    words
+        Options of ``bandstrap league`` that play the same, which ``bandstrap status`` gives as the way to go on.
     """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
@@ -128,19 +135,69 @@ def play_league(
     if not blocks:
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
     out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
-    done = finish(
-        blocks,
-        play_blocks,
-        prepare=warm,
-        executor=executor,
-        store=Store(out / "blocks"),
-        progress=progress,
+    folder = Folder(out)
+    races = races_of(matches)
+    words = (
+        "league",
+        *(words or ("--horizon", f"{horizon}", "--replications", f"{replications}", "--seed", f"{seed}")),
     )
+    title = f"League of {len(league.policies)} policies on {len(league.environments)} environments"
+    planned = Planned(title=title, seed=seed, words=words, panels=tuple(race.planned() for race in races))
+    folder.begin(planned)
+    done: dict[Block, PlayedSoFar] = {}
+    unfinished: Unfinished | None = None
+    with Run(folder.runs, worker_count(executor)) as run:
+        store = folder.store(run)
+        try:
+            finish(blocks, play_blocks, prepare=warm, executor=executor, store=store, progress=progress, records=done)
+        except Unfinished as error:
+            unfinished = error
+        folder.merge_complete(races, store)
     tell("ranking and drawing", shown=progress)
-    result = gather(league, matches, done, horizon, replications, seed)
+    result = replace(gather(league, matches, done, horizon, replications, seed), unfinished=unfinished)
+    if not result.standings and unfinished is not None:
+        raise unfinished
     write_result(result, out)
     tell("", shown=progress)
     return result
+
+
+@dataclass(frozen=True)
+class Race:
+    """The matches on one environment: a panel of the league's folder."""
+
+    name: str
+    call: str
+    matches: tuple[Match, ...]
+
+    def __iter__(self) -> Iterator[Block]:
+        return (match.block for match in self.matches if match.block is not None)
+
+    def planned(self) -> PlannedPanel:
+        """As the folder has it."""
+        curves = tuple(
+            PlannedCurve(
+                label=match.policy.name,
+                settings={},
+                published=None,
+                factor=match.factor,
+                points=(Point(at=None, about=match.block.about),),
+            )
+            for match in self.matches
+            if match.block is not None
+        )
+        return PlannedPanel(
+            name=self.name, title=self.call, plot="regret", show="threshold", axis="round", settings={}, curves=curves
+        )
+
+
+def races_of(matches: Sequence[Match]) -> list[Race]:
+    """The matches by environment, where any is played."""
+    found: dict[str, list[Match]] = {}
+    for match in matches:
+        if match.block is not None:
+            found.setdefault(match.environment.name, []).append(match)
+    return [Race(name, several[0].environment.call, tuple(several)) for name, several in found.items()]
 
 
 def check_league(league: League, horizon: int, replications: int, *, progress: bool) -> None:
@@ -177,6 +234,9 @@ def gather(
             sat_out[environment, policy] = match.sits_out
             continue
         played = done[match.block]
+        if not played.is_there.all():
+            sat_out[environment, policy] = "failed"
+            continue
         regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
         seconds[environment, policy] = played.seconds
     told = {policy.name: policy.told for policy in league.policies}

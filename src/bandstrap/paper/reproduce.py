@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bandstrap.engine.memory import announce_memory, check_memory
+from bandstrap.engine.pool import Unfinished, worker_count
 from bandstrap.engine.progress import Show, progress_bar, tell
 from bandstrap.errors import check_choice
+from bandstrap.experiments.folder import Folder, FolderStore, planned
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.run import PanelData, read_experiments, run_experiments
+from bandstrap.experiments.runs import Run
 from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
-from bandstrap.experiments.store import Store
 from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
@@ -36,6 +38,7 @@ EVIDENCE = ("miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_
 CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
 # The paper's replications: what those in the files are meant for.
 FULL = 200
+TITLE = "Bootstrapping Upper Confidence Bound, reproduced"
 QUICK = 20
 
 Plans = Sequence[PanelPlan]
@@ -85,6 +88,8 @@ class Reproduction:
     replications: int
     asked: tuple[str, ...] = CHAPTERS
     lack: tuple[Experiment, ...] = ()
+    # What was given up in this run, if anything was.
+    unfinished: Unfinished | None = None
 
     @property
     def unchecked(self) -> list[Claim]:
@@ -158,7 +163,7 @@ def reproduce(
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
     asked = tuple(f"figure{name}" for name in names) + EVIDENCE * (set(names) == set(FIGURES))
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in CHAPTERS}
-    share, store = replications / FULL, Store(out / "blocks")
+    share, folder = replications / FULL, Folder(out)
     needed = sum(check_replications(experiments[name].panels, experiments[name], share) for name in asked)
     check_memory(needed, "replications", "bandstrap paper", replications)
     announce_memory(needed, shown=progress)
@@ -168,16 +173,32 @@ def reproduce(
         for name, experiment in experiments.items()
     }
     flat = [plan for name in asked for plan in plans[name]]
-    data = iter(run_experiments(flat, store, executor=executor, progress=progress))
-    played = {name: [next(data) for _ in plans[name]] for name in asked}
+    words = ["paper", *figures, "--replications", str(replications), "--seed", str(seed)]
+    known = {name: planned(TITLE, seed, words, plans[name]).panels for name in CHAPTERS}
+    now = planned(TITLE, seed, words, flat)
+    folder.begin(now, keep=[panel for several in known.values() for panel in several])
+
+    def waiting() -> None:
+        tell("waiting for another process that writes its report", shown=progress)
+
+    unfinished: Unfinished | None = None
+    played: dict[str, list[PanelData]] = {}
+    with Run(folder.runs, worker_count(executor)) as run:
+        store = folder.store(run)
+        try:
+            data = iter(run_experiments(flat, store, executor=executor, progress=progress))
+            played = {name: [next(data) for _ in plans[name]] for name in asked}
+        except Unfinished as error:  # what is complete is read from the store
+            unfinished = error
+        folder.merge_complete(flat, store, waiting)
     # Of two processes that end together, the second finds the blocks of the first.
-    with locked(out, lambda: tell("waiting for another process that writes its report", shown=progress)):
+    with locked(out, waiting):
         chapters = finish_chapters(experiments, plans, played, store, out / "figures", progress)
         tell("checking claims", shown=progress)
         evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
         there = {chapter.name for chapter in chapters}
         lack = tuple(experiment for name, experiment in experiments.items() if name not in there)
-        reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications, asked, lack)
+        reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications, asked, lack, unfinished)
         write_text(out / "claims.json", claims_as_json(reproduction))
         write_report(reproduction, errata(), read_sentences(), out / "report.html")
     tell("", shown=progress)
@@ -188,7 +209,7 @@ def finish_chapters(
     experiments: Mapping[str, Experiment],
     plans: Mapping[str, Plans],
     played: Mapping[str, Sequence[PanelData]],
-    store: Store,
+    store: FolderStore,
     folder: Path,
     progress: bool,
 ) -> tuple[Chapter, ...]:

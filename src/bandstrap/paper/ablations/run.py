@@ -14,11 +14,13 @@ from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.memory import announce_memory, check_memory
+from bandstrap.engine.pool import Unfinished, worker_count
 from bandstrap.engine.progress import progress_bar, tell
+from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
+from bandstrap.experiments.runs import Run
 from bandstrap.experiments.spec import check_replications, read_experiment
-from bandstrap.experiments.store import Store
 from bandstrap.pages import write_page
 from bandstrap.paper.ablations.factorial import PICTURES, factorial
 from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, finite, paper_file, pictures_of
@@ -64,7 +66,18 @@ def ablate(
         for name, experiment in experiments.items()
     }
     flat = [plan for several in plans.values() for plan in several]
-    data = iter(run_experiments(flat, Store(out / "blocks"), executor=executor, progress=progress))
+    home = Folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    words = ["paper", "--ablations", "--replications", str(replications), "--seed", str(seed)]
+    home.begin(planned("Ablations", seed, words, flat))
+    with Run(home.runs, worker_count(executor)) as run:
+        store = home.store(run)
+        try:
+            data = iter(run_experiments(flat, store, executor=executor, progress=progress))
+        except Unfinished:
+            home.merge_complete(flat, store)
+            raise
+        home.merge_complete(flat, store)
     folder = out / "figures"
     found = []
     pictures = {name: pictures_of(name, experiments[name], folder) for name in QUESTIONS}
