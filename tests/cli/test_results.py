@@ -435,7 +435,7 @@ def test_a_damaged_panel_is_said(run, played):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("status", "nowhere"), "nowhere has no plan.json: it is no folder that bandstrap simulate FILE --out made."),
+        (("status", "nowhere"), "nowhere has no plan.json: it is no folder that bandstrap simulate FILE --out, paper"),
         (("results", "nowhere"), "nowhere has no plan.json"),
         (("results", "out", "--curves", "--choices"), "bandstrap results takes --curves or --choices, not both."),
         (("results", "out", "--choices"), "bandstrap results --choices needs --out FILE.parquet, --out FILE.csv or"),

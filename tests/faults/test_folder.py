@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from bandstrap.experiments import merged, store
+from bandstrap import storage
+from bandstrap.experiments import merged, runs, store
 from bandstrap.experiments.folder import Folder
+from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.spec import read_experiment
 from bandstrap.experiments.status import status_of
 
 TEXT = """
@@ -157,3 +161,209 @@ def test_a_full_disk_gets_a_sentence_and_what_was_done_is_kept(
     assert run("simulate", mine, "--out", out)[0] == 0
     assert panels(out) == panels(tmp_path / "whole")
     assert list((out / "blocks").iterdir()) == []
+
+
+SMALL = """
+title = "t"
+horizon = 30
+replications = 60
+[[panels]]
+name = "a"
+environment = "gaussian:n_arms={n}"
+grid = { n = [2, 3] }
+curves = [{ label = "UCB", policy = "ucb1" }, { label = "TS", policy = "gaussian_ts" }]
+"""
+
+
+@pytest.fixture
+def small(mine, run, tmp_path):
+    """A folder that was played to the end, and what is in it."""
+    mine.write_text(SMALL)
+    out = tmp_path / "out"
+    assert run("simulate", mine, "--out", out, "--choices")[0] == 0
+    return out
+
+
+def files(out):
+    kinds = ("panels", "choices", "blocks", "runs")
+    return {path.relative_to(out): path.read_bytes() for kind in kinds for path in (out / kind).iterdir()}
+
+
+@pytest.mark.parametrize("name", ["plan.json", "runs", "blocks", "choices", "seconds", "panels", "summary.csv"])
+def test_a_disk_that_is_full_in_any_phase_gets_a_sentence(mine, run, small, monkeypatch, name):
+    expected = files(small)
+    (small / "plan.json").unlink()
+    for folder in ("panels", "choices", "seconds"):
+        for path in (small / folder).iterdir():
+            path.unlink()
+    whole = storage.part_file
+
+    def full(folder):
+        # A name of a file is not known yet where it is written: plan.json and summary.csv share a folder.
+        is_here = folder == (small / name if "." not in name else small)
+        if is_here and (name != "summary.csv" or ((small / "panels").is_dir() and any((small / "panels").iterdir()))):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        return whole(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "part_file", full)
+        patch.setattr("bandstrap.cli.simulate.check_folder", lambda *_, **__: None)
+        code, said = run("simulate", mine, "--out", small, "--choices")
+    assert "Traceback" not in said.err
+    # What a run is at is told on the side: it goes on without.
+    assert code == (0 if name == "runs" else 2)
+    assert code == 0 or said.err.splitlines()[-1].endswith(": No space left on device.")
+    assert run("simulate", mine, "--out", small, "--choices")[0] == 0
+    assert files(small) == expected
+
+
+def test_a_merge_that_is_killed_at_any_step_loses_nothing(mine, run, small, tmp_path, monkeypatch):
+    expected = files(small)
+    before = tmp_path / "before"  # the panels once more, as blocks that are not yet merged
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run("simulate", mine, "--out", before, "--choices")
+    experiment = read_experiment(mine)
+    plans = [plan_panel(panel, experiment, 0, choices=True) for panel in experiment.panels]
+    whole = {"replace": Path.replace, "unlink": Path.unlink}
+    for step in range(200):
+        out = tmp_path / f"out{step}"
+        shutil.copytree(before, out)
+        done = []
+
+        def killed(name, done=done, step=step):
+            def go(file, *rest, **options):
+                if len(done) >= step:
+                    raise KeyboardInterrupt
+                done.append(file)
+                return whole[name](file, *rest, **options)
+
+            return go
+
+        is_killed = False
+        with monkeypatch.context() as patch:
+            for name in whole:
+                patch.setattr(Path, name, killed(name))
+            try:
+                Folder(out).merge_complete(plans, Folder(out).store())
+            except KeyboardInterrupt:
+                is_killed = True
+        store = Folder(out).store()
+        assert all(store.load(piece) is not None for plan in plans for block in plan for piece in block.cut())
+        Folder(out).merge_complete(plans, store)
+        left = files(out)
+        parts = [path for path in left if path.name.endswith(".part")]  # of what was killed while it was written
+        assert {path: data for path, data in left.items() if path not in parts} == expected
+        if not is_killed:
+            break
+    assert step > 2 * 2 * 3
+
+
+def test_a_folder_that_was_moved_or_is_a_link_goes_on(mine, run, small, tmp_path):
+    expected = files(small)
+    moved = small.rename(tmp_path / "moved")
+    link = tmp_path / "link"
+    link.symlink_to(moved)
+    next((moved / "panels").iterdir()).unlink()
+    assert run("simulate", mine, "--out", link, "--choices")[0] == 0
+    assert files(moved) == expected
+    assert run("status", link)[1].out.splitlines()[-1] == "complete"
+
+
+def test_panels_swapped_with_each_other_are_found_all_the_same(mine, run, small):
+    before = run("results", small, "--format", "csv")[1].out
+    one, two = (small / "panels").iterdir()
+    data = one.read_bytes()
+    one.write_bytes(two.read_bytes())
+    two.write_bytes(data)
+    assert run("results", small, "--format", "csv")[1].out == before
+
+
+def test_a_block_swapped_with_another_is_played_again(mine, run, small, tmp_path, monkeypatch):
+    expected = files(small)
+    out = tmp_path / "again"
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run("simulate", mine, "--out", out, "--choices")
+    one, two, three, *_ = sorted((out / "blocks").iterdir())
+    data = one.read_bytes()
+    one.write_bytes(two.read_bytes())
+    two.write_bytes(data)
+    three.write_bytes(three.read_bytes()[:100])
+    assert run("simulate", mine, "--out", out, "--choices")[0] == 0
+    assert files(out) == expected
+
+
+def test_a_plan_of_a_newer_version_is_not_replaced(mine, run, small):
+    content = json.loads((small / "plan.json").read_text())
+    newer = storage.seal(json.dumps(content | {"format": 2, "more": 1, "seal": storage.NO_SEAL}).encode())
+    (small / "plan.json").write_bytes(newer)
+    for command in (("status", small), ("results", small), ("simulate", mine, "--out", small)):
+        code, said = run(*command)
+        assert code == 2
+        assert "was written by a newer version of bandstrap, in format 2; this one reads 1" in said.err
+    assert (small / "plan.json").read_bytes() == newer
+
+
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")
+def test_what_fails_is_named_and_the_rest_is_finished_and_shown(mine, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "class Bad:\n    def __init__(self, n_arms, rng=None):\n        self.n = 0\n"
+        "    def select(self):\n        self.n += 1\n"
+        "        if self.n > 20:\n            raise ValueError('no idea what to do')\n        return 0\n"
+        "    def update(self, arm, reward):\n        pass\n"
+    )
+    mine.write_text(
+        'title = "t"\nhorizon = 40\nreplications = 2\n'
+        '[[panels]]\nname = "good"\nenvironment = "gaussian"\ncurves = [{ label = "x", policy = "ucb1" }]\n'
+        '[[panels]]\nname = "bad"\nenvironment = "gaussian"\ncurves = [{ label = "y", policy = "bad.py:Bad" }]\n'
+    )
+    code, said = run("simulate", mine, "--out", "out")
+    assert code == 1
+    assert "good" in said.out
+    assert "1 of 2 panels are not complete: bad" in said.err
+    assert "no idea what to do" in said.err.splitlines()[-1]
+    assert "good" in Path("out/summary.csv").read_text()
+    code, said = run("status", "out", "--format", "json")
+    assert [(row["done"], row["failed"]) for row in json.loads(said.out)] == [(1, 0), (0, 1)]
+    bad.write_text(bad.read_text().replace("raise ValueError('no idea what to do')", "return 1"))
+    code, said = run("simulate", mine, "--out", "out")
+    assert code == 0
+    assert "1 of 2 panels differ or are new" in said.err  # a policy's own file was edited
+    assert run("status", "out")[1].out.splitlines()[-1] == "complete"
+
+
+def test_where_there_are_no_locks_a_run_is_alive_while_it_is_heard_of(small, monkeypatch):
+    class NoLocks:
+        LOCK_EX = LOCK_NB = 0
+
+        def flock(self, *_):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(runs, "fcntl", NoLocks())
+    folder = Folder(small)
+    with runs.Run(folder.runs, 1) as going:
+        going.say()
+        assert len(status_of(folder).runs) == 1
+        (file,) = folder.runs.glob("*.json")
+        os.utime(file, (time.time() - 100, time.time() - 100))
+        assert status_of(folder).runs == ()
+        os.utime(file, (time.time() + 100, time.time() + 100))  # a clock that went backwards since
+        assert len(status_of(folder).runs) == 1
+    assert list(folder.runs.iterdir()) == []
+
+
+def test_parts_that_a_killed_run_left_are_removed_by_the_next(mine, run, small):
+    left = [small / folder / ".bandstrap-0.part" for folder in ("panels", "choices")]
+    for part in left:
+        part.write_bytes(b"half")
+    next((small / "panels").glob("*.parquet")).unlink()
+    for path in (small / "choices").glob("*.parquet"):
+        path.unlink()
+    storage.remove_orphans.cache_clear()  # as in a process of its own
+    assert run("simulate", mine, "--out", small, "--choices")[0] == 0
+    assert not any(part.exists() for part in left)

@@ -16,7 +16,7 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
 from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
-from bandstrap.engine.pool import Unfinished, finish, worker_count
+from bandstrap.engine.pool import Unfinished, check_executor, finish, worker_count
 from bandstrap.engine.progress import tell
 from bandstrap.engine.tape import numbers_at_hand
 from bandstrap.errors import InvalidInput, check_count
@@ -129,6 +129,7 @@ def play_league(
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)
     check_count(seed, "seed", "bandstrap league", at_least=0, at_most=None)
+    check_executor(executor, "bandstrap league")
     check_league(league, horizon, replications, progress=progress)
     matches = plan_league(league, horizon, replications, seed)
     blocks = [match.block for match in matches if match.block is not None]

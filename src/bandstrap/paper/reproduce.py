@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bandstrap.engine.memory import announce_memory, check_memory
-from bandstrap.engine.pool import Unfinished, worker_count
+from bandstrap.engine.pool import Unfinished, check_executor, worker_count
 from bandstrap.engine.progress import Show, progress_bar, tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.folder import Folder, FolderStore, planned
@@ -163,6 +163,7 @@ def reproduce(
     names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
     asked = tuple(f"figure{name}" for name in names) + EVIDENCE * (set(names) == set(FIGURES))
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in CHAPTERS}
+    check_executor(executor, "bandstrap paper")
     share, folder = replications / FULL, Folder(out)
     needed = sum(check_replications(experiments[name].panels, experiments[name], share) for name in asked)
     check_memory(needed, "replications", "bandstrap paper", replications)
