@@ -10,6 +10,9 @@ from bandstrap import Giro, simulate
 from bandstrap.engine.blocks import BLOCK_SIZE
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
+from bandstrap.experiments.folder import Folder
+from bandstrap.experiments.status import status_of
+from bandstrap.experiments.tidy import tidy
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_league
 from bandstrap.plots.league import contrast, shade, show_multiple
@@ -218,3 +221,15 @@ def test_late_rewards_are_those_of_simulate_and_kept_apart_from_others_in_one_fo
     page = (tmp_path / "league.html").read_text()
     assert "<code>gaussian, delay geom:p=0.1, lost 0.2</code>" in page
     assert "<code>gaussian</code>" in page
+
+
+def test_a_leagues_folder_is_read_as_that_of_an_experiment(result, folder):
+    home = Folder(folder)
+    assert {(panel.missing, panel.failed) for panel in status_of(home).panels} == {(0, 0)}
+    assert list(home.blocks.iterdir()) == []
+    rows = tidy(home.read(), home.store()).rows
+    found = {(row["panel"], row["curve"]): (row["mean"], row["standard_error"]) for row in rows}
+    expected = {(one.environment, one.policy): (one.mean, one.standard_error) for one in result.standings}
+    assert found.keys() == expected.keys()
+    for key, numbers in expected.items():  # in units of the environment's own rewards
+        assert found[key] == pytest.approx(numbers, rel=1e-12)
