@@ -1,11 +1,15 @@
 import math
 import subprocess
 import sys
+import threading
+import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+from bandstrap import UCB1, simulate
 from bandstrap.engine import memory
 from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
@@ -140,3 +144,49 @@ def test_a_run_that_takes_much_says_so_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     memory.announce_memory(3 * 10**9, shown=True)
     assert capsys.readouterr().err == "this takes about 3 GB of memory\n"
+
+
+class Crowded(Gaussian):
+    """Rewards that count how many are drawn at the same time, for so long that others come in between."""
+
+    def __init__(self):
+        super().__init__([0.0, 1.0])
+        self.now, self.most, self.lock = 0, 0, threading.Lock()
+
+    def tape(self, horizon, rng):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.02)
+        with self.lock:
+            self.now -= 1
+        return super().tape(horizon, rng)
+
+
+@pytest.mark.parametrize(("megabytes", "alone"), [(100, False), (2, True)])
+def test_threads_wait_for_memory(monkeypatch, megabytes, alone):
+    # A game of 20,000 rounds holds 960 kB, and three quarters of 2 MB are too little for two.
+    world = Crowded()
+    monkeypatch.setattr(memory, "SMALL", 10_000)
+    monkeypatch.setattr(memory, "usable_memory", lambda: 1e6 * megabytes)
+    sizes = {"horizon": 20_000, "replications": 12, "seed": 1, "block_size": 1, "progress": False}
+    with ThreadPoolExecutor(4) as pool:
+        result = simulate(UCB1(), world, executor=pool, **sizes)
+    assert (world.most == 1) == alone
+    np.testing.assert_array_equal(result.regret, simulate(UCB1(), Gaussian([0.0, 1.0]), **sizes).regret)
+
+
+def test_who_waits_for_memory_can_be_called_off(monkeypatch):
+    monkeypatch.setattr(memory, "usable_memory", lambda: 1e9)
+    room = memory.Room()
+
+    def tick():
+        raise KeyboardInterrupt
+
+    with room.taken(10**10, tick):  # alone, it is not waited for
+        with pytest.raises(KeyboardInterrupt), room.taken(10**8, tick):
+            pytest.fail("there is no room")
+        with room.taken(memory.SMALL, tick):
+            pass
+    with room.taken(7 * 10**8, tick):  # nothing is held any more
+        pass

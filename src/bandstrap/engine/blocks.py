@@ -16,6 +16,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.compiling import taking_turns
 from bandstrap.engine.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.interrupts import step
+from bandstrap.engine.memory import Room
 from bandstrap.engine.plain import play_plain
 from bandstrap.engine.play import (
     compiled_play,
@@ -25,7 +26,7 @@ from bandstrap.engine.play import (
     in_a_sentence,
 )
 from bandstrap.engine.streams import POLICY, stream
-from bandstrap.engine.tape import Tape, open_tape, opened
+from bandstrap.engine.tape import Tape, bytes_of_replication, open_tape, opened
 from bandstrap.errors import SlowWarning, brief, requirement
 from bandstrap.sources import code_digest
 
@@ -95,6 +96,8 @@ class EnvironmentLike(Protocol):
 # Replications in a block: handing one out costs nothing compared with playing it, and a stopped run loses few.
 BLOCK_SIZE = 25
 N_CHECKPOINTS = 200
+# What games that threads play at the same time hold.
+GAMES = Room()
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +233,15 @@ def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDAr
 
 
 def play_blocks(blocks: Sequence[Block]) -> list[Played]:
-    """Play blocks of one group, side by side on the same tapes."""
+    """Play blocks of one group, side by side on the same tapes; a thread waits while others have taken the memory."""
+    one = blocks[0]
+    needed = bytes_of_replication(one.environment, one.horizon, is_late=not one.feedback.is_at_once)
+    with GAMES.taken(needed, lambda: step(0)):
+        return play_side_by_side(blocks)
+
+
+def play_side_by_side(blocks: Sequence[Block]) -> list[Played]:
+    """Play blocks of one group on the same tapes, which are drawn once."""
     one = blocks[0]
     n_arms = one.environment.n_arms
     found = [

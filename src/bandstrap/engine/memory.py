@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +27,10 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 SMALL = 2**24
 # More than this is worth a word before a run begins.
 LARGE = 2**30
+# Of the memory that there is, what is left to games that are played at the same time.
+SHARE = 0.75
+# Seconds between two looks of who waits for memory.
+TICK = 0.2
 
 
 # --- what is needed -----------------------------------------------------------------------------------------------------
@@ -177,6 +183,36 @@ def check_room(policy: Any, size: int, capacity: int, n_probed: int) -> None:
     if needed > usable_memory() >= bytes_of_state(policy, size, n_probed) and is_allowed:
         needed = bytes_held(policy, size, capacity, n_probed)
     check_memory(needed, "horizon", "simulate", capacity)
+
+
+class Room:
+    """Memory that the threads of this process share: who needs much waits until the others have left enough of it.
+
+    Nobody waits for nobody: what one needs alone was checked before.
+    """
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, needed: int, tick: Callable[[], None]) -> Iterator[None]:
+        """Hold so many bytes while the context lasts; ``tick`` is called now and then while there are not enough."""
+        needed = needed if needed > SMALL else 0
+        if needed:
+            there = SHARE * usable_memory()
+            with self._changed:
+                while self._taken and self._taken + needed > there:
+                    self._changed.wait(TICK)
+                    tick()
+                self._taken += needed
+        try:
+            yield
+        finally:
+            if needed:
+                with self._changed:
+                    self._taken -= needed
+                    self._changed.notify_all()
 
 
 def announce_memory(needed: int, *, shown: bool) -> None:

@@ -27,7 +27,6 @@ from bandstrap.engine.memory import (
     WORD,
     announce_memory,
     bytes_of_result,
-    bytes_of_tape,
     check_memory,
     check_room,
     length,
@@ -35,7 +34,7 @@ from bandstrap.engine.memory import (
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
 from bandstrap.engine.result import Result
-from bandstrap.engine.tape import LONGEST_TAPE, numbers_at_hand
+from bandstrap.engine.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
 from bandstrap.errors import brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
@@ -240,11 +239,9 @@ def check_horizon(
     """Refuse a horizon too short to pull every arm, and rewards outside a policy's range."""
     if isinstance(environment, type) or not hasattr(environment, "tape"):
         raise requirement("environment", "simulate", "an environment, such as Gaussian()", brief(environment))
-    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
-    n_at_hand = numbers_at_hand(environment, horizon)
-    is_late = not feedback.is_at_once
-    needed = bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
+    needed = bytes_of_replication(environment, horizon, is_late=not feedback.is_at_once)
     check_memory(needed, "horizon", "simulate", horizon)
+    n_at_hand = numbers_at_hand(environment, horizon)
     low, high = environment.support
     for name, policy in zip(names, policies, strict=True):
         if policy.plays not in environment.offers:

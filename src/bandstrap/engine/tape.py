@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, inlined
+from bandstrap.engine.memory import bytes_of_tape
 from bandstrap.engine.streams import ENVIRONMENT, RewardStreams, stream
 from bandstrap.errors import requirement
 
@@ -173,6 +174,13 @@ def numbers_at_hand(environment: Any, horizon: int) -> int | None:
     if numbers_a_round(environment) * horizon <= LONGEST_TAPE:
         return None
     return numbers_a_round(environment) * row_length(environment)
+
+
+def bytes_of_replication(environment: Any, horizon: int, *, is_late: bool) -> int:
+    """Bytes that one replication holds at a time, on a tape or without."""
+    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
+    n_at_hand = numbers_at_hand(environment, horizon)
+    return bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
 
 
 def open_tape(environment: Any, horizon: int, seed: int, replication: int) -> Tape:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from bandstrap.engine.blocks import Block, play_blocks, warm
-from bandstrap.engine.memory import WORD, bytes_of_tape
+from bandstrap.engine.memory import WORD
 from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
 from bandstrap.engine.progress import progress_bar
+from bandstrap.engine.tape import bytes_of_replication
 from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
 from bandstrap.experiments.merged import KEPT, LARGEST_FILE
@@ -115,10 +115,8 @@ def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
     tapes = pieces = of_choices = 0
     for block in (block for plan in plans for block in plan):
         if isinstance(block, Block):
-            world: Any = block.environment
-            features = getattr(world, "dimension", 0) if getattr(world, "contextual", False) else 0
             is_late = not block.feedback.is_at_once
-            tapes = max(tapes, bytes_of_tape(world.n_arms, block.horizon, features, is_late=is_late))
+            tapes = max(tapes, bytes_of_replication(block.environment, block.horizon, is_late=is_late))
             of_one = (bytes_of(block) + 2 * bytes_of_choices(block)) // block.work  # these once more when written
             pieces = max(pieces, of_one * min(block.size, block.work) * MOST_TOGETHER)
             of_choices = max(of_choices, 4 * min(bytes_of_choices(block), LARGEST_FILE))

@@ -15,10 +15,10 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
-from bandstrap.engine.memory import announce_memory, bytes_of_result, bytes_of_tape, check_memory
+from bandstrap.engine.memory import announce_memory, bytes_of_result, check_memory
 from bandstrap.engine.pool import Unfinished, check_executor, finish, worker_count
 from bandstrap.engine.progress import tell
-from bandstrap.engine.tape import numbers_at_hand
+from bandstrap.engine.tape import bytes_of_replication
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.folder import Folder, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.runs import Run
@@ -207,11 +207,9 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
     needed = 0
     for environment in league.environments:
         world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
-        n_arms, n_at_hand = world.n_arms, numbers_at_hand(world, horizon)
-        is_late = not make_feedback(environment).is_at_once
-        of_tape = bytes_of_tape(n_arms, horizon, is_late=is_late, n_at_hand=n_at_hand)
-        check_memory(of_tape, "horizon", "bandstrap league", horizon)
-        needed += bytes_of_result(1, replications, 1, n_arms)
+        of_one = bytes_of_replication(world, horizon, is_late=not make_feedback(environment).is_at_once)
+        check_memory(of_one, "horizon", "bandstrap league", horizon)
+        needed += bytes_of_result(1, replications, 1, world.n_arms)
     needed = math.ceil(shares * needed)
     check_memory(needed, "replications", "bandstrap league", replications)
     announce_memory(needed, shown=progress)
