@@ -433,15 +433,19 @@ def test_a_scheduler_that_goes_is_told_in_a_sentence(small):
 )
 def test_workers_with_other_code_are_refused(run, tmp_path, code, says):
     (tmp_path / "bandstrap.py").write_text(code)
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        silence_logs=50,
-        env={"PYTHONPATH": str(tmp_path)},
-    ) as other:
-        code, errors, _ = run(7, "--executor", "dask", "--scheduler", other.scheduler_address)
+    with distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0", silence_logs=50) as other:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", other.scheduler_address, "--no-nanny"]
+        worker = subprocess.Popen(
+            [*command, "--nthreads", "1", "--no-dashboard"],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            other.wait_for_workers(1, timeout=PATIENCE)
+            code, errors, _ = run(7, "--executor", "dask", "--scheduler", other.scheduler_address)
+        finally:
+            worker.kill()
+            worker.wait()
     assert code == 2
     assert says in errors
     assert "Traceback" not in errors

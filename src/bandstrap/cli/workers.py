@@ -103,6 +103,11 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
+def dask_setup(worker: object) -> None:
+    """Be ready for work in a worker of dask's that was started here, and that ends with its parent by itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class Dask(Executor):
     """The workers of a dask scheduler, or some on this machine; they are sought, or started, when the context begins."""
 
@@ -131,7 +136,7 @@ class Dask(Executor):
         from distributed.comm import parse_address, parse_host_port
 
         if self._scheduler is None:
-            options: Any = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+            options: Any = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [__name__]}
             self._cluster = LocalCluster(n_workers=self._n, threads_per_worker=1, processes=True, **options)
         where = self._scheduler if self._cluster is None else self._cluster
         try:

@@ -265,7 +265,10 @@ class Loop:
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
         self._lent = executor
-        self._n_workers = worker_count(executor)
+        try:
+            self._n_workers = worker_count(executor)
+        except Exception:  # noqa: BLE001 - of a scheduler that is gone: whoever hands out work will be told
+            self._n_workers = 0
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._called_off = Flag()
         # What is in flight, and how far it is.

@@ -8,6 +8,7 @@ from the folder where the command is run, and drawn with replacement.
     title = "Two policies on a normal bandit"
     horizon = 2000          # rounds; a panel may have its own
     replications = 200      # a panel or a curve may have its own
+    block_size = 25         # replications that a worker is handed at a time; changes no number
 
     [[panels]]
     name = "a"
