@@ -298,8 +298,8 @@ def test_blocks_cover_all_replications_once():
 
     class Watching(InterruptedExecutor):
         def submit(self, fn, /, *args, **kwargs):
-            run, blocks = fn.run, fn.pieces
-            assert run is play_blocks
+            blocks = fn.pieces
+            assert fn.run is play_blocks
             assert len({(block.first, block.last) for block in blocks}) == 1  # all policies on the same tapes
             seen.append((blocks[0].first, blocks[0].last))
             return super().submit(fn, *args, **kwargs)
