@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from bandstrap.engine.blocks import Block, play_blocks, warm
 from bandstrap.engine.memory import WORD
 from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
 from bandstrap.engine.progress import progress_bar
-from bandstrap.engine.tape import bytes_of_replication
+from bandstrap.engine.tape import bytes_of_replication, open_tape
 from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
 from bandstrap.experiments.merged import KEPT, LARGEST_FILE
@@ -67,23 +68,32 @@ def cost_of(plans: Sequence[PanelPlan], *, timed: bool = True, progress: bool = 
 def seconds_of(blocks: Iterable[AnyBlock], *, progress: bool) -> dict[str, float]:
     """Core-seconds of each block, by what it is about; what is compiled for it is kept on the disk."""
     different = {digest(block.about): block for block in blocks}
+    racing = Counter(block.race for block in different.values())
     found = {}
     with progress_bar(len(different), shown=progress, of="curves") as show:
         for key, block in different.items():
             show(0, f"timing {block.label}")
-            found[key] = time_play(block) if isinstance(block, Block) else time_bound(block)
+            found[key] = time_play(block, racing[block.race]) if isinstance(block, Block) else time_bound(block)
             show(1)
     return found
 
 
-def time_play(block: Block) -> float:
-    """Core-seconds of a block, from those of one replication of at most so many rounds."""
+def time_play(block: Block, n_racing: int = 1) -> float:
+    """Core-seconds of a block, from those of one replication of at most so many rounds.
+
+    The rewards that ``n_racing`` blocks meet are drawn once for those that are played together, and each has its share.
+    """
     warm(block)
     rounds = min(block.horizon, max(ROUNDS, block.environment.n_arms * max(block.policy.n_initial, 1) + 1))
     short = replace(block, horizon=rounds, first=0, last=1, checkpoints=np.array([rounds]))
-    # The quicker of two: the first may have met something for the first time.
-    least = min(play_blocks([short])[0].seconds for _ in range(2))
-    return least / rounds * block.horizon * block.work
+    share = -(-n_racing // MOST_TOGETHER) / n_racing
+    times = []
+    for _ in range(2):  # the first may meet something for the first time
+        start = time.thread_time()
+        open_tape(block.environment, rounds, block.seed, 0)
+        drawing = time.thread_time() - start
+        times.append(max(0.0, play_blocks([short])[0].seconds - (1 - share) * drawing))
+    return min(times) / rounds * block.horizon * block.work
 
 
 def time_bound(block: BoundBlock) -> float:
