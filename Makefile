@@ -10,7 +10,7 @@ help:
 	@echo "make test    run the tests (a quarter of an hour on two cores, with everything to compile)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers"
-	@echo "make bench   measure speed beside its goals (twelve minutes)"
+	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 

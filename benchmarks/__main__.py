@@ -16,9 +16,9 @@ from benchmarks import (  # noqa: E402
     live,
     online,
     quantiles,
+    scale,
     simulation,
     skewed,
-    worlds,
 )
 from benchmarks.document import write_json  # noqa: E402 - after the variables
 
@@ -28,7 +28,7 @@ BENCHMARKS = {
     "online": online.tables,
     "live": live.tables,
     "simulation": simulation.tables,
-    "worlds": worlds.tables,
+    "scale": scale.tables,
     "quantiles": quantiles.tables,
     "linear": linear.tables,
     "bounds": bounds.tables,

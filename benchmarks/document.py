@@ -75,3 +75,17 @@ def median_row(name: str, rows: Iterable[Row], goal: float) -> Row:
 def write_json(path: Path, tables: Iterable[Table]) -> None:
     """Everything that was measured."""
     path.write_text(json.dumps([table.as_dict() for table in tables], indent=2) + "\n")
+
+
+def read_json(path: Path) -> list[Table]:
+    """What :func:`write_json` wrote."""
+    return [
+        Table(table["question"], [row_from(row) for row in table["rows"]])
+        for table in json.loads(path.read_text(encoding="utf-8"))
+    ]
+
+
+def row_from(content: dict[str, Any]) -> Row:
+    """A row as it was."""
+    measured = math.nan if content["measured"] is None else content["measured"]
+    return Row(**{key: value for key, value in content.items() if key != "verdict"} | {"measured": measured})

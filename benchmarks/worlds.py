@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandstrap import OFUL, UCB1, SubsampleDuels, simulate
+from bandstrap.cli.workers import workers
 from bandstrap.engine.blocks import warm_policy
 from bandstrap.environments import Environment, Gaussian, LinearBandit
 from benchmarks.document import Row, Table
+from benchmarks.executors import plan_text, run_into_folder
 
 MEBIBYTE = 2**20
 GOAL = 1024  # mebibytes
@@ -29,28 +31,39 @@ class World(NamedTuple):
     environment: Environment
     horizon: int
     replications: int
+    # Played into a folder, as bandstrap simulate FILE --out does, or else by a call whose outcome is in memory.
+    in_folder: bool = False
 
     def play(self) -> dict[str, float]:
         """Peak memory in mebibytes, and decisions a second of one core."""
         # Compiled before, as it would be in a second run.
         warm_policy(self.policy, self.environment)
         start = time.process_time()
-        simulate(
-            self.policy,
-            self.environment,
-            horizon=self.horizon,
-            replications=self.replications,
-            seed=1,
-            progress=False,
-        )
+        if self.in_folder:
+            self.play_into_folder()
+        else:
+            sizes = {"horizon": self.horizon, "replications": self.replications}
+            simulate(self.policy, self.environment, **sizes, seed=1, progress=False)
         seconds = time.process_time() - start
         return {"peak": peak_memory() / MEBIBYTE, "rate": self.horizon * self.replications / seconds}
+
+    def play_into_folder(self) -> None:
+        """Play, keep and merge what a file describes."""
+        text = (
+            f'title = "A world"\nhorizon = {self.horizon}\nreplications = {self.replications}\n'
+            f'[[panels]]\nname = "world"\nenvironment = "{self.environment.label}"\n'
+            f'curves = [{{ label = "policy", policy = "{self.policy.label}" }}]\n'
+        )
+        with workers(CORES, "python -m benchmarks", "thread") as pool:
+            run_into_folder(plan_text(text, seed=1), pool)
 
 
 # Of the large ones, one replication a core, so that all have theirs in memory at once.
 CORES = os.cpu_count() or 1
 WORLDS = {
-    "UCB1, 10,000 replications of 100,000 rounds, 10 arms": World(UCB1(), Gaussian(n_arms=10), 10**5, 10_000),
+    "UCB1, 10,000 replications of 100,000 rounds, 10 arms, into a folder": World(
+        UCB1(), Gaussian(n_arms=10), 10**5, 10_000, in_folder=True
+    ),
     "UCB1, 1,000,000 rounds, 1,000 arms, on every core": World(UCB1(), Gaussian(n_arms=1000), 10**6, CORES),
     "SubsampleDuels, which remembers rewards, 100,000 rounds, 1,000 arms, on every core": World(
         SubsampleDuels(), Gaussian(n_arms=1000), 10**5, CORES
