@@ -1,5 +1,6 @@
 """The numbers of the docs are those of the files they come from."""
 
+import importlib
 import math
 import re
 from pathlib import Path
@@ -76,6 +77,65 @@ def test_what_the_page_says_of_edgeworth_is_so():
     assert f"the largest multiple is {max(tails.values()):.2f}, with {max(tails, key=tails.get)}" in page
     for name in above("BUCB+", "q99"):
         assert found[name, "Edgeworth UCB"]["q99_low"] <= found[name, "BUCB+"]["q99_high"]
+
+
+@pytest.fixture
+def scale(monkeypatch):
+    """The benchmark that wrote the page of costs."""
+    monkeypatch.syspath_prepend(DOCS.parent)
+    return importlib.import_module("benchmarks.scale")
+
+
+def test_the_tables_of_the_costs_are_those_that_were_measured(scale):
+    page = (DOCS / "cost.md").read_text(encoding="utf-8")
+    measured = scale.read_json(DOCS / "cost.json")
+    assert scale.with_tables(page, measured) == page
+    # Nothing that looks like a table of the command stands there that was not compared.
+    assert page.count("```text\n") == len(measured)
+
+
+def test_what_the_costs_say_for_a_cluster_follows_from_what_was_measured(scale):
+    by_question = {table.question: table for table in scale.read_json(DOCS / "cost.json")}
+    model = scale.Model.of(by_question[name] for name in (scale.RATES, scale.OF_PLAY, scale.OF_PIECES, scale.BEGINNING))
+    assert str(scale.predictions(model)) == str(by_question[scale.MODEL])
+    parts = [model.parts(scale.large_grid(), machine) for machine in scale.MACHINES]
+    few, _, many = ({**each, "keeping": each["handing out and keeping"]} for each in parts)
+    assert few["playing"] > 100 * few["keeping"]  # as the page says: on few cores, playing is everything,
+    assert many["keeping"] + many["merging"] > 2 * many["playing"]  # and on thousands the driver is the bottleneck
+
+
+def test_the_model_of_costs_adds_up(scale):
+    """Ten curves of two pieces each, by hand."""
+    numbers = {
+        "one": 1e6,
+        "two": 0.5e6,  # decisions a second: 1.5 us the mean
+        "drawing a reward": 100.0,
+        "keeping account of a round": 300.0,
+        "looking for it": 1.0,
+        "handing it out, dask": 2.0,
+        "writing a file": 3.0,
+        "writing a replication": 0.5,
+        "waiting for the disk": 4.0,
+        "reading a file": 5.0,
+        "merging a replication": 0.25,
+        "loading a policy": 0.5,
+        "starting the process": 2.0,
+    }
+    grid = scale.Grid(10, 40, 10_000, 4, ["one", "two"], 20)
+    parts = scale.Model(numbers).parts(grid, scale.Machine("some", 6, "dask", has_own_driver=True))
+    # A round: 1.5 us, 0.3 us and 4 x 0.1 us shared by two. Twenty pieces in ten groups of two are two waves of six workers.
+    assert parts == pytest.approx(
+        {
+            "playing": 2 * 2 * 20 * 10_000 * 2e-6,
+            "handing out and keeping": 20 * (1 + 2 + 3 + 4) / 1e3 + 400 * 0.5 / 1e3,
+            "merging": 20 * 5 / 1e3 + 400 * 0.25 / 1e3,
+            "beginning": 2 + 2 * 0.5,
+        }
+    )
+    short = scale.Grid(10, 40, 1000, 4, ["one", "two"], 20)  # nobody waits for the disk, and the driver has no core
+    parts = scale.Model(numbers).parts(short, scale.Machine("some", 6, "dask"))
+    assert parts["handing out and keeping"] == pytest.approx(0.32)
+    assert parts["playing"] == pytest.approx(2 * 2 * 20 * 1000 * 2e-6 + 0.32 / 6)
 
 
 def test_the_policy_of_ones_own_on_the_page_is_the_file_that_is_tested():
