@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help paper test fuzz check bench format clean
+.PHONY: help paper test fuzz check bench dist lowest format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
@@ -11,6 +11,8 @@ help:
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers"
 	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
+	@echo "make dist    build wheel and source archive, and try both in empty environments (four minutes)"
+	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 
@@ -41,10 +43,17 @@ bench: $(READY)
 	$(VENV)/bin/python -m pip install --quiet --group bench
 	$(VENV)/bin/python -m benchmarks
 
+dist: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --group dist
+	$(VENV)/bin/python -m distribution
+
+lowest: $(READY)
+	$(VENV)/bin/python -m distribution.lowest
+
 format: $(READY)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks distribution -name __pycache__ -type d -prune -exec rm -rf {} +
