@@ -46,9 +46,18 @@ def literal(text: str, most: int = LONGEST_TITLE) -> str:
     return hidden + shortened(visible(text), most).replace("$", r"\$")
 
 
+class Shown(Figure):
+    """A figure that a notebook shows as the last value of a cell; it would show others only once pyplot has drawn one."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=80)  # half the size of a file: it is looked at beside text
+        return content.getvalue()
+
+
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:
     """A figure of ``rows`` times ``columns`` axes, drawn without a screen."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Shown(figsize=(width, height), layout="constrained")
     axes = [figure.add_subplot(rows, columns, i + 1) for i in range(rows * columns)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
