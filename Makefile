@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help paper test fuzz check bench dist lowest format clean
+.PHONY: help paper test fuzz check bench dist lowest notebooks format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
 	@echo "make dist    build wheel and source archive, and try both in empty environments (four minutes)"
 	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
+	@echo "make notebooks  run the notebooks of docs/, and keep what they print and draw"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 
@@ -49,6 +50,9 @@ dist: $(READY)
 
 lowest: $(READY)
 	$(VENV)/bin/python -m distribution.lowest
+
+notebooks: $(READY)
+	$(VENV)/bin/python docs/notebooks/run.py
 
 format: $(READY)
 	$(VENV)/bin/ruff check --fix .
