@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection
 from decimal import Decimal
 from numbers import Real
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,14 +22,10 @@ from bandstrap.text import ONE, listed, shortened, visible
 
 # One of a few words, where a parameter takes no others.
 Word = TypeVar("Word", bound=str)
-
-
 # Compiled code counts in 64 bits.
 LARGEST_COUNT = 2**63 - 1
 # Words that mean yes and words that mean no; True is 1 and False is 0.
 FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
-
-
 # Characters of a refusal, and of what it shows as received.
 LONGEST = 2000
 LONGEST_RECEIVED = 300
@@ -84,8 +80,7 @@ def check_number(
         rule = f"a finite number greater than {above:g}"
     elif at_least > -math.inf:
         rule = f"a finite number of at least {at_least:g}"
-    # NumPy counts a length of time among the integers.
-    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
+    if not is_number(value):
         raise requirement(parameter, owner, rule, brief(value))
     try:
         number = float(value)
@@ -100,15 +95,23 @@ def check_count(
     value: Any, parameter: str, owner: str, *, at_least: int = 1, at_most: int | None = LARGEST_COUNT
 ) -> int:
     """Return ``value`` as an int of at least ``at_least`` and, unless that is ``None``, of at most ``at_most``."""
-    # NumPy counts a length of time among the integers.
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
-    if not is_integer or value < at_least:
+    if not is_whole(value) or value < at_least:
         raise requirement(parameter, owner, f"an integer of at least {at_least}", brief(value))
     if at_most is not None and value > at_most:
         raise requirement(
             parameter, owner, f"an integer between {at_least} and {at_most}", f"{Decimal(int(value)):.3g}"
         )
     return int(value)
+
+
+def is_number(value: Any) -> TypeGuard[float | np.integer[Any] | np.floating[Any]]:
+    """Whether a value is a whole or floating number; as for :func:`is_whole`, no boolean and no length of time."""
+    return is_whole(value) or isinstance(value, float | np.floating)
+
+
+def is_whole(value: Any) -> TypeGuard[int | np.integer[Any]]:
+    """Whether a value is a whole number; NumPy counts a length of time among them, and Python a boolean."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def check_flag(value: Any, parameter: str, owner: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.errors import brief, requirement
+from bandstrap.errors import brief, is_whole, requirement
 
 
 def make_generator(rng: Any, owner: str) -> np.random.Generator:
@@ -33,6 +33,4 @@ def make_generator(rng: Any, owner: str) -> np.random.Generator:
 
 def is_seed(value: Any) -> bool:
     """Whether a value is a whole number of at least 0."""
-    # NumPy counts a length of time among the integers.
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
-    return bool(is_whole and value >= 0)
+    return bool(is_whole(value) and value >= 0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.calls import fingerprint, format_value, parse_call
 from bandstrap.engine.streams import DELAY, LOSS, stream
-from bandstrap.errors import brief, check_count, requirement
+from bandstrap.errors import brief, check_count, is_number, is_whole, requirement
 from bandstrap.laws import Law, is_law, law_called, law_content, law_name
 
 # Rounds that every reward is late by, or the law of their number: a distribution, or the text of one.
@@ -91,8 +91,7 @@ class Feedback:
         elif is_law(delay):
             shown, law = f"{law_name(delay)}@{fingerprint(law_content(delay))}", delay
         else:
-            is_whole = isinstance(delay, int | np.integer) and not isinstance(delay, bool | np.timedelta64)
-            if not is_whole or delay < 0:
+            if not is_whole(delay) or delay < 0:
                 raise requirement("delay", self._owner, rule, brief(delay))
             return check_count(delay, "delay", self._owner, at_least=0), None
         least = law.support()[0]
@@ -102,10 +101,7 @@ class Feedback:
         return shown, law
 
     def _checked_share(self, lost: Any) -> float:
-        is_number = isinstance(lost, int | float | np.integer | np.floating) and not isinstance(
-            lost, bool | np.timedelta64
-        )
-        if not is_number or not 0 <= lost < 1:
+        if not is_number(lost) or not 0 <= lost < 1:
             raise requirement("lost", self._owner, "a number of at least 0 and less than 1", brief(lost))
         return float(lost)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
-from bandstrap.errors import check_count, requirement
+from bandstrap.errors import check_count, is_whole, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.fields import as_lists, declared_leaves, is_declared, leaves
 from bandstrap.policies.journal import Rows, put_back_whole, save_whole
@@ -565,8 +565,7 @@ class Policy(LivePolicy):
     def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
-        # NumPy counts a length of time among the integers.
-        if isinstance(arms, int | np.integer) and not isinstance(arms, bool | np.timedelta64):
+        if is_whole(arms):
             if arms < 1:
                 raise requirement("arms", owner, rule, repr(arms))
             check_memory(BYTES_PER_ARM * int(arms), "arms", owner, int(arms))
