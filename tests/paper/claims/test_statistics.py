@@ -25,7 +25,6 @@ from bandstrap.paper.claims.statistics import (
     misses_too_often,
     ratio,
     smallest_rate_seen,
-    unpaired_ratio,
 )
 from paper.synthetic import N, published_curve
 
@@ -71,13 +70,6 @@ def test_replications_that_all_agree():
     assert lower(two([2, 2], [1, 1]), "a", "b").z == -math.inf
     assert lower(two([2, 2], [2, 2]), "a", "b").z == 0
     assert not lower(two([2, 2], [2, 2]), "a", "b").holds
-
-
-@pytest.mark.parametrize(("mean", "holds"), [(1.0, True), (1.99, True), (2.0, False), (3.0, False)])
-def test_a_ratio_of_runs_that_all_agree(mean, holds):
-    curve = CurveData(Curve(label="c", policy="ucb1"), np.array([1.0, 2.0]), np.array([[1.0, mean]] * 2), (), 0.0)
-    assert unpaired_ratio(curve, 2, 1, below=2).holds is holds
-    assert unpaired_ratio(curve, 2, 1, above=2).holds is (mean > 2)
 
 
 def test_misses_are_counted_exactly():

@@ -66,20 +66,6 @@ def mean_below_zero(values: Floats, text: str, unit: float) -> Comparison:
     return Comparison(text, in_errors(-mean, error), in_errors(error, unit))
 
 
-def unpaired_ratio(
-    curve: CurveData, first: float, second: float, *, below: float | None = None, above: float | None = None
-) -> Comparison:
-    """Is the ratio of two means below or above a limit? The two come from different runs."""
-    one, other = end(curve, first), end(curve, second)
-    limit = below if below is not None else above or 0.0
-    gap = one.ours - limit * other.ours
-    error = math.hypot(one.error or 0.0, limit * (other.error or 0.0))
-    word = "below" if below is not None else "above"
-    ratio = one.ours / other.ours
-    text = f"{curve.label}: regret at {first:g} over regret at {second:g} is {ratio:.2f}, {word} {limit:.2f}"
-    return Comparison(text, in_errors(-gap if below is not None else gap, error), in_errors(error, limit * other.ours))
-
-
 def in_errors(distance: float, error: float | None) -> float:
     """A distance in standard errors; infinite where all replications agree, 0 if there is no distance."""
     if distance == 0:
