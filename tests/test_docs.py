@@ -168,3 +168,15 @@ def test_the_way_of_a_reward_leads_through_functions_that_are_there():
         code = (DOCS.parent / "src" / "bandstrap" / file).read_text()
         for name in filter(None, (first, second)):
             assert re.search(rf"def {name}\b", code), (name, file)
+
+
+def test_the_layout_names_what_is_there():
+    layout = (DOCS.parent / "CONTRIBUTING.md").read_text().split("```")[1]
+    package = DOCS.parent / "src" / "bandstrap"
+    shown = set(re.findall(r"^  (\w+(?:\.py|/))", layout, re.M))
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
+    folders = {f"{path.name}/" for path in package.iterdir() if (path / "__init__.py").is_file()}
+    assert shown == modules | folders
+    for folder, text in re.findall(r"^  (\w+/)((?:.|\n {4,})*)", layout, re.M):
+        for name in re.findall(r"\b(\w+\.py)\b", text):
+            assert list((package / folder).rglob(name)), f"{folder}{name}"
