@@ -47,6 +47,9 @@ class BernoulliTS(Policy):
 
     A reward strictly between 0 and 1 is replaced by a coin that shows 1 with that probability.
 
+    Assumes rewards in [0, 1]. Prefer it for clicks and other zeros and ones, above all where they come late: its draws
+    spread the decisions in between.
+
     Parameters
     ----------
     ones, zeros

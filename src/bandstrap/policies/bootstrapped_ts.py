@@ -67,6 +67,9 @@ class BootstrappedTS(Policy):
     Every reward enters each of the arm's ``J`` replicates twice or not at all, once and for all. The prior data of a
     replicate are pseudo-rewards 1 and 0 of weights ``a_j`` and ``b_j``.
 
+    Assumes rewards in [0, 1], between the two prior rewards. Prefer it where a model can be refitted to weighted data
+    and has no posterior; for arms alone others are cheaper.
+
     Parameters
     ----------
     n_replicates

@@ -58,6 +58,9 @@ class BootstrappedUCB(Policy):
 
     .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y) + \text{correction}
 
+    Assumes rewards that are symmetric about their means, and a noise scale for the correction. Prefer it to
+    :class:`bandstrap.UCB1` wherever ``sigma`` is a guess: it enters through a term that vanishes like 1/n.
+
     Parameters
     ----------
     sigma

@@ -139,6 +139,9 @@ class BootstrappedUCBPlus(Policy):
     :math:`\hat s` is the larger of the arm's own standard deviation and the one pooled over arms. The most pulled arm sits
     at :math:`e = 1/2` and has almost no bonus.
 
+    Assumes a finite variance, and is told nothing. Prefer it for skewed rewards such as money, time and counts where
+    only the mean of the regret matters: now and then a run never finds the best arm.
+
     Parameters
     ----------
     sigma

@@ -35,6 +35,8 @@ class CHKUCB(Policy):
 
     with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
 
+    Assumes normal rewards; their variances may differ. Prefer it where that is certain and games are long.
+
     Parameters
     ----------
     arms, rng, direction, compiled

@@ -230,6 +230,8 @@ class EdgeworthUCB(Policy):
     - :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)` with the excess kurtosis
       :math:`\kappa`, pooled and none below 0: where tails are heavy, a mean that is far off has a large spread, too.
 
+    Assumes a finite variance, and is told nothing. Prefer it if in doubt, and ``randomized`` if rewards come late.
+
     Parameters
     ----------
     caution

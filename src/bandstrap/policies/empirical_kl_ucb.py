@@ -106,6 +106,9 @@ class EmpiricalKLUCB(Policy):
 
     .. math:: \sup\{E_q : q \text{ on } \{y_1,\dots,y_n,u\},\ \mathrm{KL}(\hat p_n, q) \le (\log t + c \log\log t)/n\}
 
+    Assumes rewards that never exceed a known number. Prefer it where that number is certain, a bound is wanted and
+    rewards vary less than zeros and ones would.
+
     Parameters
     ----------
     upper

@@ -59,6 +59,9 @@ class EpsilonGreedy(Policy):
 
     for ``K`` arms in round ``t``.
 
+    Assumes nothing. Prefer it where a policy must be explained in one sentence, and as a baseline: it explores without
+    looking at what is uncertain.
+
     Parameters
     ----------
     epsilon

@@ -34,6 +34,9 @@ class GaussianTS(Policy):
 
     the posterior of a mean under the flat (Jeffreys) prior.
 
+    Assumes normal noise of a known scale. Prefer it where the scale can be trusted and rewards come late or in batches:
+    its draws spread the decisions in between.
+
     Parameters
     ----------
     sigma

@@ -52,6 +52,9 @@ class GaussianTSUnknownVariance(Policy):
     the posterior of a mean under the prior density :math:`(\sigma^2)^{-1-a}` of mean and variance. Each arm is pulled
     ``max(2, 3 - floor(2a))`` times first.
 
+    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.GaussianTS` where no scale is
+    known and decisions must be random.
+
     Parameters
     ----------
     a

@@ -64,6 +64,9 @@ class Giro(Policy):
     After ``n`` pulls the history holds the ``n`` rewards, ``a n`` zeros and ``a n`` ones; the index is the mean of
     ``(2a + 1) n`` draws from it with replacement.
 
+    Assumes rewards in [0, 1]. Prefer it for comparison with the literature; :class:`bandstrap.PHE` explores alike at a
+    fraction of the cost.
+
     Parameters
     ----------
     a

@@ -75,6 +75,9 @@ class IMED(Policy):
 
     where ``D`` is the least divergence of the arm's law from one whose mean is that of the leader.
 
+    Assumes rewards in [0, 1], normal noise of a known scale, or a known largest reward, as ``divergence`` says. Prefer
+    it where the best constant in the limit is wanted and no level is to be chosen.
+
     Parameters
     ----------
     divergence

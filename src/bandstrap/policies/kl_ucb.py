@@ -52,6 +52,9 @@ class KLUCB(Policy):
 
     with ``d`` the divergence between Bernoulli laws, or ``(p - q)^2/(2 sigma^2)`` between normal ones.
 
+    Assumes rewards in [0, 1], or normal noise of a known scale. Prefer it for zeros and ones where a bound with a proof
+    is wanted.
+
     Parameters
     ----------
     divergence

@@ -51,6 +51,9 @@ class MaillardSampling(Policy):
 
     with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli laws (KL-MS).
 
+    Assumes noise of a known scale, or rewards in [0, 1]. Prefer it where the probability of each decision must be known
+    in closed form.
+
     Parameters
     ----------
     divergence

@@ -88,6 +88,9 @@ class MARS(Policy):
 
     With ``2^-n > alpha`` the bound is infinite with probability ``1 - alpha 2^n``, else the largest reward.
 
+    Assumes rewards that are symmetric about their means. Prefer :class:`bandstrap.SignFlipUCB`, whose bound is the
+    limit of this one and costs less; it is here for comparison.
+
     Parameters
     ----------
     alpha

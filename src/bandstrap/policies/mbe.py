@@ -85,6 +85,9 @@ class MBE(Policy):
     with independent weights of mean 1, drawn anew in each round: every reward brings pseudo-rewards 1 and 0, which count
     ``lambda`` times as much.
 
+    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it where the same recipe must serve models that
+    are more than a mean.
+
     Parameters
     ----------
     strength

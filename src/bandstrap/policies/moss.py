@@ -43,6 +43,9 @@ class MOSS(Policy):
 
     with ``log+ x = max(log x, 0)`` and ``K`` arms.
 
+    Assumes noise of a known scale. Prefer it with many arms and a scale that can be trusted; told too large a one it
+    explores too much.
+
     Parameters
     ----------
     sigma

@@ -40,6 +40,9 @@ class NPTS(Policy):
 
     .. math:: \theta = w_0 u + \sum_{i \le n} w_i y_i, \qquad w \sim \mathrm{Dirichlet}(1, \dots, 1)
 
+    Assumes rewards that never exceed a known number. Prefer it for bounded rewards of unknown shape where the best
+    constant in the limit is wanted and games are short enough to keep every reward.
+
     Parameters
     ----------
     upper

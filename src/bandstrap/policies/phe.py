@@ -34,6 +34,9 @@ class PHE(Policy):
 
     .. math:: \theta = \frac{\sum y_i + B}{n + m}, \qquad B \sim \mathrm{Bin}(m, \tfrac12), \quad m = \lceil a n \rceil
 
+    Assumes rewards in [0, 1]. Prefer it where a random policy must be cheap, or carried over to models that are more
+    than a mean.
+
     Parameters
     ----------
     a

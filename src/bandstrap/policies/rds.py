@@ -93,6 +93,9 @@ class RDS(Policy):
 
     If no challenger is, the leader is. Winners of one round are pulled in random order.
 
+    Assumes light tails, of any scale, or with ``upper`` a known largest reward. Prefer it where variances of arms
+    differ widely and runs that go wrong hurt.
+
     Parameters
     ----------
     upper

@@ -34,6 +34,9 @@ class ReBoot(Policy):
     over the residuals ``y_i - ybar`` and two pseudo-residuals ``+- sqrt(n+2) r sigma``. The sum is normal, so that no
     weight is drawn: :math:`\theta \sim N(\bar y, (\sum (y_i - \bar y)^2 + 2 (n+2) r^2 \hat\sigma^2)/(n+2)^2)`.
 
+    Assumes a noise scale, for its pseudo-residuals. Prefer :class:`bandstrap.GaussianTS` where that scale is known; it
+    is here for comparison.
+
     Parameters
     ----------
     sigma

@@ -210,6 +210,9 @@ class RobustUCB(Policy):
 
     .. math:: \hat\mu + \text{deviation}, \qquad \delta = t^{-2}
 
+    Assumes a bound on a moment of the rewards, and nothing of their tails beyond it. Prefer it where the variance may
+    be infinite or rewards are contaminated.
+
     Parameters
     ----------
     estimator

@@ -310,6 +310,8 @@ class SignFlipUCB(Policy):
     symmetric about their mean, whatever their scale and tails, the mean exceeds the bound with probability at most
     :math:`\alpha`, at every sample size; how closely the index follows it is said below.
 
+    Assumes rewards that are symmetric about their means. Prefer it where a bound must hold and no scale is known.
+
     Parameters
     ----------
     sigma

@@ -311,6 +311,9 @@ class StudentizedUCB(Policy):
       all arms together, whichever is larger. It corrects for skewness, as bootstrap-t does to second order, once there
       is evidence: :math:`S_3^2/S_6` is a squared t-statistic of the third moment.
 
+    Assumes a finite variance, and is told nothing. Prefer it for a theorem (``proved=True``, normal rewards), or
+    ``randomized`` for rewards that come late; otherwise :class:`bandstrap.EdgeworthUCB` has a little less regret.
+
     Parameters
     ----------
     exploration

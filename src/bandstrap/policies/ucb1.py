@@ -40,6 +40,9 @@ class UCB1(Policy):
 
     .. math:: \bar y + \hat\sigma \sqrt{2 \log(1/\alpha_t) / n}
 
+    Assumes sub-Gaussian noise of a known scale. Prefer it as a yardstick, and where a guarantee must be explained in
+    one line.
+
     Parameters
     ----------
     sigma

@@ -35,6 +35,8 @@ class UCBTuned(Policy):
 
     with ``v`` the variance of the arm's rewards (divided by ``n``); no rewards in [0, u] have more than ``u^2/4``.
 
+    Assumes rewards in [0, u]. Prefer it for zeros and ones in short games, where no proof is asked for.
+
     Parameters
     ----------
     upper

@@ -42,6 +42,8 @@ class UCBV(Policy):
 
     with ``v`` the variance of the arm's rewards (divided by ``n``).
 
+    Assumes rewards in [0, u]. Prefer it where they vary little within a wide range and a proof is asked for.
+
     Parameters
     ----------
     upper

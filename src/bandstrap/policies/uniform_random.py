@@ -22,6 +22,8 @@ KERNEL = Kernel("uniform_random", learn=learn, choose=choose)
 class UniformRandom(Policy):
     """Every arm with the same probability, whatever the rewards; each once first.
 
+    Assumes nothing. Prefer it to collect data evenly, and as the least that others must beat.
+
     Parameters
     ----------
     arms, rng, direction, compiled

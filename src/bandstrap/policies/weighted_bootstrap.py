@@ -69,6 +69,9 @@ class WeightedBootstrap(Policy):
     with ``a`` pseudo-rewards 1 and ``b`` pseudo-rewards 0. On rewards 0 and 1 this is Thompson sampling with the prior
     Beta(a, b).
 
+    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it for rewards between 0 and 1 in games short
+    enough to keep all of them.
+
     Parameters
     ----------
     ones, zeros

@@ -50,6 +50,9 @@ class LinUCB(LinearPolicy):
 
     .. math:: \arg\max_x\; x^\top\hat\theta_t + a \|x\|_{\bar V_t^{-1}}, \qquad a = 1 + \sqrt{\log(2/\delta)/2}
 
+    Assumes that means are linear in the features, and rewards of about 1 in size. Prefer it as the simplest of its
+    kind.
+
     Parameters
     ----------
     delta

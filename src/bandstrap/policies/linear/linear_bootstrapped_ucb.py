@@ -195,6 +195,9 @@ class LinearBootstrappedUCB(OFUL):
     the :math:`n = t - 1` observations and :math:`V_b` its own :math:`\bar V`; :math:`\beta_t` is the radius of
     :class:`bandstrap.OFUL`.
 
+    Assumes that means are linear in the features; ``sigma`` and ``theta_bound`` enter through a share that vanishes.
+    Prefer it where there is no prior.
+
     Parameters
     ----------
     quantile

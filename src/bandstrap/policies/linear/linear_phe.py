@@ -77,6 +77,9 @@ class LinearPHE(LinearPolicy):
     .. math:: \tilde\theta = \frac{1}{a+1} \bar V_t^{-1} \sum_s x_s \Bigl(y_s + \sum_{j \le a} Z_{js}\Bigr), \qquad
               Z_{js} \in \{\text{lower}, \text{upper}\} \text{ with probability } 1/2
 
+    Assumes that means are linear in the features, and rewards in [lower, upper]. Prefer it where a random policy is
+    wanted and a range is known.
+
     Parameters
     ----------
     a

@@ -58,6 +58,9 @@ class LinearReBoot(LinearPolicy):
     .. math:: \tilde\mu_x \sim N\Bigl(x^\top\hat\theta_t,\; \omega^2\, \frac{\mathrm{RSS}_x}{n_x^2}\Bigr), \qquad
               \mathrm{RSS}_x = \sum_{s : x_s = x} (y_s - x^\top\hat\theta_t)^2
 
+    Assumes that means are linear in the features, and a set of actions that stays the same. Prefer it where noise
+    differs from action to action.
+
     Parameters
     ----------
     omega

@@ -81,6 +81,9 @@ class LinearTS(LinearPolicy):
 
     .. math:: \tilde\theta \sim N(\hat\theta_t,\; v^2 \bar V_t^{-1}), \qquad \arg\max_x x^\top\tilde\theta
 
+    Assumes that means are linear in the features, and normal noise of scale ``sigma``. Prefer it where there is a prior
+    (``prior_scale``), and where rewards come late.
+
     Parameters
     ----------
     inflation

@@ -57,6 +57,9 @@ class OFUL(LinearPolicy):
     .. math:: \arg\max_x\; x^\top\hat\theta_t + \beta_t \|x\|_{\bar V_t^{-1}}, \qquad
               \beta_t = \hat\sigma\sqrt{2\log\frac{\det(\bar V_t)^{1/2}\det(\lambda I)^{-1/2}}{\alpha_t}} + \sqrt\lambda\, S
 
+    Assumes that means are linear in the features, noise of scale ``sigma`` and an unknown vector no longer than
+    ``theta_bound``. Prefer it where a theorem must hold.
+
     Parameters
     ----------
     radius
