@@ -9,6 +9,7 @@ import numpy as np
 from bandstrap import OFUL, LinearBootstrappedUCB
 from bandstrap.engine.play import compiled_play_linear
 from bandstrap.environments import LinearBandit
+from bandstrap.policies import LINEAR_POLICIES
 from benchmarks.document import Row, Table
 from benchmarks.timing import best_time
 
@@ -57,8 +58,19 @@ def numpy_bucbl(actions: np.ndarray, tape: np.ndarray, rounds: range, n_resample
     return spent / len(rounds)
 
 
+def every_policy() -> Table:
+    """All linear policies beside OFUL."""
+    base = cost_of_a_decision(OFUL(), 2000)
+    rows = []
+    for name, policy in LINEAR_POLICIES.items():
+        cost = cost_of_a_decision(policy(), 2000, seconds=0.1)
+        rows.append(Row(name, cost / base, "times OFUL", details={"ns": 1e9 * cost}))
+    return Table("What does a decision of each linear policy cost? (100 actions, d = 10, T = 2000)", rows)
+
+
 def tables() -> Iterator[Table]:
-    """One table."""
+    """One after the other."""
+    yield every_policy()
     base = cost_of_a_decision(OFUL(radius="closed-form"), 2000)
     streaming = LinearBootstrappedUCB(quantile="streaming")
     short, long = cost_of_a_decision(streaming, 2000), cost_of_a_decision(streaming, 20_000)
