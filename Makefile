@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: help paper test fuzz check bench dist lowest notebooks format clean
+.PHONY: help paper test fuzz check bench docs dist lowest notebooks format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
@@ -11,6 +11,7 @@ help:
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers"
 	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
+	@echo "make docs    build the site into docs/built/ (a minute); open docs/built/index.html"
 	@echo "make dist    build wheel and source archive, and try both in empty environments (four minutes)"
 	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
 	@echo "make notebooks  run the notebooks of docs/, and keep what they print and draw"
@@ -44,6 +45,11 @@ bench: $(READY)
 	$(VENV)/bin/python -m pip install --quiet --group bench
 	$(VENV)/bin/python -m benchmarks
 
+# -W: whatever Sphinx warns of, such as a link that leads nowhere, stops the build.
+docs: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+	$(VENV)/bin/python -m sphinx -W --keep-going -E -q -b html docs docs/built
+
 dist: $(READY)
 	$(VENV)/bin/python -m pip install --quiet --group dist
 	$(VENV)/bin/python -m distribution
@@ -59,5 +65,6 @@ format: $(READY)
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist docs/built docs/drawn docs/policies
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks distribution -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,89 @@
+"""The site: Markdown pages, docstrings as they are, pages and pictures made by the code. ``make docs`` builds it.
+
+Sphinx, because the docstrings are numpydoc with formulas and cross-references: it reads them as they are, and with ``-W``
+and ``nitpicky`` a reference that leads nowhere stops the build, in a docstring as on a page. Its search and its pages work
+from the disk, without a server. Formulas are set by MathJax, whose files come with a package and are copied into the
+site: they look the same with any fonts, and nothing is asked of the network.
+"""
+
+import importlib
+import re
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from docs.making import directives, policies
+
+project = "bandstrap"
+author = "the authors of bandstrap"
+version = release = version_of("bandstrap")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["making", "built", "drawn", "play", "notebooks"]
+nitpicky = True
+# Types in signatures and other packages' objects have no page here; what docstrings refer to in bandstrap must have one.
+nitpick_ignore_regex = [("py:.*", r"(?!bandstrap\b).*")]
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline", "attrs_block"]
+myst_heading_anchors = 3
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+add_module_names = False
+maximum_signature_line_length = 80
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# --- looks ------------------------------------------------------------------------------------------------------------
+
+html_theme = "furo"
+html_title = "bandstrap"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#00609a"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#6cbcec"},
+}
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+mathjax_path = "mathjax/tex-chtml.js"
+
+
+def copy_mathjax(app, error):
+    """The script that sets formulas, and its fonts."""
+    if error is None and app.builder.format == "html":
+        from sphinx.util.fileutil import copy_asset
+
+        files = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static" / "mathjax"
+        target = Path(app.outdir) / "_static" / "mathjax"
+        fonts = Path("output/chtml/fonts/woff-v2")
+        copy_asset(files / "tex-chtml.js", target)
+        copy_asset(files / fonts, target / fonts)
+
+
+def number_references(app, what, name, obj, options, lines):
+    """References as a list of their own: on a page of many docstrings each has a first one."""
+    lines[:] = [re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line) for line in lines]
+
+
+def setup(app):
+    directives.setup(app)
+    app.connect("autodoc-process-docstring", number_references)
+    app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))
+    app.connect("build-finished", copy_mathjax)

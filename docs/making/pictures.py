@@ -1,0 +1,240 @@
+"""The pictures of the site, each drawn by the code that its page explains."""
+
+import itertools
+import math
+import warnings
+
+import grimp
+import numpy as np
+import polars
+from docs.making.curves import KEPT, LINEAR_WORLD
+from docs.making.layers import LAYERS, layer_of
+from matplotlib import rcParams
+from matplotlib.ticker import FuncFormatter
+from scipy import stats
+
+from bandstrap.bounds import bootstrap, coverage, hoeffding, sign_flip
+from bandstrap.bounds.corrections import CORRECTIONS, correction_term
+from bandstrap.errors import AccuracyWarning
+from bandstrap.multipliers import bootstrap_quantile
+from bandstrap.plots.style import COLOURS, look, new_figure
+
+BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
+REVENUE = np.array([3.1, 0.4, 2.2, 5.9, 1.8, 2.7, 4.4, 0.9, 3.6, 2.5, 1.1, 3.3])
+YARDSTICK = "ucb1"
+WORLD_TITLES = {
+    "beta": "beta rewards",
+    "gaussian": "normal rewards",
+    "exponential": "exponential rewards",
+    LINEAR_WORLD: "linear, d = 10, 100 actions",
+}
+
+
+def all_signs(n):
+    return np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
+
+
+def every_sign():
+    """The law of the bootstrap for twelve rewards: all 4096 sign vectors."""
+    n, level = REVENUE.size, 0.05
+    sums = all_signs(n) @ (REVENUE - REVENUE.mean()) / n
+    quantile = bootstrap_quantile(REVENUE, level)
+    figure, (axis,) = new_figure(7, 3.2)
+    counts, _, bars = axis.hist(sums, bins=60, color=BLUE, alpha=0.55)
+    for bar in bars:
+        if bar.get_x() >= quantile:
+            bar.set(color=ORANGE, alpha=0.9)
+    axis.axvline(quantile, color=ORANGE)
+    axis.annotate(
+        f"quantile {quantile:.2f}:\n5 % of the signs\nare beyond it",
+        (quantile, 0.75 * counts.max()),
+        xytext=(8, 0),
+        textcoords="offset points",
+        color=rcParams["text.color"],
+    )
+    axis.set(xlabel="mean of signed residuals", ylabel="sign vectors", title="12 rewards, all 4096 choices of signs")
+    return figure
+
+
+def widths():
+    """Distance from the mean to each bound as the sample grows."""
+    rewards = stats.truncnorm(-1, 1).rvs(400, random_state=np.random.default_rng(3))
+    sizes = np.unique(np.geomspace(2, 400, 40).astype(int))
+    known = {"sigma": 1.0}
+    bounds = {
+        "Hoeffding, sigma = 1": lambda y: hoeffding(y, 0.05, **known),
+        "bootstrap, sharp": lambda y: bootstrap(y, 0.025, correction="sharp", delta=0.5, **known),
+        "bootstrap, practical": lambda y: bootstrap(y, 0.05, **known),
+        "sign flips, no sigma": lambda y: sign_flip(y, 0.05),
+    }
+    figure, (axis,) = new_figure(7, 3.8)
+    for i, (name, bound) in enumerate(bounds.items()):
+        found = [float(bound(rewards[:n]).value) - rewards[:n].mean() for n in sizes]
+        shown = np.isfinite(found)
+        axis.plot(sizes[shown], np.array(found)[shown], label=name, **look(i))
+    axis.set(xscale="log", yscale="log", xlabel="rewards", ylabel="upper bound less mean")
+    plain_numbers(axis)
+    axis.legend(frameon=False)
+    return figure
+
+
+def misses():
+    """How often the naive bootstrap and the corrected ones miss."""
+    sizes = [2, 3, 4, 5, 6, 8, 10, 12]
+    names = {
+        "bootstrap:correction=none": "no correction",
+        "bootstrap:correction=practical": "practical: φ/√n",
+        "bootstrap:correction=sharp": "sharp: proved, at most 2α",
+        "sign_flip": "sign flips: proved, at most α",
+    }
+    rows = coverage("normal", sizes, 0.05, bounds=names, replications=4000, seed=1)
+    figure, (axis,) = new_figure(7, 3.8)
+    for i, (name, label) in enumerate(names.items()):
+        found = [row for row in rows if row.bound == name]
+        axis.plot([row.sample_size for row in found], [row.miss_rate for row in found], label=label, **look(i))
+    axis.axhline(0.05, color="#8c959f", linewidth=1)
+    axis.text(12, 0.052, "α", ha="right", color=rcParams["text.color"])
+    axis.set(xscale="log", ylim=(0, None), xlabel="normal rewards", ylabel="share of samples missed")
+    plain_numbers(axis)
+    axis.legend(frameon=False)
+    return figure
+
+
+def corrections():
+    """The factor of φ in each form of the correction."""
+    sizes = np.arange(1, 201)
+    names = {"theorem": "of the proof", "stated": "as printed", "sharp": "sharp", "practical": "practical"}
+    figure, (axis,) = new_figure(7, 3.6)
+    for i, (name, label) in enumerate(names.items()):
+        factors = [float(correction_term(CORRECTIONS[name], int(n), 1.0, 0.05, 0.1, n)) for n in sizes]
+        axis.plot(sizes, factors, label=label, **look(i))
+    axis.axhline(1.0, color="#8c959f", linewidth=1)
+    axis.set(xscale="log", ylim=(0, 3.6), xlabel="rewards", ylabel="correction, in units of φ")
+    plain_numbers(axis)
+    axis.legend(frameon=False)
+    return figure
+
+
+def saturation():
+    """The quantile of B = 200 draws beside the one without draws, as the level falls with the round."""
+    rounds = np.unique(np.geomspace(10, 20_000, 50).astype(int))
+    rewards = np.random.default_rng(5).normal(size=60)
+    unit = rewards.std() / math.sqrt(rewards.size)
+    rng = np.random.default_rng(6)
+    levels = 0.9 / (rounds + 1)
+    exact = bootstrap_quantile(rewards, levels) / unit
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # of the very thing that is drawn
+        options = {"method": "monte-carlo", "n_resamples": 200, "rng": rng}
+        drawn = np.array([bootstrap_quantile(rewards, levels, **options) for _ in range(200)])
+    low, middle, high = np.quantile(drawn / unit, [0.05, 0.5, 0.95], axis=0)
+    figure, (axis,) = new_figure(7, 3.8)
+    axis.plot(rounds, exact, label='no draws (quantile="exact")', **look(0))
+    axis.plot(rounds, middle, label="B = 200 draws: median, and 5 % to 95 %", **look(1))
+    axis.fill_between(rounds, low, high, color=ORANGE, alpha=0.2, linewidth=0)
+    axis.axvline(180, color="#8c959f", linewidth=1)
+    axis.annotate("from round 180 on:\nthe largest of the draws", (180, 1.3), xytext=(6, 0), textcoords="offset points")
+    axis.set(xscale="log", xlabel="round, at level 0.9/(t + 1)", ylabel="quantile, in standard errors")
+    plain_numbers(axis)
+    axis.legend(frameon=False)
+    return figure
+
+
+def subset_means():
+    """The means of all subsets of ten rewards, and the bound."""
+    rewards, alpha = REVENUE[:10], 0.05
+    kept = all_signs(rewards.size) > 0
+    counted = kept[kept.any(axis=1)]
+    means = (counted @ rewards) / counted.sum(axis=1)
+    bound = float(sign_flip(rewards, alpha).value)
+    figure, (axis,) = new_figure(7, 3.2)
+    counts, _, bars = axis.hist(means, bins=60, color=BLUE, alpha=0.55)
+    for bar in bars:
+        if bar.get_x() >= bound:
+            bar.set(color=ORANGE, alpha=0.9)
+    axis.axvline(bound, color=ORANGE)
+    axis.axvline(rewards.mean(), color=GREEN, linestyle="--")
+    axis.annotate("mean", (rewards.mean(), counts.max()), xytext=(-4, 0), textcoords="offset points", ha="right")
+    axis.annotate(f"bound {bound:.2f}", (bound, 0.75 * counts.max()), xytext=(6, 0), textcoords="offset points")
+    axis.set(xlabel="mean of a subset", ylabel="subsets", title="10 rewards, the means of all 1023 subsets")
+    return figure
+
+
+def plain_numbers(axis):
+    """10 and 100 on a logarithmic axis, not powers."""
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+
+
+def regret(policy):
+    """Regret of a policy among the others, in each world where it plays."""
+    frame = polars.read_parquet(KEPT)
+    own = frame.filter(policy=policy)
+    played = [world for world in WORLD_TITLES if world in set(own["environment"])]
+    figure, axes = new_figure(3.2 * len(played) + 0.4 if len(played) > 1 else 4.6, 3.2, columns=len(played))
+    for axis, world in zip(axes, played, strict=True):
+        there = frame.filter(environment=world)
+        best = there.filter(round=there["round"].max())["mean"].min()
+        for name in there["policy"].unique(maintain_order=True):
+            curve = there.filter(policy=name)
+            if name == policy:
+                mean, error = curve["mean"].to_numpy(), 2 * curve["standard_error"].to_numpy()
+                axis.plot(curve["round"], mean, color=ORANGE, linewidth=2.2, zorder=3)
+                axis.fill_between(curve["round"], mean - error, mean + error, color=ORANGE, alpha=0.2, linewidth=0)
+            elif name == YARDSTICK:
+                axis.plot(curve["round"], curve["mean"], color=BLUE, linewidth=1.6, linestyle="--", zorder=2)
+            else:
+                axis.plot(curve["round"], curve["mean"], color="#8c959f", linewidth=0.6, alpha=0.7)
+        highest = own.filter(environment=world)["mean"].max()
+        axis.set(xlim=(0, 2000), ylim=(0, max(1.15 * highest, 6 * best)), xlabel="round", title=WORLD_TITLES[world])
+        axis.title.set_fontsize(10)
+    axes[0].set_ylabel("mean regret")
+    return figure
+
+
+def costs():
+    """What a decision costs, and the regret it buys."""
+    from docs.making import policies  # which does not need pictures
+
+    frame = polars.read_parquet(KEPT).filter(environment="beta", round=2000)
+    figure, (axis,) = new_figure(8, 5.5)
+    named = {row["policy"]: row["mean"] for row in frame.iter_rows(named=True)}
+    for name, mean in named.items():
+        kind = list(policies.TOLD).index(policies.told(name))
+        axis.plot(policies.costs()[name], mean, "o", color=COLOURS[kind], markersize=5)
+        text = policies.registry()[name].__name__
+        axis.annotate(text, (policies.costs()[name], mean), (4, 3), textcoords="offset points", fontsize=7)
+    for kind, title in list(enumerate(policies.TOLD.values()))[:4]:
+        axis.plot([], [], "o", color=COLOURS[kind], label=title)
+    axis.set(xscale="log", yscale="log", xlabel="nanoseconds a decision", ylabel="mean regret")
+    axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def imports():
+    """The layers of the package, and who imports whom."""
+    graph = grimp.build_graph("bandstrap")
+    places = {}
+    for height, layer in enumerate(reversed(LAYERS)):
+        for i, name in enumerate(layer):
+            places[name] = ((i - (len(layer) - 1) / 2) * (8.6 / max(len(layer), 5)), height)
+    figure, (axis,) = new_figure(9.5, 9)
+    axis.axis("off")
+    arrows = {
+        (layer_of(module), layer_of(imported))
+        for module in graph.modules
+        for imported in graph.find_modules_directly_imported_by(module)
+    }
+    for upper, lower in sorted((u, v) for u, v in arrows if u and v and u != v):
+        start, end = places[upper], places[lower]
+        if end[1] >= start[1]:
+            continue
+        bend = 0.0 if start[1] - end[1] == 1 else 0.12
+        arrow = {"arrowstyle": "-|>", "color": "#8c959f", "alpha": 0.45, "linewidth": 0.8, "shrinkA": 12, "shrinkB": 12}
+        axis.annotate("", end, start, arrowprops=arrow | {"connectionstyle": f"arc3,rad={bend}"})
+    sizes = {name: sum(layer_of(module) == name for module in graph.modules) for name in places}
+    for name, (x, y) in places.items():
+        box = {"boxstyle": "round,pad=0.35", "facecolor": BLUE, "edgecolor": "none"}
+        text = name if sizes[name] < 2 else f"{name} ({sizes[name]})"
+        axis.text(x, y, text, ha="center", va="center", fontsize=9, color="white", bbox=box)
+    axis.set(xlim=(-4.9, 4.9), ylim=(-0.6, len(LAYERS) - 0.4))
+    return figure

@@ -1,0 +1,90 @@
+"""Pages written from what is kept elsewhere: the errata, and what the benchmarks printed."""
+
+import json
+import math
+from pathlib import Path
+
+import typer
+from benchmarks.document import short
+
+from bandstrap.cli.commands import app
+from bandstrap.paper.reproduce import errata as read_errata
+
+RECORD = Path(__file__).parents[1] / "benchmarks.json"
+
+
+def errata():
+    """Each misprint with the reading that is followed here."""
+    return "\n".join(
+        f"## {entry['id']}: {plain(entry['where'])}\n\n"
+        f"**Printed.** {plain(entry['printed'])}\n\n"
+        f"**Read as.** {plain(entry['reading'])}\n\n"
+        f"**In the code.** {plain(entry['code'])}\n"
+        for entry in read_errata()
+    )
+
+
+def plain(text):
+    """Text that Markdown shows as it is."""
+    for mark in "\\*_`[]<>$":
+        text = text.replace(mark, "\\" + mark)
+    return text
+
+
+def cell(text):
+    return plain(text).replace("|", "\\|")
+
+
+def benchmarks():
+    """Every table that was printed, and how many goals are met."""
+    kept = json.loads(RECORD.read_text())
+    parts = []
+    for table in kept:
+        with_details = any(row["details"] for row in table["rows"])
+        parts.append(f"## {plain(table['question'])}\n")
+        parts.append("| | measured | | goal | |" + (" besides |" if with_details else ""))
+        parts.append("| --- | ---: | --- | --- | --- |" + (" --- |" if with_details else ""))
+        for row in table["rows"]:
+            sign = "at most" if row["better"] == "lower" else "at least"
+            goal = "" if row["goal"] is None else f"{sign} {number(row['goal'])}"
+            besides = "; ".join(f"{number(value)} {unit}" for unit, value in row["details"].items())
+            cells = [cell(row["name"]), number(row["measured"]), cell(row["unit"]), goal, row["verdict"]]
+            parts.append(f"| {' | '.join(cells + [cell(besides)] * with_details)} |")
+        parts.append("")
+    verdicts = [row["verdict"] for table in kept for row in table["rows"]]
+    parts.append(f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed.")
+    return "\n".join(parts)
+
+
+def number(value):
+    """As the benchmarks print it."""
+    return short(math.nan if value is None else value)
+
+
+def commands():
+    """Every command with its options, as ``--help`` has them."""
+    parts = []
+
+    def describe(path, command):
+        if hasattr(command, "commands"):
+            for name, sub in command.commands.items():
+                describe([*path, name], sub)
+            return
+        parts.append(f"## `{' '.join(path)}`\n\n{plain(' '.join((command.help or '').split()))}\n")
+        rows = [option(parameter) for parameter in command.params if parameter.name != "help"]
+        parts.append("\n".join(["| | |", "| --- | --- |", *rows, ""]))
+
+    describe(["bandstrap"], typer.main.get_command(app))
+    return "\n".join(parts)
+
+
+def option(parameter):
+    """A row of the table of a command's options."""
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name.upper()
+    else:
+        name = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    about = " ".join((parameter.help or "").split())
+    has_default = parameter.default not in (None, False, [], (), "") and parameter.param_type_name != "argument"
+    default = f" Default: `{parameter.default}`." if has_default and not callable(parameter.default) else ""
+    return f"| `{name}` | {cell(about)}{default} |".replace("`|", "`\\|")
