@@ -3,15 +3,17 @@
 import importlib
 import math
 import re
-from pathlib import Path
 
 import polars
 import pytest
+from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
+from docs.making.policies import advice, costs, overview, page
 
+import bandstrap
 from bandstrap.league.spec import read_league
 from bandstrap.league.tables import with_tables
-
-DOCS = Path(__file__).parents[1] / "docs"
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from pages import DOCS, ROOT, anchors, in_contents, links, pages
 
 
 def test_the_tables_of_the_league_are_those_of_its_results():
@@ -180,3 +182,77 @@ def test_the_layout_names_what_is_there():
     for folder, text in re.findall(r"^  (\w+/)((?:.|\n {4,})*)", layout, re.M):
         for name in re.findall(r"\b(\w+\.py)\b", text):
             assert list((package / folder).rglob(name)), f"{folder}{name}"
+
+
+@pytest.mark.parametrize("cls", (POLICIES | LINEAR_POLICIES).values(), ids=lambda cls: cls.__name__)
+def test_every_policy_says_what_it_assumes_and_when_to_prefer_it(cls):
+    assumed, preferred = advice(cls)
+    assert assumed.endswith(".")
+    assert preferred.startswith("Prefer ")
+    assert preferred.endswith(".")
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_link_leads_to_a_place(page):
+    written = {
+        DOCS / "policies" / f"{name}.md" for name in ["index", *POLICIES, *LINEAR_POLICIES]
+    }  # by the site's build
+    for path, anchor in links(page):
+        path = path.resolve()
+        assert path.exists() or path in written, path
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path.relative_to(ROOT)), (path.name, anchor)
+
+
+def test_a_link_that_leads_nowhere_would_be_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A heading: `here`\n\n[to it](#a-heading-here), [away](gone.md), ![picture](x.png), `[no](link.md)`\n"
+    )
+    assert [(path.name, anchor) for path, anchor in links(page)] == [
+        ("page.md", "a-heading-here"),
+        ("gone.md", ""),
+        ("x.png", ""),
+    ]
+    assert anchors(page) == {"a-heading-here"}
+
+
+def test_every_page_is_in_the_contents():
+    listed = in_contents() - {"policies/index"}
+    here = {page.removeprefix("docs/").removesuffix(".md") for page in pages() if page.startswith("docs/")}
+    assert listed == here - {"index"}
+
+
+def test_every_public_module_has_a_page_of_the_reference():
+    modules = set(re.findall(r"\n(bandstrap\.\w+(?:, bandstrap\.\w+)*)\n    ", bandstrap.__doc__))
+    named = {name for line in modules for name in line.split(", ")}
+    assert len(named) >= 11
+    pages_ = {f"bandstrap.{path.stem}" for path in (DOCS / "reference").glob("*.md")}
+    assert named <= pages_
+
+
+def test_the_pages_of_policies_have_regret_and_cost():
+    played = {name for _, calls in worlds() for name in calls}
+    assert played == {*POLICIES, *LINEAR_POLICIES}
+    kept = polars.read_parquet(KEPT)
+    assert {*kept.select("environment", "policy", "call").unique().iter_rows()} == {
+        (environment, name, call) for environment, calls in worlds() for name, call in calls.items()
+    }
+    assert set(costs()) == played
+
+
+@pytest.mark.parametrize("name", ["ucb1", "edgeworth_ucb", "bootstrapped_ucb", "bernoulli_ts"])
+def test_the_regret_on_the_pages_of_policies_is_what_is_played_now(name):
+    # Two replications of the hundred, to the last bit; a policy that plays otherwise has its curves drawn anew.
+    environment, calls = next((environment, calls) for environment, calls in worlds() if name in calls)
+    now = [row["first"] for row in play(environment, {name: calls[name]}, replications=KEPT_WHOLE)]
+    assert polars.read_parquet(KEPT).filter(environment=environment, policy=name)["first"].to_list() == now
+
+
+def test_the_page_of_a_policy_has_what_a_reader_looks_for():
+    text = page("edgeworth_ucb", POLICIES["edgeworth_ucb"])
+    for part in ("# EdgeworthUCB", "| assumes | a finite variance", "| when | Prefer it if in doubt", " ns compiled"):
+        assert part in text
+    assert "{drawn} regret edgeworth_ucb" in text
+    assert ".. autoclass:: bandstrap.EdgeworthUCB" in text
+    assert all(f"]({name}.md)" in overview() for name in [*POLICIES, *LINEAR_POLICIES])

@@ -1,0 +1,96 @@
+"""Every code block and command of the pages runs; every link leads somewhere."""
+
+import contextlib
+import io
+import re
+import shutil
+import subprocess
+import tomllib
+import warnings
+from pathlib import Path
+
+import pytest
+
+from pages import (
+    DOCS,
+    ELSEWHERE,
+    ROOT,
+    SIZES,
+    SMALLER,
+    blocks,
+    commands,
+    doctest_of,
+    is_commands,
+    pages,
+)
+
+DATA = "variant,revenue\n" + "".join(
+    f"{variant},{(7 * i % 11) * scale:.1f}\n" for variant, scale in (("red", 1.0), ("green", 1.4)) for i in range(30)
+)
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A folder with the files that the pages speak of."""
+    (tmp_path / "data.csv").write_text(DATA)
+    shutil.copy(DOCS / "mine.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def smaller_file(path):
+    """The sizes of an experiment's file, cut down."""
+    text = Path(path).read_text()
+    text = re.sub(r"^horizon = .*$", "horizon = 40", text, flags=re.M)
+    Path(path).write_text(re.sub(r"^replications = .*$", "replications = 2", text, flags=re.M))
+
+
+def follow(command, run):
+    """Run a command as a page has it, smaller if it would take long."""
+    program, *arguments = command
+    if program == "make":
+        subprocess.run([shutil.which("make"), "-n", *arguments], cwd=ROOT, check=True, capture_output=True)
+    elif program == "bandstrap":
+        name = arguments[0]
+        files = [argument for argument in arguments if argument.endswith(".toml")]
+        if name == "simulate" and files:
+            smaller_file(files[0])
+        else:
+            arguments = [argument for argument in arguments if argument not in SIZES] + SMALLER.get(name, [])
+        done = run(*arguments)
+        assert done.returncode == 0, (command, done.stderr)
+    elif program == "pip":
+        assert arguments[0] == "install"
+        assert arguments[1].startswith((".", "dist/"))
+    else:
+        assert arguments[0] == "-m"
+        __import__(arguments[1])
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page != "README.md" and blocks(page)])
+def test_a_page_can_be_followed(page, reader, run):
+    names = {"__name__": "page"}
+    for block in blocks(page):
+        if (page, block.language) in ELSEWHERE:
+            assert (ROOT / ELSEWHERE[page, block.language]).is_file()
+        elif block.language == "python" and ">>>" in block.code:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert doctest_of(block.code, names, page, block.line) == ""
+        elif block.language == "python":
+            with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("error")
+                exec(compile(block.code, page, "exec"), names)
+        elif block.language == "toml":
+            name = re.match(r"# (\S+\.toml)\n", block.code)
+            (reader / (name[1] if name else "experiment.toml")).write_text(whole(block.code))
+            assert run("check", name[1] if name else "experiment.toml").returncode == 0
+        elif is_commands(block):
+            for command in commands(block.code):
+                follow(command, run)
+
+
+def whole(code):
+    """An experiment of which a page may show the curves alone."""
+    table = tomllib.loads(code)
+    return code if "panels" in table else f'title = "a part"\n[[panels]]\nname = "a"\nenvironment = "gaussian"\n{code}'

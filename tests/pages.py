@@ -1,0 +1,111 @@
+"""The pages of the project as a reader follows them: code and commands in order, in one folder.
+
+``>>>`` is compared with what it prints; other Python is run. A command of a block is run in this process. One that would
+take long is run smaller: the same command, with the sizes of ``SMALLER`` after its own, of which the last counts.
+"""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Blocks that are run by a test of their own: which page, which language, by what.
+ELSEWHERE = {
+    ("docs/live.md", "python"): "tests/live/test_shop.py",
+    ("docs/live.md", "sql"): "tests/live/test_shop.py",
+}
+# Smaller twins, by command.
+SMALLER = {
+    "simulate": ["--horizon", "40", "--replications", "2"],
+    "league": ["--horizon", "40", "--replications", "2", "--policy", "UCB1", "--environment", "Gaussian"],
+    "coverage": ["--replications", "40"],
+    "paper": ["--replications", "10"],
+}
+# Flags that choose sizes, and give way to these.
+SIZES = ("--quick",)
+RUN = ("bandstrap", "make", "pip", "python")
+
+
+class Block(NamedTuple):
+    """A fenced block of a page, and its line."""
+
+    language: str
+    code: str
+    line: int
+
+
+def pages():
+    """Every page that is written by hand, by its path in the project."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    generated = [DOCS / "policies", DOCS / "built"]
+    return sorted(
+        str(path.relative_to(ROOT)) for path in found if not any(path.is_relative_to(folder) for folder in generated)
+    )
+
+
+def blocks(page):
+    """The fenced blocks of a page, directives left out."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [
+        Block(match[1], match[2], text[: match.start()].count("\n") + 1)
+        for match in re.finditer(r"^```([^\n`]*)\n(.*?)^```$", text, re.S | re.M)
+        if not match[1].startswith("{")
+    ]
+
+
+def commands(code):
+    """The commands of a block, one a line, without comments."""
+    lines = (line.strip() for line in code.replace("\\\n", " ").splitlines())
+    return [shlex.split(line, comments=True) for line in lines if line.partition(" ")[0] in RUN]
+
+
+def is_commands(block):
+    """Whether a block is what a reader types, not what is printed."""
+    return block.language in ("", "bash", "console") and bool(commands(block.code))
+
+
+def doctest_of(code, names, place, line):
+    """Failures of the examples of a block, as text; ``names`` are those of the page."""
+    from _pytest.doctest import _get_checker, _get_number_flag  # the flag that the suite's doctests have
+
+    flags = doctest.NORMALIZE_WHITESPACE | _get_number_flag()
+    examples = doctest.DocTestParser().get_doctest(code, names, place, place, line)
+    runner = doctest.DocTestRunner(checker=_get_checker(), optionflags=flags, verbose=False)
+    said = []
+    runner.run(examples, out=said.append, clear_globs=False)
+    names.update(examples.globs)
+    return "".join(said)
+
+
+def slug(heading):
+    """The anchor of a heading, as GitHub and the site make it."""
+    kept = re.sub(r"[^\w\- ]", "", re.sub(r"`|\*|\[|\]\([^)]*\)", "", heading).strip().lower())
+    return kept.replace(" ", "-")
+
+
+def anchors(page):
+    """The anchors of a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def links(page):
+    """Where a page's links and pictures lead in the project: paths and anchors."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            path, _, anchor = target.partition("#")
+            yield ((ROOT / page).parent / path if path else ROOT / page), anchor
+
+
+def in_contents():
+    """The pages that a table of contents lists, by their paths in docs/."""
+    found = set()
+    for path in (ROOT / page for page in pages() if page.startswith("docs/")):
+        for options in re.findall(r"^```\{toctree\}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.S | re.M):
+            entries = [line for line in options.splitlines() if line and not line.startswith(":")]
+            found |= {str((path.parent / entry).resolve().relative_to(DOCS)) for entry in entries}
+    return found
