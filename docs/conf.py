@@ -44,6 +44,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 add_module_names = False
+highlight_language = "text"
 maximum_signature_line_length = 80
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -77,13 +78,17 @@ def copy_mathjax(app, error):
         copy_asset(files / fonts, target / fonts)
 
 
-def number_references(app, what, name, obj, options, lines):
-    """References as a list of their own: on a page of many docstrings each has a first one."""
-    lines[:] = [re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line) for line in lines]
+def adapt_docstring(app, what, name, obj, options, lines):
+    """References as a list of their own, since on a page of many docstrings each has a first one; attributes that are
+    explained together under both names, of which Sphinx would take one for a type.
+    """
+    for i, line in enumerate(lines):
+        line = re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line)
+        lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
 
 
 def setup(app):
     directives.setup(app)
-    app.connect("autodoc-process-docstring", number_references)
+    app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))
     app.connect("build-finished", copy_mathjax)

@@ -10,7 +10,7 @@ import polars
 from docs.making.curves import KEPT, LINEAR_WORLD
 from docs.making.layers import LAYERS, layer_of
 from matplotlib import rcParams
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 from scipy import stats
 
 from bandstrap.bounds import bootstrap, coverage, hoeffding, sign_flip
@@ -73,7 +73,7 @@ def widths():
         shown = np.isfinite(found)
         axis.plot(sizes[shown], np.array(found)[shown], label=name, **look(i))
     axis.set(xscale="log", yscale="log", xlabel="rewards", ylabel="upper bound less mean")
-    plain_numbers(axis)
+    plain_numbers(axis.xaxis, axis.yaxis)
     axis.legend(frameon=False)
     return figure
 
@@ -95,7 +95,8 @@ def misses():
     axis.axhline(0.05, color="#8c959f", linewidth=1)
     axis.text(12, 0.052, "α", ha="right", color=rcParams["text.color"])
     axis.set(xscale="log", ylim=(0, None), xlabel="normal rewards", ylabel="share of samples missed")
-    plain_numbers(axis)
+    axis.set_xticks(sizes)
+    plain_numbers(axis.xaxis)
     axis.legend(frameon=False)
     return figure
 
@@ -110,7 +111,7 @@ def corrections():
         axis.plot(sizes, factors, label=label, **look(i))
     axis.axhline(1.0, color="#8c959f", linewidth=1)
     axis.set(xscale="log", ylim=(0, 3.6), xlabel="rewards", ylabel="correction, in units of φ")
-    plain_numbers(axis)
+    plain_numbers(axis.xaxis)
     axis.legend(frameon=False)
     return figure
 
@@ -135,7 +136,7 @@ def saturation():
     axis.axvline(180, color="#8c959f", linewidth=1)
     axis.annotate("from round 180 on:\nthe largest of the draws", (180, 1.3), xytext=(6, 0), textcoords="offset points")
     axis.set(xscale="log", xlabel="round, at level 0.9/(t + 1)", ylabel="quantile, in standard errors")
-    plain_numbers(axis)
+    plain_numbers(axis.xaxis)
     axis.legend(frameon=False)
     return figure
 
@@ -160,9 +161,11 @@ def subset_means():
     return figure
 
 
-def plain_numbers(axis):
-    """10 and 100 on a logarithmic axis, not powers."""
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+def plain_numbers(*axes):
+    """10 and 100 on a logarithmic axis, not powers, and nothing in between."""
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def regret(policy):
@@ -197,17 +200,42 @@ def costs():
 
     frame = polars.read_parquet(KEPT).filter(environment="beta", round=2000)
     figure, (axis,) = new_figure(8, 5.5)
-    named = {row["policy"]: row["mean"] for row in frame.iter_rows(named=True)}
-    for name, mean in named.items():
+    axis.set(xscale="log", yscale="log", xlabel="nanoseconds a decision", ylabel="mean regret")
+    taken = []
+    for row in frame.sort("mean").iter_rows(named=True):
+        name, place = row["policy"], (policies.costs()[row["policy"]], row["mean"])
         kind = list(policies.TOLD).index(policies.told(name))
-        axis.plot(policies.costs()[name], mean, "o", color=COLOURS[kind], markersize=5)
+        axis.plot(*place, "o", color=COLOURS[kind], markersize=5)
         text = policies.registry()[name].__name__
-        axis.annotate(text, (policies.costs()[name], mean), (4, 3), textcoords="offset points", fontsize=7)
+        axis.annotate(text, place, free_offset(place, text, taken), textcoords="offset points", fontsize=7)
     for kind, title in list(enumerate(policies.TOLD.values()))[:4]:
         axis.plot([], [], "o", color=COLOURS[kind], label=title)
-    axis.set(xscale="log", yscale="log", xlabel="nanoseconds a decision", ylabel="mean regret")
+    plain_numbers(axis.xaxis, axis.yaxis)
     axis.legend(frameon=False, fontsize=8)
     return figure
+
+
+def free_offset(place, text, taken):
+    """Where a name has room beside its point, in points: a decade is about a hundred of them."""
+    x, y = 100 * math.log10(place[0]), 160 * math.log10(place[1])
+    width = 4.2 * len(text)
+    for away in range(3, 60, 8):
+        for dx, dy in ((5, away), (5, -away - 5), (-width - 3, away), (-width - 3, -away - 5)):
+            box = (x + dx, y + dy, x + dx + width, y + dy + 8)
+            if not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                taken += [box, (x - 4, y - 4, x + 4, y + 4)]
+                return dx, dy
+    return 5, 3
+
+
+def needed(arrows):
+    """The arrows that do not follow from others."""
+    below = {upper: {v for u, v in arrows if u == upper} for upper in {u for u, _ in arrows}}
+
+    def reach(name):
+        return below.get(name, set()).union(*(reach(other) for other in below.get(name, ())))
+
+    return {(u, v) for u, v in arrows if not any(v in reach(w) for w in below[u] - {v})}
 
 
 def imports():
@@ -216,20 +244,19 @@ def imports():
     places = {}
     for height, layer in enumerate(reversed(LAYERS)):
         for i, name in enumerate(layer):
-            places[name] = ((i - (len(layer) - 1) / 2) * (8.6 / max(len(layer), 5)), height)
-    figure, (axis,) = new_figure(9.5, 9)
+            places[name] = ((i - (len(layer) - 1) / 2) * (9 / max(len(layer), 4)), height)
+    figure, (axis,) = new_figure(8.5, 8)
     axis.axis("off")
     arrows = {
         (layer_of(module), layer_of(imported))
         for module in graph.modules
         for imported in graph.find_modules_directly_imported_by(module)
     }
-    for upper, lower in sorted((u, v) for u, v in arrows if u and v and u != v):
+    down = {(u, v) for u, v in arrows if u and v and places[v][1] < places[u][1]}
+    for upper, lower in sorted(needed(down)):
         start, end = places[upper], places[lower]
-        if end[1] >= start[1]:
-            continue
         bend = 0.0 if start[1] - end[1] == 1 else 0.12
-        arrow = {"arrowstyle": "-|>", "color": "#8c959f", "alpha": 0.45, "linewidth": 0.8, "shrinkA": 12, "shrinkB": 12}
+        arrow = {"arrowstyle": "-|>", "color": "#8c959f", "alpha": 0.8, "linewidth": 1, "shrinkA": 12, "shrinkB": 12}
         axis.annotate("", end, start, arrowprops=arrow | {"connectionstyle": f"arc3,rad={bend}"})
     sizes = {name: sum(layer_of(module) == name for module in graph.modules) for name in places}
     for name, (x, y) in places.items():

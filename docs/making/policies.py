@@ -94,7 +94,7 @@ def shown_cost(name):
 
 def shown_regret(environment, name):
     row = ends().get((environment, name))
-    return "" if row is None else f"{number(row['mean'])} ± {number(2 * row['standard_error'])}"
+    return "" if row is None else f"{row['mean']:.3g} ± {2 * row['standard_error']:.2g}"
 
 
 def overview():
@@ -127,15 +127,11 @@ def facts(name, cls):
         yield "at the start", f"every arm is pulled {'twice' if cls.n_initial == 2 else f'{cls.n_initial} times'}"
     if keeps_rewards(cls):
         yield "memory", "keeps every reward"
-    if LEAGUE.exists():
-        frame = polars.read_parquet(LEAGUE)
-        members = {p.name: p.call for p in league().policies}
-        for row in frame.iter_rows(named=True):
-            if members[row["policy"]].partition(":")[0] == name:
-                yield (
-                    f"in the league, `{members[row['policy']]}`",
-                    f"{row['ratio']:.3f} of BUCB+'s mean regret, {row['ratio_q99']:.3f} of its 99th percentile",
-                )
+    members = {policy.name: policy.call for policy in league().policies}
+    for row in polars.read_parquet(LEAGUE).iter_rows(named=True):
+        if members[row["policy"]].partition(":")[0] == name:
+            ratios = f"{row['ratio']:.3f} of BUCB+'s mean regret, {row['ratio_q99']:.3f} of its 99th percentile"
+            yield "[in the league](../which-policy.md)", f"`{members[row['policy']]}`: {ratios}"
 
 
 def keeps_rewards(cls):

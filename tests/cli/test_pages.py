@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -88,6 +89,39 @@ def test_a_page_can_be_followed(page, reader, run):
         elif is_commands(block):
             for command in commands(block.code):
                 follow(command, run)
+        else:
+            assert block.language in ("", "text"), block  # what is printed
+
+
+def test_the_commands_of_the_readme_run(reader, run):
+    shutil.copy(ROOT / "src" / "bandstrap" / "experiments" / "example.toml", reader / "experiment.toml")
+    found = [command for block in blocks("README.md") if is_commands(block) for command in commands(block.code)]
+    assert {command[1] for command in found if command[0] == "bandstrap"} >= {"bound", "compare", "coverage", "league"}
+    for command in found:
+        follow(command, run)
+        shutil.rmtree(reader / "results", ignore_errors=True)  # each example begins with an empty folder
+
+
+def test_a_command_that_fails_would_be_found(reader, run):
+    with pytest.raises(AssertionError, match="no-such-file"):
+        follow(["bandstrap", "bound", "no-such-file.csv", "--column", "revenue"], run)
+    with pytest.raises(subprocess.CalledProcessError):
+        follow(["make", "no-such-target"], run)
+
+
+def test_the_table_of_the_tutorial_is_what_its_file_gives(reader, run):
+    page = "docs/tutorials/figure.md"
+    (code,) = [block.code for block in blocks(page) if block.language == "toml"]
+    Path("scale.toml").write_text(code)
+    assert run("simulate", "scale.toml", "--seed", "1", "--out", "scale").returncode == 0
+    rows = json.loads(run("results", "scale", "--format", "json").stdout)
+    found = {row["curve"]: f"{row['mean']:.0f} ± {2 * row['standard_error']:.0f}" for row in rows}
+    text = (ROOT / page).read_text()
+    for policy in ("UCB", "bootstrapped UCB"):
+        assert (
+            f"| {policy} | {' | '.join(found[f'{policy}, sigma = {sigma}'] for sigma in ('0.54', '1', '2'))} |" in text
+        )
+    assert f"and {found['Edgeworth UCB']} for Edgeworth UCB" in text
 
 
 def whole(code):
