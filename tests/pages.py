@@ -17,6 +17,12 @@ ELSEWHERE = {
     ("docs/live.md", "python"): "tests/live/test_shop.py",
     ("docs/live.md", "sql"): "tests/live/test_shop.py",
 }
+# Blocks that need what a test has not, by page and a word in them: they are compiled, not run.
+NOT_HERE = {
+    ("docs/executors.md", "SLURMCluster"): "a Slurm to ask for nodes",
+    ("docs/executors.md", "srun"): "a Slurm to run under",
+    ("docs/executors.md", "loky"): "workers of its own for seconds; tests/faults/test_executors.py plays on loky",
+}
 # Smaller twins, by command.
 SMALLER = {
     "simulate": ["--horizon", "40", "--replications", "2"],
@@ -54,6 +60,11 @@ def blocks(page):
         for match in re.finditer(r"^```([^\n`]*)\n(.*?)^```$", text, re.S | re.M)
         if not match[1].startswith("{")
     ]
+
+
+def lacking(page, block):
+    """What a block needs that a test has not; nothing for most."""
+    return next((what for (where, word), what in NOT_HERE.items() if where == page and word in block.code), "")
 
 
 def commands(code):
@@ -109,3 +120,11 @@ def in_contents():
             entries = [line for line in options.splitlines() if line and not line.startswith(":")]
             found |= {str((path.parent / entry).resolve().relative_to(DOCS)) for entry in entries}
     return found
+
+
+def mentioned(page):
+    """Every ``bandstrap ...`` between backticks or in an indented block, whole: none with dots for what is left out."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    inline = [" ".join(code.split()) for code in re.findall(r"`(bandstrap [a-z][^`]*)`", text)]
+    indented = [line.strip() for line in re.findall(r"^    (bandstrap .*)$", text, re.M)]
+    return [shlex.split(line) for line in [*inline, *indented] if "..." not in line]
