@@ -9,7 +9,7 @@ help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
 	@echo "make test    run the tests (a quarter of an hour on two cores, with everything to compile)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
-	@echo "make check   check style, types and layers"
+	@echo "make check   check style, types and layers, and build the site"
 	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
 	@echo "make docs    build the site into docs/built/ (a minute); open docs/built/index.html"
 	@echo "make dist    build wheel and source archive, and try both in empty environments (four minutes)"
@@ -35,7 +35,7 @@ fuzz: $(READY)
 	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
 		$(VENV)/bin/python -m pytest -s tests/fuzz tests/faults tests/live/test_faults.py
 
-check: $(READY)
+check: $(READY) docs
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
