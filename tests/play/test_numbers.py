@@ -1,0 +1,136 @@
+"""The script of the interactive page computes the library's numbers, and its policies make the library's choices."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import quickjs
+
+from bandstrap import MOSS, UCB1, BootstrappedUCB, GaussianTS, NaiveBootstrappedUCB, UCBTuned
+from bandstrap.bounds import bootstrap, hoeffding, sign_flip
+from bandstrap.multipliers import bootstrap_quantile
+
+PAGE = Path(__file__).parents[2] / "docs" / "play"
+SCRIPTS = ("bounds.js", "laws.js", "policies.js")
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Calls a function of the page's script; arguments and results travel as JSON."""
+    context = quickjs.Context()
+    for name in SCRIPTS:
+        context.eval((PAGE / name).read_text(encoding="utf-8"))
+
+    def call(function, *arguments):
+        told = ", ".join(json.dumps(argument) for argument in arguments)
+        infinite = '(key, value) => value === Infinity ? "inf" : value'
+        return json.loads(context.eval(f"JSON.stringify(({function})({told}), {infinite})"))
+
+    return call
+
+
+def upper_bounds(rewards, alpha, sigma):
+    """The library's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # equal rewards are worth a word to a user
+        found = {
+            name: bootstrap(rewards, alpha, sigma=sigma, correction=how).value for name, how in CORRECTIONS.items()
+        }
+        return found | {
+            "hoeffding": hoeffding(rewards, alpha, sigma=sigma).value,
+            "sign_flip": sign_flip(rewards, alpha).value,
+        }
+
+
+CORRECTIONS = {"naive": "none", "practical": "practical", "sharp": "sharp"}
+# Each with the sizes at which its quantiles are found in another way: counted by coins, by sums, by values, or inverted.
+SAMPLES = {
+    "normal": (lambda rng, n: rng.normal(size=n), (1, 2, 4, 9, 16, 26, 60)),
+    "exponential": (lambda rng, n: rng.exponential(size=n), (1, 5, 12, 30, 500)),
+    "coins": (lambda rng, n: rng.integers(0, 2, n).astype(float), (1, 3, 10, 24, 50, 51, 140, 500)),
+    "dice": (lambda rng, n: rng.integers(1, 7, n).astype(float), (4, 10, 20, 27, 90)),
+    "tenths": (lambda rng, n: rng.integers(-9, 10, n) / 10, (6, 14, 30)),
+    "equal": (lambda rng, n: np.full(n, 0.1), (1, 7, 40, 500)),
+    "huge": (lambda rng, n: 1e300 * rng.normal(size=n), (3, 11, 28)),
+    "tiny": (lambda rng, n: 1e-300 * rng.normal(size=n), (3, 11, 28)),
+    "far from 0": (lambda rng, n: 1e6 + rng.normal(size=n), (2, 12, 26)),
+    "one outlier": (lambda rng, n: np.append(rng.normal(size=n - 1), 100.0), (5, 15, 30)),
+}
+
+
+@pytest.mark.parametrize("law", SAMPLES)
+def test_bounds_are_the_library_s(script, law):
+    draw, sizes = SAMPLES[law]
+    rng = np.random.default_rng(len(law))
+    for n in sizes:
+        rewards = draw(rng, n)
+        alpha = float(rng.choice([0.2, 0.05, 0.01]))
+        sigma = float(np.abs(rewards).max() * rng.choice([0.1, 1.0]) + 1e-300)
+        found = script("bandstrap.upperBounds", rewards.tolist(), alpha, sigma)
+        for name, value in upper_bounds(rewards, alpha, sigma).items():
+            # Of the width where that is more than a rounding of the rewards.
+            allowed = 1e-9 * max(abs(value - rewards.mean()), 1e-4 * abs(value)) if math.isfinite(value) else 0.0
+            assert float(found[name]) == pytest.approx(value, rel=0, abs=allowed), (name, n, alpha, sigma)
+
+
+def test_levels_that_are_tail_probabilities_are_told_apart(script):
+    # With 3 rewards P(X > x) is a multiple of 1/8, and a level that equals one is not exceeded by it.
+    for level in (0.124, 0.125, 0.126, 0.25, 0.375, 0.3751):
+        for rewards in ([1.0, 2.0, 4.0], [0.0, 1.0, 1.0], [0.0, 1.0, 5.0, 5.0]):
+            found = script("bandstrap.bootstrapQuantile", rewards, level)
+            assert found["value"] == pytest.approx(bootstrap_quantile(rewards, level), rel=1e-12, abs=1e-15)
+            assert found["method"] == "counted"
+
+
+POLICIES = {
+    "ucb1": lambda rng: UCB1(arms=4, sigma=0.5, rng=rng),
+    "bootstrapped_ucb": lambda rng: BootstrappedUCB(arms=4, sigma=0.5, quantile="resampled-literal", rng=rng),
+    "naive_bootstrapped_ucb": lambda rng: NaiveBootstrappedUCB(arms=4, quantile="resampled-literal", rng=rng),
+    "gaussian_ts": lambda rng: GaussianTS(arms=4, sigma=0.5, rng=rng),
+    "moss": lambda rng: MOSS(arms=4, sigma=0.5, rng=rng),
+    "ucb_tuned": lambda rng: UCBTuned(arms=4, upper=1.0, rng=rng),
+}
+PLAY = """(name, order, tapes, rounds, uniforms, normals) => {
+  const [random, normal] = [() => uniforms.shift(), () => normals.shift()];
+  const policy = bandstrap.makePolicy(name, { sigma: 0.5, upper: 1, order, random, normal });
+  return Array.from({ length: rounds }, (_, i) => {
+    const arm = policy.choose(i + 1);
+    policy.learn(arm, tapes[arm][policy.arms[arm].pulls]);
+    return arm;
+  });
+}"""
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("law", ["coins", "uniform"])
+def test_policies_make_the_library_s_choices(script, name, law):
+    """Also those that draw: the script is handed the numbers that the policy's generator will give."""
+    rounds = 60 if "bootstrapped" in name else 400
+    rng = np.random.default_rng(7)
+    means = np.array([0.3, 0.5, 0.6, 0.6])[:, None]
+    uniform = rng.random((4, rounds))
+    tapes = (uniform < means).astype(float) if law == "coins" else means + 0.4 * (uniform - 0.5)
+    policy = POLICIES[name](rng)
+    order = [int(arm) for arm in policy._state.order]
+    uniforms, normals = [], []
+    if name == "gaussian_ts":
+        normals = copy_of(policy.rng).standard_normal(4 * rounds).tolist()
+    elif "bootstrapped" in name:
+        uniforms = copy_of(policy.rng).random(4 * 200 * rounds).tolist()
+    pulls, choices = [0] * 4, []
+    for _ in range(rounds):
+        arm = policy.select()
+        policy.update(arm, float(tapes[arm, pulls[arm]]))
+        pulls[arm] += 1
+        choices.append(arm)
+    assert len(set(choices)) == 4
+    assert script(PLAY, name, order, tapes.tolist(), rounds, uniforms, normals) == choices
+
+
+def copy_of(rng):
+    twin = np.random.Generator(type(rng.bit_generator)())
+    twin.bit_generator.state = rng.bit_generator.state
+    return twin
