@@ -41,7 +41,7 @@
     },
     sign_flip: {
       label: "Sign flips", dash: "5 5", promise: 1, holds: symmetryHolds,
-      assumes: "Assumes rewards symmetric about their mean, and nothing else: no scale, no range.",
+      assumes: "Assumes rewards symmetric about their mean, and nothing else: no scale, no range. Infinite while 2⁻ⁿ > α.",
     },
   };
 
@@ -264,7 +264,7 @@
       if (!points.length) continue;
       const drawn = points.map(([px, v]) => [px, y(v)]);
       const d = drawn.length > 1 ? pathOf(drawn) : `M${drawn[0][0] - 3} ${drawn[0][1]}h6`;
-      inside.append(element("path", { class: "line", d, style: `stroke: var(--${name})`, "stroke-dasharray": SAYS[name].dash }));
+      inside.append(element("path", { class: `line ${name}`, d, style: `stroke: var(--${name})`, "stroke-dasharray": SAYS[name].dash }));
       ends.push({ y: drawn.at(-1)[1], colour: name, label: SAYS[name].label });
     }
     if (isWide) nameLines(svg, ends, box);

@@ -1,0 +1,139 @@
+"""The interactive page in a browser: it opens from a file, computes, listens, and fits the window."""
+
+import json
+
+import pytest
+
+from play.browser import Page, find_chromium
+from play.test_numbers import PAGE, upper_bounds
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium is installed")
+
+ADDRESS = (PAGE / "index.html").as_uri()
+ROWS = "[...document.querySelectorAll('#bounds-table [role=row]:not(.head)')]"
+READY = "document.getElementById('status').textContent.startsWith('After')"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    made = Page(find_chromium(), tmp_path_factory.mktemp("chromium"))
+    yield made
+    made.close()
+
+
+def text_of(page, place):
+    return page.run(f"document.querySelector({json.dumps(place)}).textContent")
+
+
+def click(page, place):
+    page.run(f"document.getElementById({json.dumps(place)}).click()")
+
+
+def values_of(page, *places):
+    return [page.run(f"document.getElementById({json.dumps(place)}).value") for place in places]
+
+
+@pytest.mark.parametrize("law", ["exponential", "dice"])
+def test_numbers_on_the_page_are_the_library_s_for_its_rewards(page, law):
+    page.open(f"{ADDRESS}#law={law}&n=30&alpha=0.1&sigma=2&seed=8")
+    page.wait_for(READY)
+    found = page.run(f"bandstrap.upperBounds(bandstrap.sampleOf({law!r}, 8, 30), 0.1, 2)")
+    shown = page.run(f"{ROWS}.map((row) => row.children[1].lastChild.textContent)")
+    expected = upper_bounds(page.run(f"bandstrap.sampleOf({law!r}, 8, 30)"), 0.1, 2.0)
+    for name, text in zip(page.run("bandstrap.BOUNDS"), shown, strict=True):
+        assert found[name] == pytest.approx(expected.pop(name), rel=1e-9)
+        assert float(text) == float(f"{found[name]:.3g}")
+    assert not expected
+    page.wait_for("document.getElementById('miss-note').textContent.includes('fresh samples of 30')")
+    assert not page.complaints
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_the_window_and_takes_the_reader_s_colours(page, width, scheme):
+    page.open(f"{ADDRESS}#law=gaussian&n=4&t=50", width=width, prefers_color_scheme=scheme)
+    page.wait_for(READY)
+    assert page.run("document.documentElement.scrollWidth") <= width
+    background = page.run("getComputedStyle(document.body).backgroundColor")
+    assert (sum(json.loads(background.replace("rgb(", "[").replace(")", "]"))) > 380) == (scheme == "light")
+    assert not page.complaints
+
+
+def test_settings_come_from_the_address_and_go_back_into_it(page):
+    address = f"{ADDRESS}#law=coin&n=7&alpha=0.2&sigma=0.4&seed=12&own=3:1&world=ratings&first=moss&second=ucb_tuned"
+    page.open(f"{address}&scale=1.5&rounds=200&matchseed=5&t=60")
+    page.wait_for(READY)
+    assert values_of(page, "law", "alpha", "sigma", "seed") == ["coin", "0.2", "0.4", "12"]
+    assert values_of(page, "world", "first", "second", "scale") == ["ratings", "moss", "ucb_tuned", "1.5"]
+    assert text_of(page, "#n-shown") == "7"
+    assert text_of(page, "#match-status").startswith("Round 60 of 200")
+    shown = [text_of(page, place) for place in ("#status", "#arms", "#match-status")]
+    click(page, "draw-one")
+    click(page, "step")
+    page.wait_for("location.hash.includes('n=8') && location.hash.includes('t=61')")
+    # What is nonsense in an address is left out, and one that is shared shows the same.
+    page.open(f"{ADDRESS}#law=casino&n=1e9&alpha=-1&sigma=nan&seed=x&own=3,:,0:1,2:q&t=-4&world=&first=__proto__")
+    page.wait_for(READY)
+    assert values_of(page, "law", "alpha", "sigma", "first") == ["gaussian", "0.05", "1", "ucb1"]
+    page.open(f"{address}&scale=1.5&rounds=200&matchseed=5&t=60")
+    page.wait_for(READY)
+    assert [text_of(page, place) for place in ("#status", "#arms", "#match-status")] == shown
+    assert not page.complaints
+
+
+def test_own_rewards_by_keyboard_and_by_click(page):
+    page.open(f"{ADDRESS}#law=own&n=0")
+    assert page.run("document.getElementById('draw-one').disabled")
+    page.run("document.getElementById('own').focus()")
+    for typed in ("0.25", "-0.5"):
+        for letter in typed:
+            page.press(letter, letter)
+        page.press("Enter", "\r")
+    page.wait_for(READY)
+    assert text_of(page, "#n-shown") == "2"
+    assert "own=1:0.25,2:-0.5" in page.wait_for("location.hash.includes('own=') && location.hash")
+    box = page.run("document.getElementById('bounds-plot').getBoundingClientRect().toJSON()")
+    place = {"x": box["x"] + 200, "y": box["y"] + 100, "button": "left", "clickCount": 1}
+    page.ask("Input.dispatchMouseEvent", type="mousePressed", **place)
+    page.ask("Input.dispatchMouseEvent", type="mouseReleased", **place)
+    page.wait_for("document.getElementById('n-shown').textContent === '3'")
+    click(page, "drop-own")
+    page.wait_for("document.getElementById('n-shown').textContent === '0'")
+    assert not page.complaints
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keyboard(page):
+    page.open(ADDRESS)
+    unnamed = "[...document.querySelectorAll('input, select')].filter((field) => !field.labels.length).map((f) => f.id)"
+    assert page.run(unnamed) == []
+    unnamed = "[...document.querySelectorAll('svg[role=img]')].filter((e) => !e.getAttribute('aria-labelledby'))"
+    assert page.run(f"{unnamed}.length") == 0
+    reached = []
+    for _ in range(45):
+        page.press("Tab")
+        reached.append(page.run("document.activeElement.id"))
+    fields = page.run(
+        "[...document.querySelectorAll('input, select, button')].filter((e) => !e.disabled).map((e) => e.id)"
+    )
+    assert set(fields) <= set(reached)
+    page.run("document.getElementById('n').focus()")
+    before = int(text_of(page, "#n-shown"))
+    page.press("ArrowRight")
+    assert int(text_of(page, "#n-shown")) == before + 1
+
+
+def test_without_motion_nothing_moves_and_the_end_is_shown_at_once(page):
+    page.open(f"{ADDRESS}#law=coin&n=2&rounds=200", prefers_reduced_motion="reduce")
+    click(page, "grow")
+    assert text_of(page, "#n-shown") == "500"
+    click(page, "run")
+    page.wait_for("document.getElementById('match-status').textContent.startsWith('Round 200')", seconds=5)
+
+
+def test_a_match_runs_and_many_games_are_averaged(page):
+    page.open(f"{ADDRESS}#world=coins&first=ucb1&second=gaussian_ts&rounds=200")
+    click(page, "run")
+    page.wait_for("document.getElementById('match-status').textContent.startsWith('Round 200')")
+    click(page, "many")
+    page.wait_for("document.getElementById('many-shown').textContent.includes('average of 100 games')")
+    assert not page.complaints
