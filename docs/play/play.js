@@ -253,7 +253,7 @@
     inside.append(element("path", { class: "mine", d: dots((i) => settings.own.has(i)) }));
     let total = 0;
     inside.append(element("path", { class: "mean", d: pathOf(rewards.map((v, i) => [x(i + 1), y((total += v) / (i + 1))])) }));
-    const ends = [];
+    const ends = rewards.length ? [{ y: y(total / rewards.length), colour: "soft", label: "mean so far" }] : [];
     if (Number.isFinite(law.mean)) {
       inside.append(element("path", { class: "truth", d: `M${box.left} ${y(law.mean)}H${box.right}` }));
       ends.push({ y: y(law.mean), colour: "ink", label: "the truth" });
@@ -348,7 +348,7 @@
       } else {
         const [holds, reason] = SAYS[name].holds(law, settings.sigma);
         verdict.className = holds ? "yes" : "no";
-        say(verdict, holds ? "Holds here" : promise ? "Does not hold here" : "No promise");
+        say(verdict, holds ? "Holds here" : promise ? "Fails here" : "No promise");
         say(why, `: ${reason}.`);
       }
     }
@@ -648,28 +648,23 @@
     });
   }
 
-  /** Dark or light: as chosen here, else in the documentation around this page, else on the reader's system. */
+  /** Dark or light: as chosen here or in the documentation around this page, which keeps it by the same name; else the system's. */
   function chooseTheme() {
-    const kept = (find) => {
-      try {
-        return find();
-      } catch {
-        return null; // a browser that keeps nothing
-      }
-    };
-    const around = () => {
-      const key = Object.keys(localStorage).find((name) => name.endsWith("__palette"));
-      return key && (JSON.parse(localStorage.getItem(key)).color.scheme === "slate" ? "dark" : "light");
-    };
     const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    let theme = kept(() => localStorage.getItem("bandstrap-play-theme")) ?? kept(around) ?? system;
+    let theme = system;
+    try {
+      const kept = localStorage.getItem("theme");
+      if (kept === "dark" || kept === "light") theme = kept;
+    } catch {} // a browser that keeps nothing
     const show = () => {
       document.documentElement.dataset.theme = theme;
       at("theme").setAttribute("aria-pressed", theme === "dark");
     };
     clicked("theme", () => {
       theme = theme === "dark" ? "light" : "dark";
-      kept(() => localStorage.setItem("bandstrap-play-theme", theme));
+      try {
+        localStorage.setItem("theme", theme === system ? "auto" : theme);
+      } catch {}
       show();
     });
     show();

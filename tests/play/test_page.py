@@ -1,6 +1,7 @@
 """The interactive page in a browser: it opens from a file, computes, listens, and fits the window."""
 
 import json
+import re
 
 import pytest
 
@@ -54,9 +55,16 @@ def test_it_fits_the_window_and_takes_the_reader_s_colours(page, width, scheme):
     page.open(f"{ADDRESS}#law=gaussian&n=4&t=50", width=width, prefers_color_scheme=scheme)
     page.wait_for(READY)
     assert page.run("document.documentElement.scrollWidth") <= width
-    background = page.run("getComputedStyle(document.body).backgroundColor")
-    assert (sum(json.loads(background.replace("rgb(", "[").replace(")", "]"))) > 380) == (scheme == "light")
+    assert is_light(page) == (scheme == "light")
+    click(page, "theme")
+    assert is_light(page) == (scheme == "dark")
+    click(page, "theme")
     assert not page.complaints
+
+
+def is_light(page):
+    background = page.run("getComputedStyle(document.body).backgroundColor")
+    return sum(int(part) for part in re.findall(r"\d+", background)) > 380
 
 
 def test_settings_come_from_the_address_and_go_back_into_it(page):
