@@ -5,6 +5,7 @@
   const at = (id) => document.getElementById(id);
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
   const MOST = 500;
+  const MOST_OWN = 1e6;
   const REDRAWS = 1000;
   const GAMES = 100;
   // Sample sizes of the slider and of the curves: all up to 40, fewer beyond.
@@ -70,7 +71,7 @@
       settings.own = new Map();
       for (const pair of (told.get("own") ?? "").split(",")) {
         const [place, value] = pair.split(":").map(Number);
-        if (place >= 1 && place <= MOST && Number.isFinite(value)) settings.own.set(Math.trunc(place) - 1, value);
+        if (place >= 1 && place <= MOST && Math.abs(value) <= MOST_OWN) settings.own.set(Math.trunc(place) - 1, value);
       }
       settings.n = Math.trunc(number("n", 0, MOST, settings.n));
       if (!LAWS[settings.law].draw) { // own rewards only: those without a gap between them
@@ -156,7 +157,7 @@
     let last = box.top - 8;
     for (const end of ends) {
       last = Math.max(end.y + 4, last + 15);
-      svg.append(element("text", { x: box.right + 8, y: last, style: `fill: var(--${end.colour})` }, end.label));
+      svg.append(element("text", { x: box.right + 8, y: last, style: `fill: var(--${end.colour}-text, var(--${end.colour}))` }, end.label));
     }
   }
 
@@ -225,12 +226,9 @@
   }
 
   function viewOf(law) {
-    let [low, high] = law.view;
-    if (!law.draw && rewards.length) {
-      const found = [...known.values()].flatMap((bounds) => [bounds.hoeffding, bounds.practical]).filter(Number.isFinite);
-      low = Math.min(low, ...rewards);
-      high = Math.max(high, ...rewards, ...found.slice(-2));
-    }
+    const own = [...settings.own].filter(([place]) => place < settings.n).map(([, value]) => value);
+    const low = Math.min(law.view[0], ...own);
+    const high = Math.max(law.view[1], ...own);
     const margin = 0.06 * (high - low);
     return [low - margin, high + margin];
   }
@@ -385,8 +383,10 @@
   }
 
   function addOwn(value) {
-    if (!Number.isFinite(value) || settings.n >= MOST) return;
+    if (!(Math.abs(value) <= MOST_OWN) || settings.n >= MOST) return;
     settings.own.set(settings.n, +value.toPrecision(4));
+    samplesKey++; // what is known of larger samples was of another reward in this place
+    for (const n of known.keys()) if (n > settings.n) known.delete(n);
     setSize(settings.n + 1);
   }
 
@@ -545,8 +545,10 @@
   const clicked = (id, act) => at(id).addEventListener("click", act);
   /** A number that the reader typed, if it is one that the field allows; else the field is put back. */
   const typed = (id, name, act) => changed(id, (field) => {
-    if (field.value !== "" && field.checkValidity()) settings[name] = Number(field.value);
-    act();
+    if (field.value !== "" && field.reportValidity()) {
+      settings[name] = Number(field.value);
+      act();
+    }
     showSettings();
   });
 
@@ -578,7 +580,8 @@
       renewSample();
     });
     const takeOwn = () => {
-      if (at("own").value !== "") addOwn(Number(at("own").value));
+      if (at("own").value === "" || !at("own").reportValidity()) return;
+      addOwn(Number(at("own").value));
       at("own").value = "";
     };
     clicked("add-own", takeOwn);

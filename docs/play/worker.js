@@ -23,7 +23,7 @@
     }
   }
 
-  /** Regret of the players after each tenth of a per cent of the rounds, and what it is on average over many seeds. */
+  /** Average regret of the players after each round, over games with seeds of their own. */
   function* gamesOf({ world, names, sigma, seed, rounds, games }) {
     const sums = names.map(() => new Float64Array(rounds + 1));
     const squares = names.map(() => 0);

@@ -14,7 +14,7 @@ from bandstrap.bounds import bootstrap, hoeffding, sign_flip
 from bandstrap.multipliers import bootstrap_quantile
 
 PAGE = Path(__file__).parents[2] / "docs" / "play"
-SCRIPTS = ("bounds.js", "laws.js", "policies.js")
+SCRIPTS = ("bounds.js", "laws.js", "policies.js", "worker.js")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,16 @@ def test_levels_that_are_tail_probabilities_are_told_apart(script):
             found = script("bandstrap.bootstrapQuantile", rewards, level)
             assert found["value"] == pytest.approx(bootstrap_quantile(rewards, level), rel=1e-12, abs=1e-15)
             assert found["method"] == "counted"
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 12])
+@pytest.mark.parametrize("level", [1 / 16, 0.05, 0.2])
+def test_coins_are_counted_to_the_last_subset(script, n, level):
+    rows = np.tri(n + 1, n, -1)  # all numbers of heads
+    found = script(
+        "(rows, level) => rows.map((row) => bandstrap.upperBounds(row, level, 1).sign_flip)", rows.tolist(), level
+    )
+    assert [float(value) for value in found] == pytest.approx(sign_flip(rows, level).value.tolist(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -168,21 +178,81 @@ def test_players_of_a_match_earn_the_same_by_the_same_pulls(script):
 
 @pytest.mark.parametrize("kind", ["LAWS", "WORLDS"])
 def test_laws_have_the_means_they_say(script, kind):
-    """Misses and regret are counted from them. Ten standard errors, so that a wrong mean is found and none by chance."""
-    told = """(kind, name, arm) => {
-      const { draw, means } = bandstrap[kind][name];
+    """Misses and regret are counted from them. A mean that is off by a thirtieth of a standard deviation is found."""
+    told = """(kind, name, arm, mean) => {
+      const { draw } = bandstrap[kind][name];
       const stream = bandstrap.makeRandom(1, name);
-      return Array.from({ length: 4000 }, () => (means ? draw(arm, stream, means[arm]) : draw(stream)));
+      const sums = [0, 0, 0];
+      for (let i = 0; i < 15000; i++) {
+        const gap = (kind === "LAWS" ? draw(stream) : draw(arm, stream, mean)) - mean;
+        [gap, gap ** 2, gap ** 3].forEach((power, k) => (sums[k] += power / 15000));
+      }
+      return sums;
     }"""
     for name, law in script(f"() => Object.entries(bandstrap.{kind})"):
         for arm, mean in enumerate(law.get("means") or [law["mean"]]):
             if mean is not None:  # one's own rewards have none that is known
-                rewards = np.array(script(told, kind, name, arm))
-                assert abs(rewards.mean() - mean) < 10 * rewards.std() / math.sqrt(rewards.size)
+                first, second, third = script(told, kind, name, arm, mean)
+                assert abs(first) < 4 * math.sqrt(second / 15000)
                 if law.get("safe") not in (None, "inf"):  # the variance is at most the square of a sub-Gaussian scale
-                    assert rewards.std() < 1.05 * law["safe"]
-                if law.get("symmetric"):
-                    assert abs(((rewards - mean) ** 3).mean()) < 0.4 * rewards.std() ** 3
+                    assert math.sqrt(second) < 1.02 * law["safe"]
+                if "symmetric" in law:
+                    assert (abs(third) < 0.3 * second**1.5) == law["symmetric"]
+
+
+WORK = """(jobs) => {
+  const [waiting, said] = [[], []];
+  globalThis.setTimeout = (act) => waiting.push(act);
+  const take = bandstrap.makeWorkshop((each) => said.push(each));
+  jobs.forEach(take);
+  while (waiting.length) waiting.shift()();
+  return said;
+}"""
+
+
+def test_curves_are_of_the_first_rewards_and_a_new_job_replaces_the_old(script):
+    rewards, sizes = [0.3, -0.2, 1.0, 0.4, 0.6], [5, 1, 3]
+    told = {"rewards": rewards, "sizes": sizes, "alpha": 0.1, "sigma": 1.0}
+    dropped = {"kind": "bounds", "key": "old", "told": told}
+    said = script(WORK, [dropped, {"kind": "bounds", "key": "new", "told": told}])
+    assert [(each["key"], each["value"]["n"]) for each in said] == [("new", n) for n in sizes]
+    for each in said:
+        n = each["value"]["n"]
+        assert each["value"]["bounds"] == script("bandstrap.upperBounds", rewards[:n], 0.1, 1.0)
+    assert script(WORK, [dropped, {"kind": "bounds"}]) == []
+
+
+def test_misses_are_of_fresh_samples(script):
+    told = {"law": "rare", "n": 6, "alpha": 0.1, "sigma": 0.2, "seed": 4, "redraws": 60}
+    last = script(WORK, [{"kind": "misses", "key": 1, "told": told}])[-1]["value"]
+    draws = script("""() => {
+      const stream = bandstrap.makeRandom(4, "redraws");
+      return Array.from({ length: 360 }, () => bandstrap.LAWS.rare.draw(stream));
+    }""")
+    samples = np.array(draws).reshape(60, 6)
+    assert last["drawn"] == 60
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bound = bootstrap(samples, 0.1, sigma=0.2).value
+    assert 0 < (bound < 0.1).sum() < 60
+    assert last["misses"]["practical"] == (bound < 0.1).sum()
+    assert last["misses"]["sign_flip"] == (sign_flip(samples, 0.1).value < 0.1).sum()
+
+
+def test_averages_are_of_games_with_seeds_of_their_own(script):
+    told = {"world": "coins", "names": ["ucb1", "moss"], "sigma": 0.5, "seed": 9, "rounds": 50, "games": 12}
+    last = script(WORK, [{"kind": "games", "key": 1, "told": told}])[-1]["value"]
+    play = """(game) => {
+      const match = bandstrap.makeMatch("coins", ["ucb1", "moss"], 0.5, `9, game ${game}`);
+      while (match.round < 50) match.step();
+      return match.players.map(({ regret }) => regret);
+    }"""
+    regrets = np.array([script(play, game) for game in range(1, 13)])  # (game, player, round)
+    assert last["played"] == 12
+    for i, summary in enumerate(last["summary"]):
+        assert summary["curve"] == pytest.approx(regrets[:, i].mean(axis=0))
+        assert summary["mean"] == pytest.approx(regrets[:, i, -1].mean())
+        assert summary["error"] == pytest.approx(regrets[:, i, -1].std(ddof=1) / math.sqrt(12))
 
 
 def copy_of(rng):
