@@ -5,12 +5,12 @@
   function makeRandom(seed, name) {
     let mixed = 2166136261; // FNV-1a of both
     for (const letter of `${seed}/${name}`) mixed = Math.imul(mixed ^ letter.codePointAt(0), 16777619);
-    let [a, b, c, counter] = [mixed, mixed ^ 0x9e3779b9, Math.imul(mixed, 0x85ebca6b), 1];
+    const s = Int32Array.of(mixed, mixed ^ 0x9e3779b9, Math.imul(mixed, 0x85ebca6b), 1); // the last counts
     const word = () => {
-      const out = (a + b + counter++) | 0;
-      a = b ^ (b >>> 9);
-      b = (c + (c << 3)) | 0;
-      c = ((c << 21) | (c >>> 11)) + out;
+      const out = (s[0] + s[1] + s[3]++) | 0;
+      s[0] = s[1] ^ (s[1] >>> 9);
+      s[1] = s[2] + (s[2] << 3);
+      s[2] = ((s[2] << 21) | (s[2] >>> 11)) + out;
       return out >>> 0;
     };
     for (let i = 0; i < 20; i++) word();

@@ -267,7 +267,7 @@
     }
     if (isWide) nameLines(svg, ends, box);
     else if (Number.isFinite(law.mean)) {
-      svg.append(element("text", { x: box.right, y: y(law.mean) + 14, "text-anchor": "end", style: "fill: var(--ink)" }, "the truth"));
+      svg.append(element("text", { x: box.right, y: y(law.mean) + (2 * law.mean > low + high ? 14 : -5), "text-anchor": "end", style: "fill: var(--ink)" }, "the truth"));
     }
     say(at("status"), growing ? "" : describeBounds(law));
   }
@@ -476,8 +476,11 @@
   function buildArms() {
     const place = at("arms");
     const head = element("div", { role: "row", class: "note" });
-    const labels = [settings.first, settings.second].map((name) => `${POLICIES[name].label}: pulls · mean seen`);
-    head.append(...["Arm", ...labels].map((text) => element("span", { role: "columnheader" }, text)));
+    head.append(element("span", { role: "columnheader" }, "Arm"));
+    for (const place of ["first", "second"]) {
+      const text = `${POLICIES[settings[place]].label}: pulls · mean seen`;
+      head.append(element("span", { role: "columnheader", style: `color: var(--${place})` }, text));
+    }
     place.replaceChildren(head);
     armCells = WORLDS[settings.world].means.map((mean, k) => {
       const row = element("div", { role: "row" });
