@@ -112,6 +112,10 @@ class Page:
     def close(self):
         """End the browser."""
         self._process.terminate()
-        self._process.wait(30)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         os.close(self._write)
         os.close(self._read)
