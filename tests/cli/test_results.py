@@ -12,10 +12,8 @@ import polars
 import pytest
 
 from bandstrap import UCB1, simulate
-from bandstrap.engine.blocks import Block
 from bandstrap.environments import Gaussian
 from bandstrap.errors import SlowWarning
-from bandstrap.experiments import folder as folder_module
 from bandstrap.experiments import run as module
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.merged import Merged
@@ -258,10 +256,9 @@ def test_processes_find_the_same_as_threads(run, played, tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
-def test_any_size_of_blocks_gives_the_same_panels(run, played, monkeypatch, size):
+def test_any_size_of_blocks_gives_the_same_panels(run, played, tmp_path, size):
     first = run("results", "out", "--curves", "--format", "csv").stdout
-    monkeypatch.setattr(Block.cut, "__defaults__", (size,))
-    monkeypatch.setattr(folder_module, "BLOCK_SIZE", size)
+    (tmp_path / "mine.toml").write_text(f"block_size = {size}\n{TEXT}")
     assert run("simulate", "mine.toml", "--out", "other", "--seed", 3, "--jobs", 2).returncode == 0
     assert run("results", "other", "--curves", "--format", "csv").stdout == first
     files = [

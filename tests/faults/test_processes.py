@@ -90,11 +90,11 @@ def ends(process):
 
 
 def contents(out):
-    """Every file but those that tell the time or who is at it, blocks by name alone: they tell the seconds they took."""
+    """Every file but those that tell the time or who is at it; of those that tell the seconds they took, the names."""
     files = [
         path for path in out.rglob("*") if path.is_file() and path.name not in TIMES and path.parent.name != "runs"
     ]
-    return {path.relative_to(out): path.parent.name == "blocks" or path.read_bytes() for path in files}
+    return {path.relative_to(out): path.parent.name in ("blocks", "seconds") or path.read_bytes() for path in files}
 
 
 def is_ready(process):
