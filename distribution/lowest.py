@@ -19,6 +19,7 @@ TELLING = [
     "tests/test_tables.py",
     "tests/bounds/test_coverage.py",
     "tests/cli/test_commands.py",
+    "tests/cli/test_text.py",
     "tests/cli/test_simulate_file.py",
     "tests/cli/test_results.py",
     "tests/engine/test_cache.py",
