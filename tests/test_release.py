@@ -12,6 +12,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+def test_changelog_and_citation_name_the_version_of_the_package():
+    (first, *_), citation = re.findall(r"^## (\d\S*) - (\S+)$", CHANGES, re.M), (ROOT / "CITATION.cff").read_text()
+    said = [re.search(rf"^{key}: (\S+)$", citation, re.M)[1] for key in ("version", "date-released")]
+    assert PROJECT["project"]["version"] == first[0]
+    assert list(first) == said
+
+
 def test_what_has_changed_since_stands_above_the_releases():
     headings = re.findall(r"^## (.+)$", CHANGES, re.M)
     assert headings.index("Unreleased") == 0
