@@ -7,10 +7,11 @@ import importlib.util
 import logging
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from types import TracebackType
 from typing import Annotated, Any, TypeVar
 
@@ -61,6 +62,7 @@ class Processes(Executor):
     renews_itself = True
 
     def __init__(self, n: int) -> None:
+        start_tracker()
         self._max_workers = n
         self._pool = self._new_pool()
 
@@ -70,12 +72,13 @@ class Processes(Executor):
 
     def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
         """Hand out a call."""
-        try:
-            return self._pool.submit(call, *arguments, **named)
-        except BrokenExecutor:
-            self._pool.shutdown(wait=True)
-            self._pool = self._new_pool()
-            return self._pool.submit(call, *arguments, **named)
+        with no_interrupts():  # it may start a process
+            try:
+                return self._pool.submit(call, *arguments, **named)
+            except BrokenExecutor:
+                self._pool.shutdown(wait=True)
+                self._pool = self._new_pool()
+                return self._pool.submit(call, *arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work."""
@@ -83,6 +86,37 @@ class Processes(Executor):
 
     def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.shutdown(wait=True, cancel_futures=True)  # nothing new is begun once something has gone wrong
+
+
+@contextlib.contextmanager
+def no_interrupts() -> Iterator[None]:
+    """Threads and processes that are begun in the context never hear Ctrl-C, not even before they can say so themselves.
+
+    A terminal sends it to all processes, and one that is still loading Python would answer with a traceback. This thread
+    hears it, if no other does, when the context ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_tracker() -> None:
+    """Start the process that removes what other processes leave behind, such as locks; it shall do so without a warning.
+
+    Which comes whenever a command is stopped twice. Started later, by what needs it, it would also undo ``no_interrupts``.
+    """
+    if os.name == "posix":
+        before = list(sys.warnoptions)  # which it is given
+        sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
+        try:
+            resource_tracker.ensure_running()
+        finally:
+            sys.warnoptions[:] = before
 
 
 def begin() -> None:
@@ -136,8 +170,18 @@ class Dask(Executor):
         from distributed.comm import parse_address, parse_host_port
 
         if self._scheduler is None:
-            options: Any = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [__name__]}
-            self._cluster = LocalCluster(n_workers=self._n, threads_per_worker=1, processes=True, **options)
+            start_tracker()
+            options: Any = {"silence_logs": logging.CRITICAL, "preload": [__name__]}
+            # Its pages are for this machine alone, without pictures. Work whose worker dies is tried again by ``pool.py``.
+            with no_interrupts():
+                self._cluster = LocalCluster(
+                    n_workers=self._n,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False, "allowed_failures": 0},
+                    **options,
+                )
         where = self._scheduler if self._cluster is None else self._cluster
         try:
             if self._scheduler is not None:

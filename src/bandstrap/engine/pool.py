@@ -23,7 +23,7 @@ from itertools import zip_longest
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from bandstrap.engine.errand import Errand, UnfitWorker, in_words, nothing
+from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, in_words, nothing
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, requirement
@@ -129,6 +129,10 @@ NO_WORKERS = 300.0
 # Reasons that are told of work that was given up, and characters of each.
 MOST_REASONS = 5
 LONGEST_REASON = 300
+
+
+class WorkersDied(WorkerError):
+    """Workers of dask died while they had a piece, which may be to blame or only have been there."""
 
 
 class Unfinished(RuntimeError):
@@ -424,7 +428,7 @@ class Loop:
         """Put a group that failed back among those to be done, in single pieces, unless that is of no use."""
         error = refusal_in(error)
         self._check_executor(error)
-        is_break = isinstance(error, BrokenExecutor)
+        is_break = isinstance(error, BrokenExecutor | WorkersDied)
         # A user's mistake is the same each time; but of pieces that failed together it may be the mistake of one.
         is_hopeless = isinstance(error, InvalidInput) and len(group.parts) == 1
         for part in group.parts:
@@ -522,6 +526,8 @@ class Loop:
 
 def refusal_in(error: BaseException) -> BaseException:
     """The sentence about a user's mistake that an error was raised from, if there is one; else the error itself."""
+    if type(error).__name__ == "KilledWorker":  # dask's, which need not be there; its text differs from piece to piece
+        return WorkersDied("every worker of dask that was given it has died, killed or short of memory")
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, InvalidInput):
