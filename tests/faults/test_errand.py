@@ -39,6 +39,27 @@ def test_a_process_gets_ready_once_for_all_that_need_the_same(tmp_path):
     assert {file.read_text() for file in prepared} == {"x"}
 
 
+def from_itself(pieces):
+    first, second = ZeroDivisionError("one"), ValueError("two")
+    first.__cause__ = second
+    raise second from first
+
+
+def divided(pieces):
+    return [1 / 0 for _ in pieces]
+
+
+@pytest.mark.parametrize(("run", "n_causes"), [(odd_error, 1), (from_itself, 1), (divided, 0)])
+def test_the_causes_of_an_error_come_to_an_end(run, n_causes):
+    """Dask follows them, in the worker."""
+    with pytest.raises(Exception, match=r"that|two|zero") as seen:
+        sent(run, [Number(1)])()
+    error, found = seen.value, 0
+    while error.__cause__ is not None and found < 10:
+        error, found = error.__cause__, found + 1
+    assert found == n_causes
+
+
 def test_who_needs_something_else_does_not_wait(tmp_path):
     begun, end = threading.Event(), threading.Event()
 

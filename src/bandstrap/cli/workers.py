@@ -153,8 +153,6 @@ class Dask(Executor):
 
     def __enter__(self) -> Dask:
         tell("looking for the scheduler" if self._scheduler else "starting workers")
-        for name in ("distributed", "tornado", "asyncio"):  # what matters is told by whoever waits for the outcomes
-            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             answered(self._connect)
             if self._scheduler is not None:
@@ -169,6 +167,10 @@ class Dask(Executor):
         from distributed import Client, LocalCluster
         from distributed.comm import parse_address, parse_host_port
 
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] in {"distributed", "tornado", "asyncio"}:
+                # What matters is told by whoever waits for the outcomes.
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         if self._scheduler is None:
             start_tracker()
             options: Any = {"silence_logs": logging.CRITICAL, "preload": [__name__]}

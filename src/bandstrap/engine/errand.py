@@ -13,7 +13,7 @@ import sys
 import threading
 import uuid
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from bandstrap.engine.interrupts import Task
@@ -100,7 +100,10 @@ class Parcel:
                 make_ready(prepare, piece)
             return Task()(run, pieces)
         except Exception as error:
-            raise sendable(error) from error
+            sent = sendable(error)
+            if sent is error:
+                raise
+            raise sent from error
 
 
 def check_code(wanted: Code, found: Code, where: str = "") -> None:
@@ -143,13 +146,38 @@ def make_ready(prepare: Callable[[Any], None], piece: Any) -> None:
 
 
 def sendable(error: Exception) -> Exception:
-    """An error that arrives where it is sent: one that cannot be unpickled there would be taken for the worker's death."""
+    """An error that arrives where it is sent: one that cannot be unpickled there would be taken for the worker's death.
+
+    No error is left a cause of itself (``raise error from error``): dask would look for its first cause for ever.
+    """
+    *_, first = causes(error, lambda cause: cause.__cause__)
+    if first.__cause__ is not None:
+        first.__cause__ = None
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):  # noqa: S301 - our own bytes
             return error
     except Exception:  # noqa: BLE001, S110 - whatever its class does
         pass
     return WorkerError(in_words(error))
+
+
+def causes(
+    error: BaseException,
+    next_of: Callable[[BaseException], BaseException | None] = lambda error: error.__cause__ or error.__context__,
+) -> Iterator[BaseException]:
+    """An error, what it was raised from, and so on, each once.
+
+    >>> inner, outer = ValueError("in"), KeyError("out")
+    >>> outer.__cause__, inner.__cause__ = inner, outer
+    >>> list(causes(outer))
+    [KeyError('out'), ValueError('in')]
+    """
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = next_of(cause)
 
 
 def in_words(error: BaseException) -> str:

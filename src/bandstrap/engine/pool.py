@@ -23,7 +23,7 @@ from itertools import zip_longest
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, in_words, nothing
+from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, causes, in_words, nothing
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, requirement
@@ -528,9 +528,4 @@ def refusal_in(error: BaseException) -> BaseException:
     """The sentence about a user's mistake that an error was raised from, if there is one; else the error itself."""
     if type(error).__name__ == "KilledWorker":  # dask's, which need not be there; its text differs from piece to piece
         return WorkersDied("every worker of dask that was given it has died, killed or short of memory")
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, InvalidInput):
-            return cause
-        cause = cause.__cause__ or cause.__context__
-    return error
+    return next((cause for cause in causes(error) if isinstance(cause, InvalidInput)), error)
