@@ -35,11 +35,12 @@ fuzz: $(READY)
 	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
 		$(VENV)/bin/python -m pytest -s tests/fuzz tests/faults tests/live/test_faults.py
 
-check: $(READY) docs
+check: $(READY)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(MAKE) docs
 
 bench: $(READY)
 	$(VENV)/bin/python -m pip install --quiet --group bench
@@ -65,6 +66,6 @@ format: $(READY)
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf $(VENV) dist docs/built docs/drawn docs/policies
+	rm -rf $(VENV) dist docs/built docs/drawn docs/jupyter_execute docs/policies
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks distribution -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ site: they look the same with any fonts, and nothing is asked of the network.
 """
 
 import importlib
+import inspect
 import re
 import sys
 from importlib.metadata import version as version_of
@@ -14,20 +15,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docs.making import directives, policies
+from docs.making import checks, directives, policies
+from sphinx.errors import SphinxError
+from sphinx.util.fileutil import copy_asset
 
 project = "bandstrap"
 author = "the authors of bandstrap"
 version = release = version_of("bandstrap")
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["making", "built", "drawn", "play", "notebooks"]
+exclude_patterns = ["making", "built", "drawn", "jupyter_execute", "play"]
 nitpicky = True
 # Types in signatures and other packages' objects have no page here; what docstrings refer to in bandstrap must have one.
 nitpick_ignore_regex = [("py:.*", r"(?!bandstrap\b).*")]
@@ -36,6 +39,7 @@ nitpick_ignore_regex = [("py:.*", r"(?!bandstrap\b).*")]
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are run by tests, and keep what they print
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
@@ -45,6 +49,7 @@ autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 add_module_names = False
 highlight_language = "text"
+smartquotes = False  # --seed is not a dash, and code has straight quotes
 maximum_signature_line_length = 80
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -66,22 +71,29 @@ pygments_dark_style = "github-dark"
 mathjax_path = "mathjax/tex-chtml.js"
 
 
-def copy_mathjax(app, error):
-    """The script that sets formulas, and its fonts."""
+def complete(app, error):
+    """Copy the script that sets formulas with its fonts, and the page to play with, which is made of files of its own; then
+    refuse a site with links that lead nowhere, or with anything that comes by network.
+    """
     if error is None and app.builder.format == "html":
-        from sphinx.util.fileutil import copy_asset
-
+        copy_asset(Path(app.srcdir) / "play", Path(app.outdir) / "play")
         files = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static" / "mathjax"
         target = Path(app.outdir) / "_static" / "mathjax"
         fonts = Path("output/chtml/fonts/woff-v2")
         copy_asset(files / "tex-chtml.js", target)
         copy_asset(files / fonts, target / fonts)
+        found = checks.problems(app.outdir)
+        if found:
+            raise SphinxError("\n".join(found))
 
 
 def adapt_docstring(app, what, name, obj, options, lines):
     """References as a list of their own, since on a page of many docstrings each has a first one; attributes that are
-    explained together under both names, of which Sphinx would take one for a type.
+    explained together under both names, of which Sphinx would take one for a type; and properties as they are written,
+    of whose first words, up to a colon, napoleon would make a type.
     """
+    if what == "property" and "---" not in (inspect.getdoc(obj) or ""):
+        lines[:] = [*inspect.getdoc(obj).splitlines(), ""]
     for i, line in enumerate(lines):
         line = re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line)
         lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
@@ -91,4 +103,4 @@ def setup(app):
     directives.setup(app)
     app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))
-    app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", complete, priority=900)  # once the theme has done its part

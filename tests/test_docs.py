@@ -6,6 +6,7 @@ import re
 
 import polars
 import pytest
+from docs.making.checks import problems
 from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
 from docs.making.policies import advice, costs, overview, page
 
@@ -218,9 +219,10 @@ def test_a_link_that_leads_nowhere_would_be_found(tmp_path):
 
 
 def test_every_page_is_in_the_contents():
+    notebooks = {f"notebooks/{path.stem}" for path in DOCS.glob("notebooks/*.ipynb")}
     listed = in_contents() - {"policies/index"}
     here = {page.removeprefix("docs/").removesuffix(".md") for page in pages() if page.startswith("docs/")}
-    assert listed == here - {"index"}
+    assert listed == here - {"index"} | notebooks
 
 
 def test_every_public_module_has_a_page_of_the_reference():
@@ -256,3 +258,18 @@ def test_the_page_of_a_policy_has_what_a_reader_looks_for():
     assert "{drawn} regret edgeworth_ucb" in text
     assert ".. autoclass:: bandstrap.EdgeworthUCB" in text
     assert all(f"]({name}.md)" in overview() for name in [*POLICIES, *LINEAR_POLICIES])
+
+
+def test_what_is_wrong_with_a_site_is_found(tmp_path):
+    (tmp_path / "other.html").write_text("<h1 id=here>Other</h1>")
+    (tmp_path / "site.css").write_text("@import url(https://fonts.example/a.css); p { background: url('local.png') }")
+    (tmp_path / "index.html").write_text(
+        "<a href='other.html#here'>well</a> <a href='https://example.org'>away</a> <img src='data:,'>"
+        "<a href='gone.html'>gone</a> <a href='other.html#there'>no place</a> <script src='//cdn.example/x.js'></script>"
+    )
+    assert problems(tmp_path) == [
+        "index.html leads to gone.html, which is not there",
+        "index.html leads to other.html#there, where there is no such place",
+        "index.html fetches //cdn.example/x.js",
+        "site.css fetches https://fonts.example/a.css",
+    ]
