@@ -167,7 +167,7 @@ def test_a_file_is_checked_without_playing_or_compiling_anything(read, monkeypat
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
-TOP = "title, horizon, replications, choices, readings, panels"
+TOP = "title, horizon, replications, block_size, choices, readings, panels"
 WRONG_TEXTS = [
     ("", ["'title' is missing"]),
     ("= =", ["is not a TOML file"]),
