@@ -116,8 +116,9 @@ def test_ones_own_files_come_first_and_an_edited_one_is_missed(tmp_path, monkeyp
 
 
 def test_what_cannot_be_sent_is_refused_in_a_sentence():
+    lock = threading.Lock()  # which dask and loky, once they are loaded, cannot send either
     with pytest.raises(InvalidInput, match=r"number 3 cannot be sent to another process .* played in threads\."):
-        pickle.dumps(Errand(Task(), lambda pieces: [], nothing, [Number(3)]))
+        pickle.dumps(Errand(Task(), lambda pieces: [lock], nothing, [Number(3)]))
 
 
 def test_an_error_that_would_not_arrive_is_told_in_words():
