@@ -31,6 +31,23 @@ class Row:
         is_met = self.measured <= self.goal if self.better == "lower" else self.measured >= self.goal
         return "met" if is_met else "missed"
 
+    @property
+    def limit(self) -> str:
+        """The goal in words; empty where there is none."""
+        if self.goal is None:
+            return ""
+        return f"{'at most' if self.better == 'lower' else 'at least'} {short(self.goal)}"
+
+    @property
+    def aim(self) -> str:
+        """The goal in words, and whether it is met."""
+        return ": ".join(text for text in (self.limit, self.verdict) if text)
+
+    @property
+    def besides(self) -> str:
+        """What else was measured, in words."""
+        return "; ".join(f"{short(value)} {unit}" for unit, value in self.details.items())
+
 
 @dataclass(frozen=True)
 class Table:
@@ -43,14 +60,20 @@ class Table:
         width = max(len(row.name) for row in self.rows)
         lines = [self.question, f"  {'':<{width}} {'measured':>12} {'goal':>15}"]
         for row in self.rows:
-            sign = "at most" if row.better == "lower" else "at least"
-            goal = "" if row.goal is None else f"{sign} {short(row.goal)}"
-            details = "; ".join(f"{short(value)} {unit}" for unit, value in row.details.items())
-            line = (
-                f"  {row.name:<{width}} {short(row.measured):>12} {goal:>15}  {row.unit:<12} {row.verdict:<7} {details}"
-            )
-            lines.append(line)
+            measured = f"{short(row.measured):>12} {row.limit:>15}  {row.unit:<12} {row.verdict:<7}"
+            lines.append(f"  {row.name:<{width}} {measured} {row.besides}")
         return "\n".join(line.rstrip() for line in lines)
+
+    def as_markdown(self) -> str:
+        """For a page, without the question; only columns that have something in them."""
+        has_goals = any(row.goal is not None for row in self.rows)
+        has_details = any(row.details for row in self.rows)
+        header = ["", "measured", *["goal"] * has_goals, *["besides"] * has_details]
+        lines = [header, ["---", "---:", *["---"] * (len(header) - 2)]]
+        for row in self.rows:
+            measured = f"{short(row.measured)} {row.unit}".rstrip()
+            lines.append([row.name, measured, *[row.aim] * has_goals, *[row.besides] * has_details])
+        return "".join(f"| {' | '.join(as_shown(text) for text in line)} |\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; what was not measured is null."""
@@ -64,6 +87,13 @@ class Table:
 def short(number: float) -> str:
     """Three digits."""
     return "not measured" if math.isnan(number) else f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+def as_shown(text: str) -> str:
+    """Text in a cell that Markdown shows as it is."""
+    for mark in "\\*_`[]<>$|":
+        text = text.replace(mark, "\\" + mark)
+    return text
 
 
 def median_row(name: str, rows: Iterable[Row], goal: float) -> Row:

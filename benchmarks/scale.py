@@ -282,10 +282,11 @@ def tables() -> Iterator[Table]:
 
 
 def with_tables(page: str, shown: Iterable[Table]) -> str:
-    """A page with each table, as it is printed, under the comment that asks its question."""
+    """A page with each table under its question."""
     for table in shown:
-        pattern = rf"(<!-- {re.escape(table.question)} -->\n```text\n).*?(```\n)"
-        page, count = re.subn(pattern, lambda at, text=str(table): f"{at[1]}{text}\n{at[2]}", page, flags=re.S)
+        pattern = rf"(\*\*{re.escape(table.question)}\*\*\n\n).*?\n(?=\n|\Z)"
+        written = table.as_markdown()
+        page, count = re.subn(pattern, lambda at, text=written: at[1] + text, page, flags=re.S)
         if count != 1:
             raise ValueError(f"the page has {count} places for the table {table.question!r}")
     return page

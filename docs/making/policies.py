@@ -2,12 +2,12 @@
 
 import functools
 import inspect
-import json
 import re
 
 import polars
+from benchmarks.document import read_json, short
 from docs.making.curves import HORIZON, KEPT, REPLICATIONS, league, worlds
-from docs.making.texts import RECORD, number
+from docs.making.texts import RECORD
 
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, Policy
 from bandstrap.policies.linear import LinearPolicy
@@ -49,8 +49,8 @@ def registry():
 @functools.cache
 def costs():
     """Nanoseconds a decision, as the benchmarks measured them, by name."""
-    tables = [table for table in json.loads(RECORD.read_text()) if table["question"].startswith(COSTS)]
-    return {row["name"]: row["details"]["ns"] for table in tables for row in table["rows"]}
+    tables = [table for table in read_json(RECORD) if table.question.startswith(COSTS)]
+    return {row.name: row.details["ns"] for table in tables for row in table.rows}
 
 
 @functools.cache
@@ -89,7 +89,7 @@ def as_markdown(text):
 
 def shown_cost(name):
     nanoseconds = costs()[name]
-    return f"{number(nanoseconds)} ns" if nanoseconds < 1000 else f"{number(nanoseconds / 1000)} µs"
+    return f"{short(nanoseconds)} ns" if nanoseconds < 1000 else f"{short(nanoseconds / 1000)} µs"
 
 
 def shown_regret(environment, name):

@@ -1,11 +1,9 @@
 """Pages written from what is kept elsewhere: the errata, and what the benchmarks printed."""
 
-import json
-import math
 from pathlib import Path
 
 import typer
-from benchmarks.document import short
+from benchmarks.document import read_json
 
 from bandstrap.cli.commands import app
 from bandstrap.paper.reproduce import errata as read_errata
@@ -37,28 +35,11 @@ def cell(text):
 
 def benchmarks():
     """Every table that was printed, and how many goals are met."""
-    kept = json.loads(RECORD.read_text())
-    parts = []
-    for table in kept:
-        with_details = any(row["details"] for row in table["rows"])
-        parts.append(f"## {plain(table['question'])}\n")
-        parts.append("| | measured | | goal | |" + (" besides |" if with_details else ""))
-        parts.append("| --- | ---: | --- | --- | --- |" + (" --- |" if with_details else ""))
-        for row in table["rows"]:
-            sign = "at most" if row["better"] == "lower" else "at least"
-            goal = "" if row["goal"] is None else f"{sign} {number(row['goal'])}"
-            besides = "; ".join(f"{number(value)} {unit}" for unit, value in row["details"].items())
-            cells = [cell(row["name"]), number(row["measured"]), cell(row["unit"]), goal, row["verdict"]]
-            parts.append(f"| {' | '.join(cells + [cell(besides)] * with_details)} |")
-        parts.append("")
-    verdicts = [row["verdict"] for table in kept for row in table["rows"]]
+    kept = read_json(RECORD)
+    parts = [f"## {plain(table.question)}\n\n{table.as_markdown()}" for table in kept]
+    verdicts = [row.verdict for table in kept for row in table.rows]
     parts.append(f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed.")
     return "\n".join(parts)
-
-
-def number(value):
-    """As the benchmarks print it."""
-    return short(math.nan if value is None else value)
 
 
 def commands():
