@@ -11,6 +11,7 @@ from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
 from docs.making.policies import advice, costs, overview, page
 
 import bandstrap
+from bandstrap.bounds import BOUNDS
 from bandstrap.league.spec import read_league
 from bandstrap.league.tables import with_tables
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -273,3 +274,23 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
         "index.html fetches //cdn.example/x.js",
         "site.css fetches https://fonts.example/a.css",
     ]
+
+
+def test_the_page_on_proofs_says_what_the_bounds_say():
+    text = (DOCS / "explanation" / "proved.md").read_text(encoding="utf-8").split("## The paper")[0]
+    rows = re.findall(r"^\| (`.*?) \| .*? \|(?: at most (2?)\N{GREEK SMALL LETTER ALPHA})? \|$", text, re.M)
+    told = {name: {"support": (0, 1)} for name in ("empirical_bernstein", "betting", "empirical_kl")}
+    told |= {"hoeffding": {"sigma": 1}, "sub_weibull": {"sigma": 1, "beta": 1}}
+    proved = {}
+    for names, twice in rows:
+        holds = "nothing" not in next(line for line in text.splitlines() if line.startswith(f"| {names} |"))
+        first, *more = re.findall(r'["`]([a-z_]+)["`]', names)
+        calls = [(first, {"correction": form, "sigma": 1}) for form in more] if first == "bootstrap" else []
+        for name, options in calls or [(name, told.get(name, {})) for name in [first, *more]]:
+            sample = (
+                [0, 1, 1, 0, 1, 0, 1, 1] if name in ("clopper_pearson", "mid_p") else [0.3, 0.5, 0.8, 0.2, 0.6, 0.4]
+            )
+            guarantee = BOUNDS[name].function(sample, 0.05, **options).guarantee
+            assert guarantee == (None if not holds else 0.1 if twice else 0.05), (name, options)
+            proved[name] = guarantee
+    assert proved.keys() == BOUNDS.keys()
