@@ -294,3 +294,9 @@ def test_the_page_on_proofs_says_what_the_bounds_say():
             assert guarantee == (None if not holds else 0.1 if twice else 0.05), (name, options)
             proved[name] = guarantee
     assert proved.keys() == BOUNDS.keys()
+
+
+@pytest.mark.parametrize("page", ["which-policy.md", "which-bound.md"])
+def test_the_first_page_counts_as_the_others_do(page):
+    counted = re.search(r"(\d+) (policies|bounds).*? on (\d+) kinds of rewards", (DOCS / page).read_text(), re.S)
+    assert f"of {counted[1]} {counted[2]} on {counted[3]} kinds of rewards" in (DOCS / "index.md").read_text()
