@@ -151,3 +151,25 @@ def test_rewards_that_policies_share_are_paid_for_once():
     together = module.seconds_of([block(0.1 + 0.01 * i) for i in range(8)], progress=False)
     assert len(together) == 8
     assert sum(together.values()) < 4 * alone  # eight times, were it paid for by each
+
+
+def test_choices_of_long_games_are_cut_small_or_refused(run, tmp_path, monkeypatch):
+    text = (
+        'title = "t"\nhorizon = {horizon}\nreplications = 30\nchoices = true\n[[panels]]\nname = "a"\n'
+        'environment = "gaussian:n_arms=1000"\ncurves = [{{ label = "x", policy = "ucb1" }}]\n'
+    )
+    (tmp_path / "mine.toml").write_text(text.format(horizon=10**6))
+    experiment = read_experiment(tmp_path / "mine.toml")
+    (block,) = plan_panel(experiment.panels[0], experiment, 0)
+    assert (block.size, block.size * 10**6 * 2) == (8, 16_000_000)  # of two bytes a choice
+    (plain,) = plan_panel(experiment.panels[0], experiment, 0, choices=False)
+    assert (plain.size, plain.about) == (25, block.about)
+    plans = [plan_panel(experiment.panels[0], experiment, 0)]
+    assert 0.5e9 < module.memory_of_driver(plans, 1) < 1.2e9
+    monkeypatch.setattr("bandstrap.engine.memory.usable_memory", lambda: 0.4e9)
+    for command in (("check", "mine.toml", "--no-timing"), ("simulate", "mine.toml", "--out", "out")):
+        done = run(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "'horizon' parameter of panels that keep every choice, with " in done.stderr
+        assert "must be small enough for the 0.4 GB of memory available. Got 1000000, which takes" in done.stderr
+    assert not (tmp_path / "out").exists()

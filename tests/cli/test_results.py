@@ -16,9 +16,9 @@ from bandstrap.environments import Gaussian
 from bandstrap.errors import SlowWarning
 from bandstrap.experiments import run as module
 from bandstrap.experiments.folder import Folder
+from bandstrap.experiments.lanes import file_of
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Run
-from bandstrap.experiments.store import file_of
 from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 
 TEXT = """
@@ -297,25 +297,26 @@ def test_a_worker_that_dies_gets_a_sentence_and_what_was_done_is_kept(run, tmp_p
 
 def test_status_of_a_folder_half_done(run, played, monkeypatch):
     shutil.rmtree(played)
-    interrupted(run, monkeypatch, 7)
+    interrupted(run, monkeypatch, 4)
     rows = records(run, "status", "out")
     assert [row["panel"] for row in rows] == ["a-law=gaussian", "a-law=logistic", "b", "c"]
     assert [row["blocks"] for row in rows] == [9, 9, 6, 2]
     kept = len(list((played / "blocks").iterdir()))
-    assert 7 <= kept < N_BLOCKS
+    assert 4 <= kept < 9  # less than the first panel, which would be merged
     assert sum(row["done"] for row in rows) == kept
     assert sum(row["missing"] for row in rows) == N_BLOCKS - kept
     assert [row["running"] + row["failed"] for row in rows] == [0] * 4
     shown = run("status", "out").stdout
     assert "nobody is at it; bandstrap simulate mine.toml --seed 3 --out out goes on" in shown
     table = run("results", "out")
-    assert table.returncode == 0
-    assert "not complete and left out" in table.stderr
+    assert (table.returncode, table.stdout) == (2, "")
+    assert "8 of 8 curves are not complete and left out" in table.stderr
+    assert table.stderr.endswith("error: out has no complete curve yet.\n")
 
 
 def test_blocks_of_another_seed_are_counted_apart(run, played, monkeypatch):
     shutil.rmtree(played)
-    interrupted(run, monkeypatch, 7)
+    interrupted(run, monkeypatch, 4)
     kept = len(list((played / "blocks").iterdir()))
     assert run("simulate", "mine.toml", "--out", "out", "--seed", 4, "--jobs", 1).returncode == 0
     done = run("status", "out")
@@ -413,6 +414,17 @@ def test_a_panel_deleted_by_hand_is_played_again_and_no_other(run, played, monke
     assert run("simulate", "mine.toml", "--out", "out", "--seed", 3).returncode == 0
     assert len(done) == 6
     assert run("results", "out", "--curves", "--format", "csv").stdout == before
+
+
+def test_status_reads_no_numbers_and_results_sees_what_is_wrong_with_them(run, played):
+    file = next((played / "panels").glob("b-*"))
+    data = bytearray(file.read_bytes())
+    data[100] ^= 1
+    file.write_bytes(data)
+    assert run("status", "out").stdout.splitlines()[-1] == "complete"
+    done = run("results", "out")
+    assert f"out/panels/{file.name} is damaged" in done.stderr
+    assert "1 of 8 curves are not complete and left out" in done.stderr
 
 
 def test_a_damaged_panel_is_said(run, played):

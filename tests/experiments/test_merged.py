@@ -11,7 +11,8 @@ from bandstrap.engine.blocks import Block, Played
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import merged as module
 from bandstrap.experiments.folder import Folder
-from bandstrap.experiments.merged import Merged, lane_of
+from bandstrap.experiments.lanes import lane_of
+from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.plan import BoundBlock, CurvePlan, PanelPlan
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.experiments.store import Measured
@@ -280,3 +281,26 @@ def test_a_kill_between_writing_a_panel_and_removing_its_blocks_loses_nothing(fo
     assert folder.merge(plan(block()), folder.store())
     assert block_files(folder) == []
     assert is_there(folder.store().merged.load(block().about), block())
+
+
+def test_what_is_in_a_file_is_known_without_its_numbers(folder):
+    blocks = [block(sigma) for sigma in SIGMAS]
+    store = folder.store()
+    save(store, *blocks)
+    folder.merge(plan(*blocks), store)
+    (file,) = panel_files(folder)
+    whole = file.read_bytes()
+    assert module.read_footer(file) == module.read_about(whole)
+    # Numbers that nobody reads may be anything; what says what is in the file is either read or not.
+    file.write_bytes(b"\x00" * 200 + whole[200:])
+    assert Merged(folder.panels, checked=False).find(blocks[0].about) is not None
+    assert Merged(folder.panels).find(blocks[0].about) is None
+    rng = random.Random(0)  # noqa: S311 - no secret
+    for length in [*range(12), *(rng.randrange(len(whole)) for _ in range(20))]:
+        file.write_bytes(whole[:length])
+        assert Merged(folder.panels, checked=False).find(blocks[0].about) is None
+    for _ in range(200):
+        data = bytearray(whole)
+        data[rng.randrange(len(whole) - 2000, len(whole))] ^= 1 << rng.randrange(8)
+        file.write_bytes(data)
+        Merged(folder.panels, checked=False).find(blocks[0].about)

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from bandstrap import storage
+from bandstrap.engine.parquet import read_about
 from bandstrap.experiments import merged, runs, store
-from bandstrap.experiments.folder import Folder
+from bandstrap.experiments import run as playing
+from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import read_experiment
 from bandstrap.experiments.status import status_of
@@ -186,7 +188,7 @@ def small(mine, run, tmp_path):
 
 def files(out):
     kinds = ("panels", "choices", "blocks", "runs")
-    return {path.relative_to(out): path.read_bytes() for kind in kinds for path in (out / kind).iterdir()}
+    return {path.relative_to(out): path.read_bytes() for kind in kinds for path in (out / kind).glob("*")}
 
 
 @pytest.mark.parametrize("name", ["plan.json", "runs", "blocks", "choices", "seconds", "panels", "summary.csv"])
@@ -367,3 +369,262 @@ def test_parts_that_a_killed_run_left_are_removed_by_the_next(mine, run, small):
     storage.remove_orphans.cache_clear()  # as in a process of its own
     assert run("simulate", mine, "--out", small, "--choices")[0] == 0
     assert not any(part.exists() for part in left)
+
+
+# --- while a run goes on ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_block(monkeypatch):
+    """Have something done, once, before some block is played."""
+
+    def at(number, act):
+        seen = []
+        whole = playing.run_blocks
+
+        def play(blocks):
+            seen.append(blocks)
+            if len(seen) == number:
+                act()
+            return whole(blocks)
+
+        monkeypatch.setattr(playing, "run_blocks", play)
+        return seen
+
+    return at
+
+
+def blocks_of(out):
+    return sorted((out / "blocks").glob("*.parquet"))
+
+
+def test_panels_are_merged_while_others_are_played(mine, run, small, tmp_path, at_block):
+    out = tmp_path / "again"
+    merged_before_the_last = []
+
+    def look():
+        until = time.monotonic() + PATIENCE
+        while not (out / "panels").is_dir() or not list((out / "panels").glob("*.parquet")) or len(blocks_of(out)) > 4:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        merged_before_the_last.extend(blocks_of(out))
+
+    at_block(6, look)  # each panel is three groups of two
+    assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
+    assert len(merged_before_the_last) <= 4  # those of the second panel alone
+    assert files(out) == files(small)
+
+
+def test_a_merge_that_fails_while_others_are_played_is_made_up_for(mine, run, small, tmp_path, monkeypatch):
+    failed = []
+    whole = Folder.merge
+
+    def merge(folder, plan, *rest):
+        if plan.name not in failed:
+            failed.append(plan.name)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return whole(folder, plan, *rest)
+
+    monkeypatch.setattr(Folder, "merge", merge)
+    assert run("simulate", mine, "--out", tmp_path / "again", "--choices")[0] == 0
+    assert len(failed) == 2
+    assert files(tmp_path / "again") == files(small)
+
+
+def test_blocks_deleted_while_a_run_goes_on_are_played_again(mine, run, small, tmp_path, at_block):
+    out = tmp_path / "again"
+    removed = []
+
+    def remove():
+        removed.extend(blocks_of(out)[:3])
+        for file in removed:
+            file.unlink()
+
+    at_block(3, remove)
+    assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
+    assert removed
+    assert files(out) == files(small)
+
+
+def test_a_folder_removed_while_a_run_goes_on_is_filled_again(mine, run, small, tmp_path, at_block):
+    out = tmp_path / "again"
+    at_block(5, lambda: shutil.rmtree(out))
+    code, said = run("simulate", mine, "--out", out, "--choices", "--jobs", 1)
+    assert "Traceback" not in said.err
+    # What was just being written there may fail, in a sentence; the same command goes on.
+    assert code in (0, 2)
+    assert code == 0 or run("simulate", mine, "--out", out, "--choices")[0] == 0
+    assert files(out) == files(small)
+    assert run("status", out)[1].out.splitlines()[-1] == "complete"
+
+
+def test_two_runs_with_different_files_share_a_folder(mine, run, small, tmp_path, at_block):
+    expected = files(small)
+    other = tmp_path / "other.toml"
+    other.write_text(SMALL.replace("n = [2, 3]", "n = [3, 4]").replace("replications = 60", "replications = 50"))
+    out = tmp_path / "again"
+    command = [sys.executable, "-m", "bandstrap", "simulate", str(other), "--out", str(out), "--choices"]
+    codes = []
+    at_block(2, lambda: codes.append(subprocess.run(command, capture_output=True, check=False).returncode))
+    assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
+    assert codes == [0]
+    assert json.loads(run("status", out, "--format", "json")[1].out)[1]["panel"] == "a-n=4"  # the plan of the later one
+    assert run("status", out)[1].out.splitlines()[-1] == "complete"
+    left = files(out)
+    assert {path: left[path] for path in expected} == expected
+    assert {path.parts[0] for path in left} == {"panels", "choices"}  # no block is left, nor a run
+
+
+def test_data_edited_between_runs_are_new_data_and_during_a_run_are_not_seen(
+    mine, run, tmp_path, monkeypatch, at_block
+):
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data.csv"
+    first, second = ("arm,reward\n" + "".join(f"{i % 2},{v}\n" for i, v in enumerate(rewards)) for rewards in
+                     ([1, 2, 3, 4], [5, 2, 3, 4]))  # fmt: skip
+    mine.write_text(
+        'title = "t"\nhorizon = 30\nreplications = 60\n[[panels]]\nname = "a"\n'
+        'environment = "empirical:data.csv,arm=arm,reward=reward"\ncurves = [{ label = "UCB", policy = "ucb1" }]\n'
+    )
+    data.write_text(first)
+    at_block(2, lambda: data.write_text(second))
+    assert run("simulate", mine, "--out", "edited", "--jobs", 1)[0] == 0
+    data.write_text(first)
+    assert run("simulate", mine, "--out", "out")[0] == 0
+    found = run("results", "out", "--format", "csv")[1].out
+    assert run("results", "edited", "--format", "csv")[1].out == found
+    data.write_text(second)
+    code, said = run("simulate", mine, "--out", "out")
+    assert code == 0
+    assert "1 of 1 panels differ or are new" in said.err
+    assert run("results", "out", "--format", "csv")[1].out != found
+    data.unlink()
+    assert run("results", "out")[0] == 0
+    code, said = run("simulate", mine, "--out", "out")
+    assert (code, said.err.count("\n")) == (2, 1)
+
+
+def test_a_disk_that_is_full_while_the_picture_is_drawn_gets_a_sentence(mine, small, tmp_path, monkeypatch, capsys):
+    from bandstrap.cli import commands
+    from bandstrap.plots import style
+
+    def full(figure, path):
+        with storage.whole_file(path) as part:
+            part.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(part))
+
+    monkeypatch.undo()
+    monkeypatch.setattr(style, "save_figure", full)
+    monkeypatch.setattr(sys, "argv", ["bandstrap", "simulate", str(mine), "--out", str(small), "--choices"])
+    expected = files(small)
+    assert commands.run() == 2
+    said = capsys.readouterr().err
+    assert said.splitlines()[-1] == f"error: {small / 'panels.png'}: No space left on device."
+    assert files(small) == expected
+    assert not list(small.glob(".*")) + list(small.glob("panels.png"))
+
+
+# Whoever may pass over permissions, as root may, gives up all such rights.
+ORDINARY = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(header, nothing) == 0
+from bandstrap.cli import commands
+for words in {commands!r}:
+    sys.argv = ["bandstrap", *words]
+    print("exit", commands.run(), flush=True)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rights are given up as on Linux")
+def test_a_folder_that_is_read_only_is_read_and_not_run(mine, run, small):
+    expected = files(small)
+    table = run("results", small, "--format", "csv")[1].out
+    folders = [small, *(path for path in small.iterdir() if path.is_dir())]
+    commands = [
+        ["status", str(small)],
+        ["results", str(small), "--format", "csv"],
+        ["simulate", str(mine), "--out", str(small), "--choices"],
+    ]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", ORDINARY.format(commands=commands)], capture_output=True, text=True, check=False
+        )
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    shown, read, refused, _ = done.stdout.split("exit ")
+    assert shown.endswith("complete\n")
+    assert read == f"0\n{table}"
+    assert (refused, done.stdout[-2:]) == ("0\n", "2\n")
+    assert done.stderr.count("\n") == 1
+    assert "'out' parameter of bandstrap simulate must be a folder that can be written to" in done.stderr
+    assert files(small) == expected
+
+
+# --- blocks of another size ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [(7, 64), (7, 1), (64, 7), (1, 25)])
+def test_a_run_goes_on_with_blocks_of_another_size(mine, run, small, tmp_path, monkeypatch, sizes):
+    expected, table = files(small), run("results", small, "--curves", "--format", "csv")[1].out
+    out, rest = tmp_path / "again", SMALL
+    played = []
+    whole = playing.run_blocks
+
+    def play(blocks):
+        if size == sizes[0] and len(played) >= 20 // size + 2:
+            raise KeyboardInterrupt
+        played.extend(blocks)
+        return whole(blocks)
+
+    monkeypatch.setattr(playing, "run_blocks", play)
+    size = sizes[0]
+    mine.write_text(f"block_size = {size}\n{rest}")
+    with pytest.raises(KeyboardInterrupt):
+        run("simulate", mine, "--out", out, "--choices", "--jobs", 1)
+    size = sizes[1]
+    there = {(kept["environment"], kept["policy"], r) for path in blocks_of(out)
+             for kept in [read_about(path.read_bytes())["block"]] for r in range(kept["first"], kept["last"])}  # fmt: skip
+    assert there
+    mine.write_text(f"block_size = {size}\n{rest}")
+    Folder(out).begin(planned_as(mine))
+    pieces = [
+        {(about["environment"], about["policy"], r) for r in range(about["first"], about["last"])}
+        for panel in Folder(out).read().panels
+        for curve in panel.curves
+        for about in curve.points[0].pieces()
+    ]
+    done = sum(piece <= there for piece in pieces)
+    rows = json.loads(run("status", out, "--format", "json")[1].out)
+    assert (sum(row["done"] for row in rows), sum(row["blocks"] for row in rows)) == (done, len(pieces))
+    assert "belong to another file" not in run("status", out)[1].err
+    played.clear()
+    assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
+    assert len(played) == len(pieces) - done
+    assert files(out) == expected  # and no block is left
+    assert run("results", out, "--curves", "--format", "csv")[1].out == table
+
+
+def planned_as(file):
+    experiment = read_experiment(file)
+    plans = [plan_panel(panel, experiment, 0, choices=True) for panel in experiment.panels]
+    return planned(experiment.title, 0, ["simulate", str(file), "--choices"], plans)
+
+
+def test_choices_deleted_while_a_run_goes_on_are_played_again(mine, run, small, tmp_path, at_block):
+    out = tmp_path / "again"
+    removed = []
+
+    def remove():
+        removed.extend((out / "choices").glob("*.parquet"))
+        for file in removed:
+            file.unlink()
+
+    at_block(3, remove)
+    assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
+    assert removed
+    assert files(out) == files(small)

@@ -12,7 +12,7 @@ from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.status import status_of
-from bandstrap.experiments.tidy import tidy
+from bandstrap.experiments.tidy import Tidy
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_league
 from bandstrap.plots.league import contrast, shade, show_multiple
@@ -227,7 +227,7 @@ def test_a_leagues_folder_is_read_as_that_of_an_experiment(result, folder):
     home = Folder(folder)
     assert {(panel.missing, panel.failed) for panel in status_of(home).panels} == {(0, 0)}
     assert list(home.blocks.iterdir()) == []
-    rows = tidy(home.read(), home.store()).rows
+    rows = [row for curve in Tidy(home.read(), home.store()).curves() for row in curve]
     found = {(row["panel"], row["curve"]): (row["mean"], row["standard_error"]) for row in rows}
     expected = {(one.environment, one.policy): (one.mean, one.standard_error) for one in result.standings}
     assert found.keys() == expected.keys()

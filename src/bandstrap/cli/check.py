@@ -28,12 +28,14 @@ def check(
     """
     check_choice(format, "format", "bandstrap check", FORMATS)
     from bandstrap.engine.memory import gigabytes
-    from bandstrap.experiments.cost import cost_of, peak_memory
+    from bandstrap.experiments.cost import check_driver, cost_of, peak_memory
     from bandstrap.experiments.plan import plan_panel
     from bandstrap.experiments.spec import read_experiment
 
     experiment = read_experiment(file)
     plans = [plan_panel(panel, experiment, 0) for panel in experiment.panels]
+    cores = os.cpu_count() or 1
+    check_driver(plans, cores)
     costs = cost_of(plans, timed=timing)
     rows = [
         {
@@ -52,7 +54,6 @@ def check(
         write_records(rows, format)
         return
     print_table(list(rows[0]), [list(row.values()) for row in rows], title=experiment.title)
-    cores = os.cpu_count() or 1
     disk, memory = sum(cost.n_bytes for cost in costs), peak_memory(plans, cores)
     say(f"in all {sum(cost.decisions for cost in costs):,} decisions, about {gigabytes(disk)} on the disk")
     chosen = sum(cost.bytes_of_choices for cost in costs)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import io
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bandstrap.cli.files import Format
-from bandstrap.cli.simulate import write_rows
 from bandstrap.cli.status import Results
-from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
+from bandstrap.cli.terminal import FORMATS, complain, print_table, write_csv, write_records
 from bandstrap.errors import InvalidInput, check_choice, requirement
-from bandstrap.storage import check_file, whole_file, write_bytes
+from bandstrap.storage import check_file, whole_file
 
 if TYPE_CHECKING:
     from bandstrap.experiments.folder import FolderStore, Planned
@@ -82,27 +82,29 @@ def write_results(
     every_round: bool,
 ) -> None:
     """Write the table of what was found."""
-    from bandstrap.experiments.tidy import GAME, tidy
+    from bandstrap.experiments.tidy import GAME, Tidy
 
-    table = tidy(planned, store, every_round=every_round)
+    table = Tidy(planned, store, every_round=every_round)
+    curves = table.curves()
+    first = next(curves, None)
+    if first is not None:
+        rows = chain(first, chain.from_iterable(curves))
+        if out is not None and out.suffix.lower() == ".parquet":
+            table.write(out, chain([first], curves))
+        elif out is not None:
+            with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as file:
+                write_csv(rows, file)
+        elif format == "table":
+            # On a terminal, what differs between rows; all of it is in the other forms.
+            kept = list(rows)
+            shown = [name for name in table.columns if name not in GAME and any(row[name] is not None for row in kept)]
+            title = f"{planned.title}, seed {planned.seed}"
+            print_table(shown, [[row[name] for name in shown] for row in kept], title=title)
+        else:
+            write_records(rows, format)
     complain_of(planned, folder, store.merged.damaged, table.incomplete)
-    if not table.rows:
+    if first is None:
         raise InvalidInput(f"{folder} has no complete curve yet.")
-    if out is not None and out.suffix.lower() == ".parquet":
-        content = io.BytesIO()
-        table.frame().write_parquet(content)
-        write_bytes(out, content.getvalue())
-    elif out is not None:
-        write_rows(out, table.rows)
-    elif format == "table":
-        # On a terminal, what differs between rows; all of it is in the other forms.
-        shown = [
-            name for name in table.columns if name not in GAME and any(row[name] is not None for row in table.rows)
-        ]
-        title = f"{planned.title}, seed {planned.seed}"
-        print_table(shown, [[row[name] for name in shown] for row in table.rows], title=title)
-    else:
-        write_records(table.rows, format)
 
 
 def write_choices(planned: Planned, store: FolderStore, folder: Path, out: Path | None) -> None:

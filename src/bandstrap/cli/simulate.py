@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bandstrap.cli.terminal import complain, print_table
+from bandstrap.cli.terminal import complain, print_table, write_csv
 from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
 from bandstrap.engine.progress import tell
 from bandstrap.errors import InvalidInput, check_count
@@ -22,8 +21,8 @@ from bandstrap.storage import check_folder, write_text
 
 if TYPE_CHECKING:
     from bandstrap.engine.pool import Unfinished
-    from bandstrap.experiments.folder import Folder
-    from bandstrap.experiments.plan import PanelPlan
+    from bandstrap.experiments.folder import Folder, FolderStore
+    from bandstrap.experiments.plan import AnyBlock, PanelPlan
     from bandstrap.experiments.run import PanelData
 
 # What is written of policies that were played, and of an experiment in a file.
@@ -156,6 +155,8 @@ def simulate(
 
 def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, choices: bool = False) -> None:
     """Run an experiment; print the end of every curve, and keep pictures and numbers in a folder if there is one."""
+    from bandstrap.engine.pool import worker_count
+    from bandstrap.experiments.cost import check_driver
     from bandstrap.experiments.folder import Folder, planned
     from bandstrap.experiments.plan import plan_panel
     from bandstrap.experiments.spec import read_experiment
@@ -163,16 +164,21 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, ch
     experiment = read_experiment(path)
     kept = False if out is None else True if choices else None  # with None, where the file says so
     plans = [plan_panel(panel, experiment, seed, choices=kept) for panel in experiment.panels]
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(pool)
+        check_driver(plans, worker_count(pool))
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
         folder = Folder(out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory())))
         words = ["simulate", str(path), *(["--seed", str(seed)] if seed else []), *(["--choices"] if choices else [])]
-        change = folder.begin(planned(experiment.title, seed, words, plans))
+        plan = planned(experiment.title, seed, words, plans)
+        change = folder.begin(plan)
         if change:
             complain(f"{out}: {change}")
         run = PanelsOfRun(plans, folder)
-        panels = list(run.play(stack.enter_context(pool)))
+        panels = list(run.play(pool))
+        if not folder.plan.is_file():  # somebody has emptied the folder meanwhile
+            folder.begin(plan)
     rows = [row for panel in panels for row in rows_of(panel)]
     if rows:
         print_table(list(rows[0]), [list(row.values()) for row in rows], title=f"{experiment.title}, seed {seed}")
@@ -192,9 +198,9 @@ class PanelsOfRun:
         self._incomplete: list[str] = []
 
     def play(self, pool: Executor) -> Iterator[PanelData]:
-        """Play what the folder lacks, then merge the panels; of each that is complete, what a picture shows is given."""
-        from bandstrap.engine.pool import Unfinished, worker_count
-        from bandstrap.experiments.run import read_summary, store_blocks
+        """Play what the folder lacks, each panel merged when it is complete, and give what a picture of each shows."""
+        from bandstrap.engine.pool import worker_count
+        from bandstrap.experiments.merging import Merging
         from bandstrap.experiments.runs import Run
 
         with Run(self._folder.runs, worker_count(pool)) as run:
@@ -202,13 +208,15 @@ class PanelsOfRun:
             missing = [block for plan in self._plans for block in plan if not store.has(block)]
             for file in (*store.merged.damaged, *store.choices.damaged):
                 complain(f"{file} is damaged; what it had of this plan is played again")
-            try:
-                store_blocks(missing, store, executor=pool)
-            except Unfinished as error:
-                self._given_up = error
+            with Merging(self._folder, self._plans, missing) as merging:
+                self._store_blocks(missing, store, pool, merging.done)
+                tell("merging")
             for plan in self._plans:
-                tell(f"merging {plan.name}")
-                found = read_summary(plan, store) if self._folder.merge(plan, store) else None
+                tell(f"reading {plan.name}")
+                found = self._read(plan, merging.store)
+                if found is None and self._given_up is None:  # somebody has removed blocks meanwhile
+                    self._store_blocks(plan, store, pool)
+                    found = self._read(plan, merging.store)
                 if found is not None:
                     yield found
                 elif self._given_up is not None:
@@ -217,6 +225,27 @@ class PanelsOfRun:
                     raise InvalidInput(
                         f"blocks of the panel {plan.name!r} were removed from {self._folder.path} meanwhile: run it again."
                     )
+
+    def _store_blocks(
+        self,
+        blocks: Iterable[AnyBlock],
+        store: FolderStore,
+        pool: Executor,
+        done: Callable[[AnyBlock], None] = lambda _: None,
+    ) -> None:
+        from bandstrap.engine.pool import Unfinished
+        from bandstrap.experiments.run import store_blocks
+
+        try:
+            store_blocks(blocks, store, executor=pool, done=done)
+        except Unfinished as error:
+            self._given_up = error
+
+    def _read(self, plan: PanelPlan, store: FolderStore) -> PanelData | None:
+        """What a picture of a panel shows, once it is merged; ``None`` if anything of it is missing."""
+        from bandstrap.experiments.run import read_summary
+
+        return read_summary(plan, store) if self._folder.merge(plan, store) else None
 
     def check_finished(self) -> None:
         """Name the panels that lack what was given up, and why."""
@@ -270,7 +299,5 @@ def last_points(panel: Any, curve: Any) -> list[tuple[float, float, float]]:
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a CSV file, whole or not at all."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    write_csv(rows, text)
     write_text(path, text.getvalue())

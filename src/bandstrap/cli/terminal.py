@@ -9,10 +9,11 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from textwrap import indent
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console
@@ -82,16 +83,29 @@ def shown_refusals() -> Iterator[None]:
         raise
 
 
-def write_records(records: Sequence[dict[str, Any]], format: str) -> None:  # noqa: A002 - the flag's name
-    """Write ``json`` (infinite and missing numbers as null) or ``csv``."""
+def write_records(records: Iterable[dict[str, Any]], format: str) -> None:  # noqa: A002 - the flag's name
+    """Write ``json`` (infinite and missing numbers as null) or ``csv``, one record in memory at a time."""
     if format == "csv":
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # data are not to be lost where a terminal knows ASCII alone
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+        write_csv(records, sys.stdout)
         return
-    write_json(records)
+    before = "[\n"
+    for record in records:
+        text = json.dumps(plain(record), indent=2, allow_nan=False)
+        sys.stdout.write(before + indent(text, "  "))
+        before = ",\n"
+    sys.stdout.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def write_csv(records: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+    """Write records, of which there is at least one, as CSV with a line of names."""
+    writer: Any = None
+    for record in records:
+        if writer is None:
+            writer = csv.DictWriter(file, fieldnames=list(record), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(record)
 
 
 def write_json(value: Any) -> None:

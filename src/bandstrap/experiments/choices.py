@@ -1,38 +1,28 @@
 """Every choice of every replication, of the curves of which they are wanted: large, and so in files of their own.
 
-A file has some replications of one *lane* (see :mod:`bandstrap.experiments.merged`), and is named after both, so that what
-is there is known from the names alone. The pieces of a lane are put together, as many in a file as are still read at once
-with ease; the new file is on the disk before the pieces are removed.
+A file has some replications of one lane (see :mod:`bandstrap.experiments.lanes`), and is named after both. The pieces of a
+lane are put together, as many in a file as are still read at once with ease; the new file is on the disk before the pieces
+are removed.
 """
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandstrap.engine.blocks import Block, type_of_choices
 from bandstrap.engine.blocks import Choices as Array
 from bandstrap.engine.parquet import read_about, rows_of, write_frame
-from bandstrap.experiments.merged import LARGEST_FILE, lane_of, settled, span, stamp_of
+from bandstrap.experiments.lanes import NAME, About, Kept, Listing, Slice, lane_of, name_of, span
+from bandstrap.experiments.merged import LARGEST_FILE, stamp_of
 from bandstrap.storage import read_sealed
 
 if TYPE_CHECKING:
     from polars import DataFrame
-
-NAME = re.compile(r"^([0-9a-f]{32})-(\d+)-(\d+)\.parquet$")
-
-
-class Kept(NamedTuple):
-    """A file with replications ``first`` to ``last - 1`` of a lane."""
-
-    file: Path
-    first: int
-    last: int
 
 
 class Choices:
@@ -40,8 +30,7 @@ class Choices:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lanes: dict[str, list[Kept]] = {}
-        self._changed: int | None = None
+        self._listing = Listing(folder)
         # Files that were read to the last bit, and those that were found damaged, as they were then.
         self._whole: dict[Path, tuple[int, int]] = {}
         self._damaged: dict[Path, tuple[int, int]] = {}
@@ -53,75 +42,66 @@ class Choices:
 
     # --- what is there ------------------------------------------------------------------------------------------------
 
-    def has(self, about: dict[str, Any]) -> bool:
-        """Whether there are files of all replications of a block; they are not read."""
-        return self._cover(about) is not None
+    def has(self, lane: str, first: int, last: int) -> bool:
+        """Whether there were files of some replications of a lane when it was last looked; they are not read."""
+        return self._listing.cover(lane, first, last) is not None
 
-    def is_whole(self, about: dict[str, Any]) -> bool:
-        """Whether there are, and each is what was written, to the last bit."""
+    def is_whole(self, about: About) -> bool:
+        """Whether there are files of all replications of a block, and each is what was written, to the last bit."""
         while True:
-            cover = self._cover(about)
-            if cover is None:
+            slices = self._cover(about)
+            if slices is None:
                 return False
-            if all(self._check(kept, about) for kept in cover):
+            if all(self._check(each.kept.file, about) for each in slices):
                 return True
 
-    def files(self, about: dict[str, Any]) -> list[Kept]:
-        """Whole files with all replications of a block, in their order, each cut to what the one before lacks."""
+    def read(self, about: About) -> Iterator[tuple[int, Array]]:
+        """The choices of a block, file by file, each with its first replication; ``ValueError`` if any are missing."""
+        for each in self._files(about):
+            first, array = read_choices(each.kept.file, about)
+            yield each.first, array[each.first - first : each.last - first]
+
+    def kind(self, about: About) -> Any:
+        """The type of the arms of a block."""
+        import polars
+
+        return polars.read_parquet_schema(self._files(about)[0].kept.file)["choices"].inner  # type: ignore[attr-defined]
+
+    def _files(self, about: About) -> list[Slice]:
+        """Whole files with all replications of a block, in their order."""
         if not self.is_whole(about):
             raise ValueError("choices are missing")
         return self._cover(about) or []
 
-    def read(self, about: dict[str, Any]) -> Iterator[tuple[int, Array]]:
-        """The choices of a block, file by file, each with its first replication; ``ValueError`` if any are missing."""
-        for kept in self.files(about):
-            first, array = read_choices(kept.file, about)
-            yield kept.first, array[kept.first - first : kept.last - first]
-
-    def _cover(self, about: dict[str, Any]) -> list[Kept] | None:
-        """The fewest files with all replications of a block; ``None`` if any are missing."""
-        self._refresh()
-        lane = [kept for kept in self._lanes.get(lane_of(about)[:32], ()) if not self._is_damaged(kept.file)]
-        place, last = span(about)
-        cover = []
-        while place < last:
-            reach = max((kept for kept in lane if kept.first <= place < kept.last), key=lambda k: k.last, default=None)
-            if reach is None:
-                return None
-            cover.append(Kept(reach.file, place, min(last, reach.last)))
-            place = reach.last
-        return cover
-
-    def _refresh(self) -> None:
-        """Look at the names, if any came or went since."""
-        changed = settled(self._folder)
-        if changed is not None and changed == self._changed:
-            return
-        self._changed = changed
-        self._lanes = {}
-        for file in self._folder.iterdir() if self._folder.is_dir() else ():
-            found = NAME.match(file.name)
-            if found:
-                self._lanes.setdefault(found[1], []).append(Kept(file, int(found[2]), int(found[3])))
+    def _cover(self, about: About) -> list[Slice] | None:
+        """Files with all replications of a block, in their order; ``None`` if any are missing."""
+        first, last = span(about)
+        lane = lane_of(about)
+        own = self._path(lane, first, last)
+        if own.is_file() and not self._is_damaged(own):  # perhaps since it was last looked
+            return [Slice(Kept(own, first, last), first, last)]
+        for kept in [kept for kept in self._listing.of(lane) if self._is_damaged(kept.file)]:
+            self._listing.forget(kept.file)
+        return self._listing.cover(lane, first, last)
 
     def _is_damaged(self, file: Path) -> bool:
         return file in self._damaged and self._damaged[file] == stamp_of(file)
 
-    def _check(self, kept: Kept, about: dict[str, Any]) -> bool:
+    def _check(self, file: Path, about: About) -> bool:
         """Whether a file is what was written; it is read once."""
-        stamp = stamp_of(kept.file)
-        if self._whole.get(kept.file) == stamp:
+        stamp = stamp_of(file)
+        if self._whole.get(file) == stamp:
             return True
         try:
-            check_file(read_sealed(kept.file), kept.file, about)
+            check_file(read_sealed(file), file, about)
         except FileNotFoundError:  # removed by another process
-            self._changed = None
+            self._listing.look()
             return False
         except (OSError, ValueError, KeyError):
-            self._damaged[kept.file] = stamp
+            self._damaged[file] = stamp
             return False
-        self._whole[kept.file] = stamp
-        self._damaged.pop(kept.file, None)
+        self._whole[file] = stamp
+        self._damaged.pop(file, None)
         return True
 
     # --- writing ------------------------------------------------------------------------------------------------------
@@ -133,33 +113,40 @@ class Choices:
         first, last = block.first, block.last
         columns = {"replication": range(first, last), "choices": polars.Series(choices).arr.to_list()}
         about = {"block": block.about}
-        write_frame(self._path(block.about, first, last), polars.DataFrame(columns), about, lasting=lasting)
-        self._changed = None
+        path = self._path(lane_of(block.about), first, last)
+        write_frame(path, polars.DataFrame(columns), about, lasting=lasting)
+        self._listing.add(Kept(path, first, last))
 
-    def merge(self, block: Block) -> None:
-        """Put the pieces of a block, of which none is missing, together in few files."""
+    def merge(self, block: Block) -> bool:
+        """Put the pieces of a block together in few files; whether none was missing."""
+        self._listing.look()
         n_bytes = block.horizon * type_of_choices(block.environment.n_arms).itemsize
         size = max(1, LARGEST_FILE // n_bytes)
+        lane = lane_of(block.about)
         kept = set()
         for piece in block.cut(size):
-            (first, *others) = self.files(piece.about)
-            start, end = (int(text) for text in first.file.stem.split("-")[1:])
+            if not self.is_whole(piece.about):
+                return False
+            (first, *others) = self._files(piece.about)
+            file, start, end = first.kept
             if not others and (start == piece.first or end - start > size):  # one file has it all, and perhaps more
-                kept.add(first.file)
+                kept.add(file)
                 continue
             arrays = [array for _, array in self.read(piece.about)]
             self.save(piece, np.concatenate(arrays))
-            kept.add(self._path(piece.about, piece.first, piece.last))
-        self._refresh()
-        for each in self._lanes.get(lane_of(block.about)[:32], ()):
+            kept.add(self._path(lane, piece.first, piece.last))
+        self._listing.look()
+        for each in self._listing.of(lane):
             if each.file not in kept and block.first <= each.first and each.last <= block.last:
                 each.file.unlink(missing_ok=True)
+        self._listing.look()
+        return True
 
-    def _path(self, about: dict[str, Any], first: int, last: int) -> Path:
-        return self._folder / f"{lane_of(about)[:32]}-{first}-{last}.parquet"
+    def _path(self, lane: str, first: int, last: int) -> Path:
+        return self._folder / name_of(lane, first, last)
 
 
-def check_file(data: bytes, file: Path, about: dict[str, Any]) -> int:
+def check_file(data: bytes, file: Path, about: About) -> int:
     """Refuse a file, whose seal is whole, that has another name than its content; its first replication."""
     found = read_about(data)["block"]
     name = NAME.match(file.name)
@@ -169,7 +156,7 @@ def check_file(data: bytes, file: Path, about: dict[str, Any]) -> int:
     return first
 
 
-def read_choices(file: Path, about: dict[str, Any]) -> tuple[int, Array]:
+def read_choices(file: Path, about: About) -> tuple[int, Array]:
     """The first replication of a file, and the choices in it."""
     import polars
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bandstrap.engine.blocks import Block, play_blocks, warm
-from bandstrap.engine.memory import WORD
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.engine.pool import IN_FLIGHT, MOST_TOGETHER
 from bandstrap.engine.progress import progress_bar
 from bandstrap.engine.tape import bytes_of_replication, open_tape
 from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
+from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.merged import KEPT, LARGEST_FILE
-from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan
+from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan, keeps_choices
 from bandstrap.experiments.run import measure_block
-from bandstrap.experiments.store import digest
 
 # Rounds of the replication that tells how fast a policy is, and rewards of the measurement of a bound.
 ROUNDS = 2000
@@ -121,17 +121,36 @@ def bytes_of(block: AnyBlock) -> int:
 
 
 def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
-    """Bytes that are needed at a time while so many workers play: tapes, pieces in flight, and a few curves afterwards."""
-    tapes = pieces = of_choices = 0
-    for block in (block for plan in plans for block in plan):
-        if isinstance(block, Block):
-            is_late = not block.feedback.is_at_once
-            tapes = max(tapes, bytes_of_replication(block.environment, block.horizon, is_late=is_late))
-            of_one = (bytes_of(block) + 2 * bytes_of_choices(block)) // block.work  # these once more when written
-            pieces = max(pieces, of_one * min(block.size, block.work) * MOST_TOGETHER)
-            of_choices = max(of_choices, 4 * min(bytes_of_choices(block), LARGEST_FILE))
+    """Bytes that are needed at a time while so many workers play: tapes, and what :func:`memory_of_driver` counts."""
+    played = [block for plan in plans for block in plan if isinstance(block, Block)]
+    tapes = [
+        bytes_of_replication(block.environment, block.horizon, is_late=not block.feedback.is_at_once)
+        for block in played
+    ]
+    return workers * max(tapes, default=0) + memory_of_driver(plans, workers)
+
+
+def memory_of_driver(plans: Sequence[PanelPlan], workers: int) -> int:
+    """Bytes that the process which hands out work needs: pieces in flight, and a panel that is merged meanwhile."""
+    blocks = [block for plan in plans for block in plan if isinstance(block, Block)]
+    pieces = max(map(bytes_of_piece, blocks), default=0)
+    of_choices = max((4 * min(bytes_of_choices(block), LARGEST_FILE) for block in blocks), default=0)
     curve = max(sum(map(bytes_of, curve.blocks)) for plan in plans for curve in plan.curves)
     panel = max(sum(map(bytes_of, plan)) for plan in plans)
     # A file on its way to the disk is there three times, as numbers, as a frame and as bytes; then curves are read.
     merging = 3 * max(min(LARGEST_FILE, panel), curve) + min(KEPT, panel) + 2 * curve
-    return max(workers * (tapes + IN_FLIGHT * pieces), merging + of_choices)
+    return workers * IN_FLIGHT * MOST_TOGETHER * pieces + merging + of_choices
+
+
+def bytes_of_piece(block: Block) -> int:
+    """Bytes of the outcome of a piece, choices twice: once more when they are written."""
+    of_all = bytes_of(block) + 2 * bytes_of_choices(block)
+    return of_all // block.work * min(block.size, block.work)
+
+
+def check_driver(plans: Sequence[PanelPlan], workers: int) -> None:
+    """Refuse choices of so many rounds that the pieces in flight would need more memory than there is."""
+    horizons = [block.horizon for plan in plans for block in plan if keeps_choices(block)]
+    if horizons:
+        owner = f"panels that keep every choice, with {workers} worker{'s' * (workers != 1)},"
+        check_memory(memory_of_driver(plans, workers), "horizon", owner, max(horizons))

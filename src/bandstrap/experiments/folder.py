@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.choices import Choices
-from bandstrap.experiments.merged import Merged, span
+from bandstrap.experiments.lanes import About, file_of, lane_of, span
+from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choices
 from bandstrap.experiments.runs import Run
-from bandstrap.experiments.store import WORTH_WAITING, Finished, Store, file_of
+from bandstrap.experiments.store import WORTH_WAITING, Finished, Store
 from bandstrap.experiments.toml import Strict
 from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
 
-About = dict[str, Any]
 FORMAT: Literal[1] = 1
 
 
@@ -37,13 +37,17 @@ class Point(Strict):
     block_size: int = BLOCK_SIZE
 
     def pieces(self) -> Iterator[About]:
-        """What each piece that is stored is about."""
-        first, last = span(self.about)
+        """What each piece that is played is about."""
         if "first" not in self.about:
             yield self.about
             return
-        for start in range(first, last, self.block_size):
-            yield {**self.about, "first": start, "last": min(start + self.block_size, last)}
+        for first, last in self.spans():
+            yield {**self.about, "first": first, "last": last}
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The first replication of each piece, and the one after its last; a measurement is one."""
+        first, last = span(self.about)
+        return ((start, min(start + self.block_size, last)) for start in range(first, last, self.block_size))
 
 
 class PlannedCurve(Strict):
@@ -155,14 +159,16 @@ class Folder:
 
     def merge(self, plan: Blocks, store: FolderStore, waiting: Callable[[], None] = lambda: None) -> bool:
         """Put a complete panel into one file, and remove its blocks; whether it was complete."""
+        self.path.mkdir(parents=True, exist_ok=True)
         with locked(self.path, waiting):
-            if not store.merged.merge(plan, store.read):
+            store.listing.look()
+            is_whole = store.merged.merge(plan, store.read)
+            if not is_whole or not all(store.choices.merge(block) for block in plan if keeps_choices(block)):
                 return False
+            store.listing.look()
             for block in plan:
-                if keeps_choices(block):
-                    store.choices.merge(block)
-                for piece in block.cut():
-                    store.path(piece).unlink(missing_ok=True)
+                store.remove(block)
+            store.listing.look()
         return True
 
     def merge_complete(
@@ -183,9 +189,16 @@ class FolderStore(Store):
         self._run = run
 
     def read(self, about: About) -> Finished | None:
-        """What is there of a piece; whoever merges writes the panel before it removes the block."""
-        found = super().read(about)
-        return self.merged.load(about) if found is None else found
+        """What is there of a piece; whoever merges writes the panel before it removes the blocks, so these come first."""
+        return super().read(about) or self.merged.load(about)
+
+    def remove(self, block: AnyBlock) -> None:
+        """Remove the files of a block that is in a complete panel, of whatever size its pieces are."""
+        self.path(block).unlink(missing_ok=True)
+        first, last = span(block.about)
+        for kept in self.listing.of(lane_of(block.about)):
+            if first <= kept.first and kept.last <= last:
+                kept.file.unlink(missing_ok=True)
 
     def has(self, block: AnyBlock) -> bool:
         """Whether all of a block is in complete panels, and its choices are there if they are wanted."""

@@ -1,7 +1,7 @@
 """Complete panels, each in one file instead of hundreds of small blocks.
 
-A *lane* is all that a block is about but for which replications it has. A file holds whole lanes, so that any piece of a
-lane is found in it, of whatever size, also by a run that wants fewer replications, or more. Of a very large panel there
+A file holds whole lanes (see :mod:`bandstrap.experiments.lanes`), so that any piece of a lane is found in it, of whatever
+size, also by a run that wants fewer replications, or more. Of a very large panel there
 are several files, so that no more than a few lanes are in memory at a time. What is not kept is how long it took: the same
 numbers are the same bytes, whoever played them; the core-seconds of each lane are in a file of their own, in ``seconds``.
 """
@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import struct
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
@@ -25,10 +26,12 @@ import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Played
+from bandstrap.engine.interrupts import step
 from bandstrap.engine.parquet import read_about, rows_of, write_frame
+from bandstrap.experiments.lanes import About, digest, lane_of, names_in, span
 from bandstrap.experiments.plan import AnyBlock, Blocks, BoundBlock
-from bandstrap.experiments.store import Finished, Measured, digest
-from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
+from bandstrap.experiments.store import Finished, Measured
+from bandstrap.storage import NO_SEAL, place_of_seal, read_sealed, seal, write_bytes
 
 # Bytes of numbers in a file, unless one lane has more; and of lanes that were read and are kept in memory.
 LARGEST_FILE = 2**26
@@ -59,10 +62,15 @@ class Part:
 
 
 class Merged:
-    """The files of complete panels in a folder."""
+    """The files of complete panels in a folder.
 
-    def __init__(self, folder: Path) -> None:
+    Whether each is what was written, to the last bit, is found out when it is first looked at, unless they are not
+    ``checked``: then no more is read than what is in them.
+    """
+
+    def __init__(self, folder: Path, *, checked: bool = True) -> None:
         self._folder = folder
+        self._checked = checked
         # Files by name, each with the lanes it has; and those in which there is nothing to be read, as they were then.
         self._files: dict[str, list[str]] = {}
         self._unread: dict[str, tuple[int, int]] = {}
@@ -76,7 +84,7 @@ class Merged:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def load(self, about: dict[str, Any]) -> Finished | None:
+    def load(self, about: About) -> Finished | None:
         """What is there of a block, or of a piece of one; ``None`` unless all of it is."""
         while True:
             lane = self.find(about)
@@ -87,17 +95,17 @@ class Merged:
             except (OSError, ValueError):  # removed by another process, or damaged since it was looked at
                 self._drop(lane.file)
 
-    def find(self, about: dict[str, Any]) -> Lane | None:
+    def find(self, about: About) -> Lane | None:
         """Where all of a block, or of a piece of one, is kept."""
         self.refresh()
         first, last = span(about)
         lanes = self._lanes.get(lane_of(about), ())
         return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
 
-    def has_some(self, about: dict[str, Any]) -> bool:
-        """Whether any replications of a block's lane are kept."""
+    def lanes(self, lane: str) -> list[Lane]:
+        """Where replications of a lane are kept."""
         self.refresh()
-        return bool(self._lanes.get(lane_of(about)))
+        return self._lanes.get(lane, [])
 
     def refresh(self) -> None:
         """Look at the files that have come since, and forget those that went; nothing is read while none did."""
@@ -106,7 +114,7 @@ class Merged:
             return
         self._changed = changed
         # A name tells what is in a file, so that one which is there is looked at once, unless there was nothing to be read.
-        names = names_of(self._folder) if self._folder.is_dir() else set()
+        names = {name for name in names_in(self._folder) if name.endswith((".parquet", ".json"))}
         for name in self._files.keys() - names:
             self._drop(self._folder / name)
             del self._files[name]
@@ -126,9 +134,11 @@ class Merged:
                 self.damaged.append(file)
 
     def _look_at(self, file: Path) -> None:
-        """Note the lanes of a file whose seal is whole."""
-        data = read_sealed(file)
-        content = read_about(data) if file.suffix == ".parquet" else json.loads(data)
+        """Note the lanes of a file."""
+        if file.suffix == ".json":
+            content = json.loads(read_sealed(file))
+        else:
+            content = read_about(read_sealed(file)) if self._checked else read_footer(file)
         for index, lane in enumerate(content["lanes"]):
             first, last = span(lane["about"])
             key = lane_of(lane["about"])
@@ -149,7 +159,7 @@ class Merged:
         self._files[file.name] = []
         self._unread[file.name] = stamp_of(file)
 
-    def _read(self, lane: Lane, about: dict[str, Any]) -> Finished:
+    def _read(self, lane: Lane, about: About) -> Finished:
         key = lane.file, lane.number
         if key in self._rows:
             return Measured(self._rows[key], self._time(lane))
@@ -178,7 +188,7 @@ class Merged:
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
-    def merge(self, plan: Blocks, read: Callable[[dict[str, Any]], Finished | None]) -> bool:
+    def merge(self, plan: Blocks, read: Callable[[About], Finished | None]) -> bool:
         """Put a panel, if it is complete, into files that are on the disk when this ends; whether it is complete.
 
         A file whose every lane is in the new ones is removed.
@@ -256,12 +266,13 @@ class Merged:
         return True
 
 
-def put_together(block: AnyBlock, read: Callable[[dict[str, Any]], Finished | None]) -> Finished | None:
+def put_together(block: AnyBlock, read: Callable[[About], Finished | None]) -> Finished | None:
     """The outcome of a whole block from those of its pieces; ``None`` if any is missing."""
     if isinstance(block, BoundBlock):
         return read(block.about)
     record = block.record()
     for piece in block.cut():
+        step(0)  # if it is no longer wanted
         found = read(piece.about)
         if not isinstance(found, Played):
             return None
@@ -282,10 +293,21 @@ def read_lanes(file: Path) -> list[Played]:
     return [Played(rows_of(lane, "regret"), rows_of(lane, "pulls"), 0.0) for lane in lanes]
 
 
-def names_of(folder: Path) -> set[str]:
-    """The names of the files of panels."""
-    with os.scandir(folder) as entries:
-        return {entry.name for entry in entries if entry.name.endswith((".parquet", ".json"))}
+def read_footer(file: Path) -> dict[str, Any]:
+    """What a file says is in it, without the numbers, whose seal is not checked.
+
+    It is a text of JSON that stands as it is in the last part of a Parquet file, the length of which, of 4 bytes, is before
+    the last 4. No text in it can be mistaken for its first key, because quotation marks inside a string are escaped.
+    """
+    with file.open("rb") as content:
+        content.seek(-8, os.SEEK_END)
+        n_bytes, end = struct.unpack("<I4s", content.read())
+        content.seek(-8 - n_bytes, os.SEEK_END)
+        footer = content.read(n_bytes)
+    start = footer.rfind(b'{"panel": ')
+    if end != b"PAR1" or start < 0:
+        raise ValueError("not a panel")
+    return dict(json.loads(footer[start : place_of_seal(footer) + len(NO_SEAL) + len('"}')]))
 
 
 def stamp_of(file: Path) -> tuple[int, int]:
@@ -304,16 +326,6 @@ def settled(folder: Path) -> int | None:
     except OSError:
         return None
     return changed if time.time_ns() - changed > INSTANT else None
-
-
-def lane_of(about: dict[str, Any]) -> str:
-    """Digest of what a block is about but for which replications."""
-    return digest({key: value for key, value in about.items() if key not in ("first", "last")})
-
-
-def span(about: dict[str, Any]) -> tuple[int, int]:
-    """The first replication, and the one after the last; a measurement is one."""
-    return about.get("first", 0), about.get("last", 1)
 
 
 def n_bytes(played: Played) -> int:

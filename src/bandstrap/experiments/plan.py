@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeGuard
 
 from bandstrap.calls import parse_call
-from bandstrap.engine.blocks import Block, checked_checkpoints
+from bandstrap.engine.blocks import Block, checked_checkpoints, type_of_choices
 from bandstrap.experiments.spec import (
     Curve,
     Experiment,
@@ -27,6 +27,9 @@ from bandstrap.sources import code_digest
 
 # Where bounds are measured; one bound may look up another by name, so all are included.
 MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage", "bandstrap.experiments.curves")
+
+# Bytes of the choices of a piece, unless those of one replication are more.
+MOST_CHOICES = 2**24
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,13 @@ def keeps_choices(block: AnyBlock) -> TypeGuard[Block]:
     return isinstance(block, Block) and block.keeps_choices
 
 
+def with_choices(block: Block, *, wanted: bool) -> Block:
+    """A block that keeps its choices if they are wanted, in pieces that are then small enough to be in flight."""
+    of_one = block.horizon * type_of_choices(block.environment.n_arms).itemsize
+    size = max(1, min(block.size, MOST_CHOICES // of_one)) if wanted else block.size
+    return replace(block, keeps_choices=wanted, size=size)
+
+
 def plan_panel(
     panel: Panel, experiment: Experiment, seed: int, share: float = 1.0, *, choices: bool | None = None
 ) -> PanelPlan:
@@ -156,7 +166,7 @@ def plan_panel(
         else:
             places = panel.sweep.values if panel.sweep is not None else (None,)
             blocks = tuple(
-                replace(play_block(panel, curve, experiment, seed, replications, value), keeps_choices=choices)
+                with_choices(play_block(panel, curve, experiment, seed, replications, value), wanted=choices)
                 for value in places
             )
         curves.append(CurvePlan(curve, places, blocks))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,10 @@ from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.engine.pool import finish
 from bandstrap.engine.result import standard_error
 from bandstrap.experiments.curves import CURVES, measure_curve
+from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, CurvePlan, PanelPlan, keeps_choices
 from bandstrap.experiments.spec import Curve, Panel
-from bandstrap.experiments.store import Finished, Measured, Store, digest
+from bandstrap.experiments.store import Finished, Measured, Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,24 +165,39 @@ def read_summary(plan: PanelPlan, store: Store) -> PanelData | None:
     return PanelData(plan.panel, tuple(curves))
 
 
-class Forgotten:
-    """The record of a block whose outcome is in a store alone."""
+class Countdown:
+    """The record of a block whose outcome is in a store alone: how much of it is not there yet."""
+
+    def __init__(self, block: AnyBlock, done: Callable[[AnyBlock], None]) -> None:
+        self._block, self._done = block, done
+        self._left = block.work
 
     def put(self, piece: AnyBlock, outcome: Finished) -> None:
-        """It was kept."""
+        """A piece was kept."""
+        self._left -= piece.work
+        if self._left == 0:
+            self._done(self._block)
 
 
 def store_blocks(
-    blocks: Iterable[AnyBlock], store: Store, *, executor: Executor | None = None, progress: bool = True
+    blocks: Iterable[AnyBlock],
+    store: Store,
+    *,
+    executor: Executor | None = None,
+    progress: bool = True,
+    done: Callable[[AnyBlock], None] = lambda _: None,
 ) -> None:
-    """Run the pieces of blocks that the store lacks; memory holds those in flight, however many there are."""
+    """Run the pieces of blocks that the store lacks; memory holds those in flight, however many there are.
+
+    Each block of which all pieces are there is told to ``done``.
+    """
     different: dict[str, AnyBlock] = {}
     for block in blocks:  # of equal ones, one whose choices are kept
         key = digest(block.about)
         if key not in different or keeps_choices(block):
             different[key] = block
     ordered = in_order(different.values())
-    records = dict.fromkeys(ordered, Forgotten())
+    records = {block: Countdown(block, done) for block in ordered}
     finish(ordered, run_blocks, prepare=warm, executor=executor, store=store, progress=progress, records=records)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bandstrap.experiments.choices import Choices
-from bandstrap.experiments.folder import About, Folder, Planned, PlannedPanel, decisions
+from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, Point, decisions
+from bandstrap.experiments.lanes import NAME, Listing, file_of, lane_of, name_of, names_in, span
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Word, words_of
-from bandstrap.experiments.store import file_of
 
 
 @dataclass(frozen=True)
@@ -61,41 +61,76 @@ def status_of(folder: Folder) -> Status:
     """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
     planned = folder.read()
     words = list(words_of(folder.runs))
-    running = {key for word in words if word.lives for key in word.running}
-    failed = {key: reason for word in words for key, reason in word.failed.items()}
-    # Blocks first: one that is merged meanwhile is then found among the panels, which are looked at later.
-    blocks = {file.name for file in folder.blocks.iterdir()} if folder.blocks.is_dir() else set()
-    merged = Merged(folder.panels)
-    choices = Choices(folder.choices)
-    panels = []
-    known: set[str] = set()
-    reasons: dict[str, None] = {}
-    for panel in planned.panels:
+    place = Places(folder, words)
+    panels = tuple(place.status_of(panel) for panel in planned.panels)
+    return Status(
+        planned,
+        panels,
+        tuple(word for word in words if word.lives),
+        reasons=tuple(place.reasons),
+        n_strays=place.count_strays(planned),
+    )
+
+
+class Places:
+    """Where a piece may be: in a block of whatever size, in a complete panel, with a run; or a run has given it up."""
+
+    def __init__(self, folder: Folder, words: Sequence[Word]) -> None:
+        self._running = {key for word in words if word.lives for key in word.running}
+        self._failed = {key: reason for word in words for key, reason in word.failed.items()}
+        # Blocks first: one that is merged meanwhile is then found among the panels, which are looked at later.
+        self._listing = Listing(folder.blocks)
+        self._listing.look()
+        self._names = names_in(folder.blocks)
+        self._merged = Merged(folder.panels, checked=False)
+        self._choices = Choices(folder.choices)
+        # Why pieces failed, each reason once.
+        self.reasons: dict[str, None] = {}
+
+    def status_of(self, panel: PlannedPanel) -> PanelStatus:
+        """What has become of the pieces of a panel."""
         counts = dict.fromkeys(("done", "running", "failed", "missing"), 0)
         left = 0
-        for about, key, is_merged in pieces_of(panel, merged):
-            known.add(key)
-            if (is_merged or key in blocks) and (not panel.choices or choices.has(about)):
-                counts["done"] += 1
-                continue
-            left += decisions(about)
-            if key in running:
-                counts["running"] += 1
-            elif key in failed:
-                counts["failed"] += 1
-                reasons[failed[key]] = None
+        for curve in panel.curves:
+            for point in curve.points:
+                for n, kind in self._kinds_of(point, with_choices=panel.choices):
+                    counts[kind] += 1
+                    left += 0 if kind == "done" else n
+        return PanelStatus(panel.name, **counts, decisions_left=left)
+
+    def _kinds_of(self, point: Point, *, with_choices: bool) -> Iterator[tuple[int, str]]:
+        """The decisions of each piece of a point, and what has become of it."""
+        is_played = "first" in point.about
+        lane = lane_of(point.about)
+        first, last = span(point.about)
+        of_one = decisions(point.about) // (last - first)
+        lanes = [(each.first, each.last) for each in self._merged.lanes(lane)]
+        for start, end in point.spans():
+            key = name_of(lane, start, end) if is_played else file_of(point.about)
+            is_block = self._listing.cover(lane, start, end) is not None if is_played else key in self._names
+            is_there = is_block or any(begin <= start and end <= stop for begin, stop in lanes)
+            if is_there and (not with_choices or self._choices.has(lane, start, end)):
+                kind = "done"
+            elif key in self._running:
+                kind = "running"
+            elif key in self._failed:
+                kind = "failed"
+                self.reasons[self._failed[key]] = None
             else:
-                counts["missing"] += 1
-        panels.append(PanelStatus(panel.name, **counts, decisions_left=left))
-    strays = {name for name in blocks - known if not name.startswith(".")}  # a block that is being written has a dot
-    return Status(planned, tuple(panels), tuple(word for word in words if word.lives), tuple(reasons), len(strays))
+                kind = "missing"
+            yield of_one * (end - start), kind
 
-
-def pieces_of(panel: PlannedPanel, merged: Merged) -> Iterator[tuple[About, str, bool]]:
-    """What each piece of a panel is about, its file, and whether a complete panel has it."""
-    for curve in panel.curves:
-        for point in curve.points:
-            is_whole = merged.find(point.about) is not None
-            is_partly = is_whole or merged.has_some(point.about)
-            for about in point.pieces():
-                yield about, file_of(about), is_whole or (is_partly and merged.find(about) is not None)
+    def count_strays(self, planned: Planned) -> int:
+        """Blocks of which no point of a plan has anything."""
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for panel in planned.panels:
+            for curve in panel.curves:
+                for point in curve.points:
+                    spans.setdefault(lane_of(point.about)[:32], []).append(span(point.about))
+        count = 0
+        for name in self._names:
+            found = NAME.match(name)
+            lane, first, last = (found[1], int(found[2]), int(found[3])) if found else (name.partition(".")[0], 0, 1)
+            is_wanted = any(first < end and start < last for start, end in spans.get(lane, ()))
+            count += not is_wanted and not name.startswith(".")  # one that is being written has a dot
+        return count

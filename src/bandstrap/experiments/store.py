@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Block, Played
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
+from bandstrap.experiments.lanes import About, Listing, Slice, file_of, lane_of, span
 from bandstrap.experiments.plan import AnyBlock
 from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 
@@ -37,6 +37,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.listing = Listing(folder)
 
     def path(self, block: AnyBlock) -> Path:
         """The file of a block, named after all that its numbers depend on."""
@@ -46,8 +47,12 @@ class Store:
         """A finished block; ``None`` if it is missing, damaged or the file of another block: it is run again."""
         return self.read(block.about)
 
-    def read(self, about: dict[str, Any]) -> Finished | None:
+    def read(self, about: About) -> Finished | None:
         """The same, of what a block is about."""
+        return self.read_one(about) or self.read_several(about)
+
+    def read_one(self, about: About) -> Finished | None:
+        """What is in the file of a block."""
         path = self.folder / file_of(about)
         if not path.is_file():
             return None
@@ -55,6 +60,24 @@ class Store:
             return read_played(path, about) if path.suffix == ".parquet" else read_row(path, about)
         except (ValueError, OSError):
             return None
+
+    def read_several(self, about: About) -> Played | None:
+        """A block from files of other sizes that were there when the folder was last looked at."""
+        while "first" in about:
+            slices = self.listing.cover(lane_of(about), *span(about))
+            if slices is None:
+                return None
+            parts = []
+            for each in slices:
+                try:
+                    parts.append(read_slice(each, about))
+                except (ValueError, OSError):  # damaged, or removed by who merged it
+                    self.listing.forget(each.kept.file)
+                    break
+            else:
+                regret, pulls, seconds = zip(*(part[:3] for part in parts), strict=True)
+                return Played(np.concatenate(regret), np.concatenate(pulls), sum(seconds))
+        return None
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
         """Keep a finished block.
@@ -73,7 +96,7 @@ class Store:
             write_table(self.path(block), table, about, lasting=lasting)
 
 
-def read_played(path: Path, about: dict[str, Any]) -> Played:
+def read_played(path: Path, about: About) -> Played:
     """What was played in a block, from its file."""
     data = read_sealed(path)
     found = read_about(data)
@@ -82,24 +105,23 @@ def read_played(path: Path, about: dict[str, Any]) -> Played:
     return Played(table.regret[0], table.pulls[0], float(found["seconds"]))
 
 
-def read_row(path: Path, about: dict[str, Any]) -> Measured:
+def read_row(path: Path, about: About) -> Measured:
     """What was measured, from its file."""
     found = json.loads(read_sealed(path))
     check_block(found, about)
     return Measured(CoverageRow(**found["row"]), float(found["seconds"]))
 
 
-def digest(about: dict[str, Any]) -> str:
-    """Digest of what a block is about, its file's name."""
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+def read_slice(part: Slice, about: About) -> Played:
+    """Some replications of the file of a block, which may have more."""
+    kept = part.kept
+    whole = read_played(kept.file, {**about, "first": kept.first, "last": kept.last})
+    rows = slice(part.first - kept.first, part.last - kept.first)
+    share = (part.last - part.first) / (kept.last - kept.first)
+    return Played(whole.regret[rows], whole.pulls[rows], share * whole.seconds)
 
 
-def file_of(about: dict[str, Any]) -> str:
-    """Name of the file of a block; only of one that is played are there replications."""
-    return f"{digest(about)[:32]}.{'parquet' if 'first' in about else 'json'}"
-
-
-def check_block(found: dict[str, Any], about: dict[str, Any]) -> None:
+def check_block(found: About, about: About) -> None:
     """Refuse the file of another block."""
     if found.get("block") != about:
         raise ValueError("another block")

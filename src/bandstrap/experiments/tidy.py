@@ -6,7 +6,7 @@ Nothing in it depends on who played, in what order, or how fast: the same experi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,8 +17,9 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Played
 from bandstrap.engine.result import standard_error
 from bandstrap.errors import LARGEST_COUNT
-from bandstrap.experiments.folder import About, FolderStore, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.grid import written
+from bandstrap.experiments.lanes import About
 from bandstrap.experiments.store import Measured
 from bandstrap.storage import whole_file
 
@@ -32,6 +33,10 @@ AFTER = ("measure", "axis", "at", "replications", "mean", "standard_error", "med
 CHOICES = ("axis", "at", "replication", "choices")
 # Bytes of choices that are written at a time.
 AT_A_TIME = 2**24
+# And rows of a table.
+ROWS_AT_A_TIME = 2**16
+
+Row = dict[str, Any]
 
 
 class Columns(NamedTuple):
@@ -75,43 +80,46 @@ class Columns(NamedTuple):
         return written(tuple(value) if isinstance(value, list) else value) if kind is str else kind(value)
 
 
-class Tidy(NamedTuple):
-    """A table, and the curves that are not in it because they are not complete."""
-
-    grids: Columns
-    rows: list[dict[str, Any]]
-    incomplete: list[tuple[str, str]]
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return [*BEFORE, *self.grids.columns.values(), *GAME, *AFTER]
-
-    def frame(self) -> DataFrame:
-        """The table as a data frame."""
-        import polars
-
-        kinds = self.grids.schema()
-        return polars.DataFrame(self.rows, schema={name: kinds[name] for name in self.columns})
-
-
-def tidy(planned: Planned, store: FolderStore, *, every_round: bool = False) -> Tidy:
+class Tidy:
     """The table of what a folder has, one curve in memory at a time.
 
     Of regret against rounds the last is given, or all that were recorded.
     """
-    rows: list[dict[str, Any]] = []
-    incomplete = []
-    grids = columns_of_grids(planned)
-    for panel in planned.panels:
-        for curve in panel.curves:
-            found = rows_of_curve(panel, curve, store, every_round=every_round)
-            if found is None:
-                incomplete.append((panel.name, curve.label))
-                continue
-            head = grids.head(panel, curve)
-            rows += [head | grids.game(row["about"]) | {name: row[name] for name in AFTER} for row in found]
-    return Tidy(grids, rows, incomplete)
+
+    def __init__(self, planned: Planned, store: FolderStore, *, every_round: bool = False) -> None:
+        self._planned, self._store, self._every_round = planned, store, every_round
+        self._grids = columns_of_grids(planned)
+        # Curves that were left out because they are not complete.
+        self.incomplete: list[tuple[str, str]] = []
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [*BEFORE, *self._grids.columns.values(), *GAME, *AFTER]
+
+    def curves(self) -> Iterator[list[Row]]:
+        """The rows of each complete curve."""
+        self.incomplete.clear()
+        for panel in self._planned.panels:
+            for curve in panel.curves:
+                found = rows_of_curve(panel, curve, self._store, every_round=self._every_round)
+                if found is None:
+                    self.incomplete.append((panel.name, curve.label))
+                    continue
+                head = self._grids.head(panel, curve)
+                yield [head | self._grids.game(row["about"]) | {name: row[name] for name in AFTER} for row in found]
+
+    def frame(self, rows: Sequence[Row]) -> DataFrame:
+        """Rows as a data frame."""
+        import polars
+
+        kinds = self._grids.schema()
+        schema = {name: kinds[name] for name in self.columns}
+        return polars.DataFrame({name: [row[name] for row in rows] for name in schema}, schema=schema)
+
+    def write(self, path: Path, curves: Iterable[list[Row]]) -> None:
+        """Write curves to a Parquet file, whole or not at all."""
+        write_frames(path, map(self.frame, curves), ROWS_AT_A_TIME)
 
 
 def columns_of_grids(planned: Planned) -> Columns:
@@ -134,7 +142,7 @@ def columns_of_grids(planned: Planned) -> Columns:
 
 def rows_of_curve(
     panel: PlannedPanel, curve: PlannedCurve, store: FolderStore, *, every_round: bool
-) -> list[dict[str, Any]] | None:
+) -> list[Row] | None:
     """The rows of a curve; ``None`` if it is not complete."""
     rows = measured_rows(panel, curve, store) if panel.plot == "bounds" else played_rows(panel, curve, store)
     if rows is None:
@@ -145,7 +153,7 @@ def rows_of_curve(
     return rows[-1:] if panel.plot == "regret" and not every_round else rows
 
 
-def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[dict[str, Any]] | None:
+def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[Row] | None:
     """A bound at each sample size."""
     rows = []
     for point in curve.points:
@@ -168,7 +176,7 @@ def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) 
     return rows
 
 
-def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[dict[str, Any]] | None:
+def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[Row] | None:
     """Regret at each recorded round, or at the horizon for each swept value."""
     columns = []
     for point in curve.points:
@@ -245,9 +253,8 @@ class ChoicesTable(NamedTuple):
         """The type that all arms fit into."""
         import polars
 
-        files = [self.store.choices.files(point.about)[0].file for *_, point in self.points]
-        found = {polars.read_parquet_schema(file)["choices"] for file in files}
-        return next(kind for kind in (polars.UInt32, polars.UInt16, polars.UInt8) if polars.List(kind) in found)
+        found = {self.store.choices.kind(point.about) for *_, point in self.points}
+        return next(kind for kind in (polars.UInt32, polars.UInt16, polars.UInt8) if kind in found)
 
     def lines(self) -> Iterator[str]:
         """The table as CSV, which has no lists: a line for every round, some lines at a time."""
@@ -260,13 +267,18 @@ class ChoicesTable(NamedTuple):
 
     def write(self, path: Path) -> None:
         """Write a Parquet file, whole or not at all."""
-        from polars.io.plugins import register_io_source
+        longest = max(point.about["horizon"] for *_, point in self.points)
+        write_frames(path, self.frames(), max(1, AT_A_TIME // longest))
 
-        frames = self.frames()
-        first = next(frames)
-        rows = register_io_source(lambda *_: chain([first], frames), schema=first.schema)
-        with whole_file(path) as part:
-            rows.sink_parquet(part, row_group_size=max(1, AT_A_TIME // len(first["choices"][0])), maintain_order=True)
+
+def write_frames(path: Path, frames: Iterator[DataFrame], rows_at_a_time: int) -> None:
+    """Write frames, of which there is at least one, to a Parquet file, whole or not at all."""
+    from polars.io.plugins import register_io_source
+
+    first = next(frames)
+    rows = register_io_source(lambda *_: chain([first], frames), schema=first.schema)
+    with whole_file(path) as part:
+        rows.sink_parquet(part, row_group_size=rows_at_a_time, maintain_order=True)
 
 
 def choices_table(planned: Planned, store: FolderStore) -> ChoicesTable:
