@@ -93,14 +93,6 @@ def count_prepared(piece):
         file.write("x")
 
 
-def killed_once(pieces):
-    """The third number takes its process with it when it is tried for the first time."""
-    for piece in pieces:
-        if piece.i == 2 and is_first(piece, "killed"):
-            os.kill(os.getpid(), signal.SIGKILL)
-    return squares(pieces)
-
-
 def killed_always(pieces):
     for piece in pieces:
         if piece.i == 2:
