@@ -27,7 +27,7 @@ from bandstrap.engine.pool import MOST_TOGETHER, finish
 from bandstrap.experiments.cost import cost_of
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import PanelPlan, plan_panel
-from bandstrap.experiments.run import Forgotten, read_summary
+from bandstrap.experiments.run import Countdown, read_summary
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.spec import read_experiment
 from benchmarks.compiling import in_a_fork, warm_form
@@ -208,10 +208,9 @@ def handing_out() -> dict[str, float]:
         spent: list[Spent] = []
         with EXECUTORS[name]() as pool:
             for _ in range(4):  # its workers begin with the first
+                records = {block: Countdown(block, lambda _: None) for block in blocks}
                 with spending(spent):
-                    finish(
-                        blocks, not_played, executor=pool, progress=False, records=dict.fromkeys(blocks, Forgotten())
-                    )
+                    finish(blocks, not_played, executor=pool, progress=False, records=records)
         found[name] = least(spent, "processor") / EMPTY_PIECES
     spent = []
     pieces = empty_blocks(HORIZON, MOST_TOGETHER)
