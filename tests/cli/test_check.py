@@ -156,13 +156,14 @@ def test_rewards_that_policies_share_are_paid_for_once():
 def test_choices_of_long_games_are_cut_small_or_refused(run, tmp_path, monkeypatch):
     text = (
         'title = "t"\nhorizon = {horizon}\nreplications = 30\nchoices = true\n[[panels]]\nname = "a"\n'
-        'environment = "gaussian:n_arms=1000"\ncurves = [{{ label = "x", policy = "ucb1" }}]\n'
+        'environment = "gaussian:n_arms=1000"\n'
+        'curves = [{{ label = "x", policy = "ucb1:sigma={{s}}", grid = {{ s = {sigmas} }} }}]\n'
     )
-    (tmp_path / "mine.toml").write_text(text.format(horizon=10**6))
+    (tmp_path / "mine.toml").write_text(text.format(horizon=10**6, sigmas=[*range(1, 9)]))
     experiment = read_experiment(tmp_path / "mine.toml")
-    (block,) = plan_panel(experiment.panels[0], experiment, 0)
+    block, *_ = plan_panel(experiment.panels[0], experiment, 0)
     assert (block.size, block.size * 10**6 * 2) == (8, 16_000_000)  # of two bytes a choice
-    (plain,) = plan_panel(experiment.panels[0], experiment, 0, choices=False)
+    plain, *_ = plan_panel(experiment.panels[0], experiment, 0, choices=False)
     assert (plain.size, plain.about) == (25, block.about)
     plans = [plan_panel(experiment.panels[0], experiment, 0)]
     assert 0.5e9 < module.memory_of_driver(plans, 1) < 1.2e9

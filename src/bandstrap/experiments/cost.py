@@ -139,7 +139,7 @@ def memory_of_driver(plans: Sequence[PanelPlan], workers: int) -> int:
     panel = max(sum(map(bytes_of, plan)) for plan in plans)
     # A file on its way to the disk is there three times, as numbers, as a frame and as bytes; then curves are read.
     merging = 3 * max(min(LARGEST_FILE, panel), curve) + min(KEPT, panel) + 2 * curve
-    return workers * IN_FLIGHT * MOST_TOGETHER * pieces + merging + of_choices
+    return workers * IN_FLIGHT * min(MOST_TOGETHER, len(blocks)) * pieces + merging + of_choices
 
 
 def bytes_of_piece(block: Block) -> int:
