@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -412,6 +413,30 @@ def test_panels_are_merged_while_others_are_played(mine, run, small, tmp_path, a
     at_block(6, look)  # each panel is three groups of two
     assert run("simulate", mine, "--out", out, "--choices", "--jobs", 1)[0] == 0
     assert len(merged_before_the_last) <= 4  # those of the second panel alone
+    assert files(out) == files(small)
+
+
+@pytest.mark.skipif(storage.fcntl is None, reason="there are no locks")
+def test_who_stops_a_run_does_not_wait_for_another_that_merges(mine, run, small, tmp_path, at_block):
+    out = tmp_path / "again"
+    out.mkdir()
+
+    def stop():
+        raise KeyboardInterrupt
+
+    at_block(6, stop)  # when the first panel is complete, and waits to be merged
+    other = os.open(out, os.O_RDONLY)
+    storage.fcntl.flock(other, storage.fcntl.LOCK_EX)
+    release = threading.Timer(30, os.close, [other])
+    release.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run("simulate", mine, "--out", out, "--choices", "--jobs", 1)
+    assert time.monotonic() - start < 20
+    assert not (out / "panels").exists()
+    release.cancel()
+    os.close(other)
+    assert run("simulate", mine, "--out", out, "--choices")[0] == 0
     assert files(out) == files(small)
 
 

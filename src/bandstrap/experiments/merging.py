@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from types import TracebackType
 
-from bandstrap.engine.interrupts import CalledOff, Flag, Task, in_own_thread
+from bandstrap.engine.interrupts import GRACE, CalledOff, Flag, Task, in_own_thread
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.plan import AnyBlock, Blocks
@@ -44,7 +44,10 @@ class Merging:
     ) -> None:
         self._called_off.up = error is not None
         self._complete.put(None)
-        self._ended.result()
+        if error is None:
+            self._ended.result()
+        else:  # it may be waiting for another process that merges; and it may be left at any step, as by a kill
+            wait([self._ended], timeout=GRACE)
 
     def done(self, block: AnyBlock) -> None:
         """All of a block is in the store."""
