@@ -1,6 +1,7 @@
 """What work brings along to another process, and how that gets ready for it; in one process, as if it were another."""
 
 import contextlib
+import copyreg
 import pickle
 import sys
 import threading
@@ -14,7 +15,7 @@ from bandstrap.engine.interrupts import Task
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.own_file import load_file
 from bandstrap.sources import Code, code_here
-from pieces import Number, count_prepared, odd_error, squares
+from pieces import Number, Odd, count_prepared, odd_error, squares
 
 PATIENCE = 30
 
@@ -49,7 +50,14 @@ def divided(pieces):
     return [1 / 0 for _ in pieces]
 
 
+@pytest.fixture
+def plainly_sent(monkeypatch):
+    """Errors are sent as Python does it: what dask brings along teaches those that are there how to arrive."""
+    monkeypatch.delitem(copyreg.dispatch_table, Odd, raising=False)
+
+
 @pytest.mark.parametrize(("run", "n_causes"), [(odd_error, 1), (from_itself, 1), (divided, 0)])
+@pytest.mark.usefixtures("plainly_sent")
 def test_the_causes_of_an_error_come_to_an_end(run, n_causes):
     """Dask follows them, in the worker."""
     with pytest.raises(Exception, match=r"that|two|zero") as seen:
@@ -121,6 +129,7 @@ def test_what_cannot_be_sent_is_refused_in_a_sentence():
         pickle.dumps(Errand(Task(), lambda pieces: [lock], nothing, [Number(3)]))
 
 
+@pytest.mark.usefixtures("plainly_sent")
 def test_an_error_that_would_not_arrive_is_told_in_words():
     with pytest.raises(WorkerError, match=r"^Odd: this and that$"):
         sent(odd_error, [Number(3)])()
