@@ -107,6 +107,9 @@ class Odd(Exception):
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
 
+    def __reduce__(self):  # by default tblib, which comes with dask, would find a way
+        return int, ("no number",)
+
 
 def odd_error(pieces):
     raise Odd("this", "that")
