@@ -10,7 +10,6 @@ import threading
 import time
 import tracemalloc
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import get_context
 
 import pytest
@@ -19,45 +18,18 @@ from bandstrap.engine.errand import Errand
 from bandstrap.engine.interrupts import CalledOff, Quit, Task, answered, listening, step
 from bandstrap.engine.pool import IN_FLIGHT, finish
 from bandstrap.errors import InvalidInput
+from pieces import Number
+from pieces import Sum as Numbers
 from stops import python_handles
 
 PATIENCE = 30  # seconds after which something hangs
 
 
-@dataclass(frozen=True, eq=False)
-class Sum:
-    """The numbers below ``n``, to be squared; a piece is one number."""
-
-    n: int
-    race: str = "sums"
-    needs: str | None = None
-    label: str = "sum"
-
-    @property
-    def work(self):
-        return self.n
-
-    @property
-    def about(self):
-        return {"n": self.n}
-
-    def cut(self):
-        return (Number(i, self.needs) for i in range(self.n))
+class Sum(Numbers):
+    """The squares of the numbers below ``n``, of which only the sum is kept."""
 
     def record(self):
         return Total()
-
-
-@dataclass(frozen=True)
-class Number:
-    i: int
-    needs: str | None = None
-    label: str = "number"
-    work: int = 1
-
-    @property
-    def group(self):
-        return self.i
 
 
 class Total:
