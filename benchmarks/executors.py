@@ -288,7 +288,7 @@ def keeping_panels() -> dict[str, float]:
     n = len(pieces) * BLOCK_SIZE
     return {
         "merge a replication": max(0.0, least(merged, "processor") - least(read, "processor")) / n,
-        "merged bytes a replication": n_bytes / n,
+        "merged bytes per replication": n_bytes / n,
     }
 
 

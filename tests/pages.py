@@ -68,7 +68,7 @@ def lacking(page, block):
 
 
 def commands(code):
-    """The commands of a block, one a line, without comments."""
+    """The commands of a block, one per line, without comments."""
     lines = (line.strip() for line in code.replace("\\\n", " ").splitlines())
     return [shlex.split(line, comments=True) for line in lines if line.partition(" ")[0] in RUN]
 

@@ -59,7 +59,7 @@ def worlds():
 
 
 def play(environment, played, replications=REPLICATIONS):
-    """One row a policy and checkpoint."""
+    """One row per policy and checkpoint."""
     made = {name: make(call, NAMED_POLICIES, "policy") for name, call in played.items()}
     world = make(environment, NAMED_ENVIRONMENTS, "environment")
     sizes = {"horizon": HORIZON, "replications": replications, "seed": SEED, "checkpoints": CHECKPOINTS}

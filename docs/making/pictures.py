@@ -200,7 +200,7 @@ def costs():
 
     frame = polars.read_parquet(KEPT).filter(environment="beta", round=2000)
     figure, (axis,) = new_figure(8, 5.5)
-    axis.set(xscale="log", yscale="log", xlabel="nanoseconds a decision", ylabel="mean regret")
+    axis.set(xscale="log", yscale="log", xlabel="nanoseconds per decision", ylabel="mean regret")
     taken = []
     for row in frame.sort("mean").iter_rows(named=True):
         name, place = row["policy"], (policies.costs()[row["policy"]], row["mean"])

@@ -1,4 +1,4 @@
-"""A page a policy and an overview, written from the registry, the docstrings, the league and the benchmarks."""
+"""A page for each policy and an overview, written from the registry, the docstrings, the league and the benchmarks."""
 
 import functools
 import inspect
@@ -48,7 +48,7 @@ def registry():
 
 @functools.cache
 def costs():
-    """Nanoseconds a decision, as the benchmarks measured them, by name."""
+    """Nanoseconds per decision, as the benchmarks measured them, by name."""
     tables = [table for table in read_json(RECORD) if table.question.startswith(COSTS)]
     return {row.name: row.details["ns"] for table in tables for row in table.rows}
 
