@@ -307,7 +307,7 @@ def test_status_of_a_folder_half_done(run, played, monkeypatch):
     assert sum(row["missing"] for row in rows) == N_BLOCKS - kept
     assert [row["running"] + row["failed"] for row in rows] == [0] * 4
     shown = run("status", "out").stdout
-    assert "nobody is at it; bandstrap simulate mine.toml --seed 3 --out out goes on" in shown
+    assert "no run is in progress; bandstrap simulate mine.toml --seed 3 --out out goes on" in shown
     table = run("results", "out")
     assert (table.returncode, table.stdout) == (2, "")
     assert "8 of 8 curves are not complete and left out" in table.stderr

@@ -18,7 +18,7 @@ import pytest
 from bandstrap import UCB1, simulate
 from bandstrap.cli.workers import Processes
 from bandstrap.engine import pool as pool_module
-from bandstrap.engine.errand import WorkerError
+from bandstrap.engine.errand import Errand, WorkerError
 from bandstrap.engine.pool import Unfinished, finish, worker_count
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
@@ -314,6 +314,52 @@ def test_what_cannot_be_prepared_is_given_up_alone():
         finish(wholes, squares, prepare=prepare, store=Notes(), records=(found := {}), progress=False)
     assert len(seen.value.failed) == 3
     assert found[wholes[1]].found == all_squares(4)
+
+
+def test_who_cannot_be_prepared_leaves_others_with_the_same_code_alone():
+    def prepare(piece):
+        if piece.folder == "bad":
+            raise ZeroDivisionError("c = 0")
+
+    # The same code in other worlds.
+    bad, good = Sum(3, "bad", "code", "one"), Sum(4, "good", "code", "two")
+    with pytest.raises(Unfinished, match=r"c = 0") as seen:
+        finish([bad, good], squares, prepare=prepare, store=Notes(), records=(found := {}), progress=False)
+    assert {piece.folder for piece, _ in seen.value.failed} == {"bad"}
+    assert found[good].found == all_squares(4)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("backend shutdown"), SystemExit(0)], ids=repr)
+def test_errors_of_work_that_look_like_others_are_its_own(error):
+    def odd(pieces):
+        if pieces[0].i == 1:
+            raise error
+        return squares(pieces)
+
+    with pytest.raises(Unfinished, match=r"1 of number 1 \((RuntimeError: backend shutdown|SystemExit: 0)\)") as seen:
+        total(4, odd, Notes(), ThreadPoolExecutor(1))
+    assert total.found == all_squares(4, 1)
+    assert [kept.__traceback__ for _, kept in seen.value.failed] == [None]  # or it would hold what was played
+
+
+def test_much_work_that_kills_workers_does_not_end_the_rest():
+    class Renewed(Executor):
+        """Breaks by every number below 20, and is as good as new."""
+
+        renews_itself, _max_workers = True, 8
+
+        def submit(self, fn, /, *args, **kwargs):
+            future: Future = Future()
+            if isinstance(fn, Errand) and fn.pieces[0].i < 20:
+                future.set_exception(BrokenExecutor("it was killed"))
+            else:
+                future.set_result(fn(*args, **kwargs))
+            return future
+
+    with pytest.raises(Unfinished) as seen:
+        total(60, store=Notes(), executor=Renewed())
+    assert sorted(piece.i for piece, _ in seen.value.failed) == list(range(20))
+    assert total.found == all_squares(60, *range(20))
 
 
 # --- executors that fail ------------------------------------------------------------------------------------------------

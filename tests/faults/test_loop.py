@@ -184,6 +184,7 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
     def run(pieces):
         if pieces[0].i == 0:
             press()
+            press()  # by the same impatient hand
             time.sleep(2)  # longer than threads are waited for
         return squares(pieces)
 
@@ -196,7 +197,8 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
 
     def stuck(pieces):
         press()
-        time.sleep(0.5)
+        press()  # by the same impatient hand
+        time.sleep(1.5)
         press()
         end.wait(PATIENCE)
         return squares(pieces)

@@ -169,7 +169,10 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, ch
         check_driver(plans, worker_count(pool))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
-        folder = Folder(out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        place = out
+        if place is None:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        folder = Folder(place)
         words = ["simulate", str(path), *(["--seed", str(seed)] if seed else []), *(["--choices"] if choices else [])]
         plan = planned(experiment.title, seed, words, plans)
         change = folder.begin(plan)

@@ -58,7 +58,7 @@ def status(folder: Results, format: Format = "table") -> None:  # noqa: A002 - t
     for run in found.runs:
         say(f"running on {run.host}, process {run.process}, with {run.workers} worker{'s' * (run.workers != 1)}")
     if not found.runs:
-        say(f"nobody is at it; {found.planned.command(folder)} goes on")
+        say(f"no run is in progress; {found.planned.command(folder)} goes on")
     elif found.seconds_left is not None:
         say(f"{duration(found.seconds_left)} left, by the speed so far")
 

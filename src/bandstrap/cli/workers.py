@@ -85,6 +85,9 @@ class Processes(Executor):
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
     def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):  # what was to be waited for has been
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
         self.shutdown(wait=True, cancel_futures=True)  # nothing new is begun once something has gone wrong
 
 

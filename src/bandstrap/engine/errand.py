@@ -14,7 +14,7 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from bandstrap.engine.interrupts import Task
 from bandstrap.errors import InvalidInput
@@ -22,6 +22,8 @@ from bandstrap.sources import Code, code_here
 
 # What goes ahead of all work: unpickling it makes a process ready to unpickle the rest. Whoever has something adds it.
 AHEAD: list[Any] = []
+
+Outcome = TypeVar("Outcome")
 
 
 class UnfitWorker(InvalidInput):
@@ -34,6 +36,14 @@ class WorkerError(RuntimeError):
 
 def nothing(piece: Any) -> None:
     """Prepare a piece that needs nothing."""
+
+
+def as_errors(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    """Call a function of somebody else, which may ask Python to exit: that is an error of this work alone."""
+    try:
+        return function(*arguments)
+    except SystemExit as error:
+        raise WorkerError(f"SystemExit: {error.code}") from error
 
 
 class Errand:
@@ -62,7 +72,7 @@ class Errand:
 
     def __call__(self) -> list[Any]:
         """Do it in this process, where all is prepared."""
-        return self.task(self.run, self.pieces)
+        return as_errors(self.task, self.run, self.pieces)
 
     def __reduce__(self) -> tuple[type[Parcel], tuple[Code, bytes, bytes]]:
         # Dask and loky, once they are loaded, send what a notebook defines by its value, and so do we.
@@ -98,7 +108,7 @@ class Parcel:
             run, prepare, pieces = unpacked(self.ahead, self.content)
             for piece in pieces:
                 make_ready(prepare, piece)
-            return Task()(run, pieces)
+            return as_errors(Task(), run, pieces)
         except Exception as error:
             sent = sendable(error)
             if sent is error:
@@ -141,7 +151,7 @@ def make_ready(prepare: Callable[[Any], None], piece: Any) -> None:
         if needs not in _ready:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # who hands out the work has told them
-                prepare(piece)
+                as_errors(prepare, piece)
             _ready.add(needs)
 
 

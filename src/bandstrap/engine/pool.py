@@ -23,7 +23,7 @@ from itertools import zip_longest
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, causes, in_words, nothing
+from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, as_errors, causes, in_words, nothing
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, requirement
@@ -123,6 +123,8 @@ IN_FLIGHT = 2
 TRIES = 3
 # Pools that break one after another, with nothing done in between, before it is said that none will do.
 MOST_BREAKS = 10
+# Seconds in which a pool that has broken so often does a piece of nothing, if it can.
+SECONDS_TO_ANSWER = 60.0
 # Seconds between two looks at how many workers there are, and after which nobody waits for a first one any longer.
 LOOK = 2.0
 NO_WORKERS = 300.0
@@ -246,7 +248,25 @@ def worker_count(executor: Executor | None) -> int:
     client = dask_client(executor)
     if client is not None:
         return sum(client.ncores().values())
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    for name in ("_max_workers", "num_workers"):  # of Python's own executors, and of mpi4py's
+        n_workers = getattr(executor, name, None)
+        if isinstance(n_workers, int) and n_workers > 0:
+            return n_workers
+    return os.cpu_count() or 1
+
+
+def can_work(executor: Any) -> bool:
+    """Whether an executor does work that harms nobody."""
+    try:
+        executor.submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
+    except Exception:  # noqa: BLE001 - whatever keeps it from that
+        return False
+    return True
+
+
+def player_of(part: Part) -> Hashable:
+    """What is prepared for a part: others that need the same code may play, or be played against, otherwise."""
+    return part.piece.needs, part.piece.label, part.whole.race
 
 
 def dask_client(executor: Executor | None) -> Any:
@@ -283,7 +303,7 @@ class Loop:
         self._failed: list[tuple[Any, BaseException]] = []
         # A group that waits for pieces to be prepared, the first of them since some time.
         self._held: Group | None = None
-        self._unprepared: deque[Any] = deque()
+        self._unprepared: deque[Part] = deque()
         self._preparing: Future[None] | None = None
         self._since = 0.0
         self._prepared: set[Hashable] = {None}
@@ -345,14 +365,14 @@ class Loop:
             self._take(event)
         elif self._preparing is not None and event is self._preparing:
             ended, self._preparing = self._preparing, None
-            piece = self._unprepared.popleft()
+            part = self._unprepared.popleft()
             try:
                 ended.result()
-                self._prepared.add(piece.needs)
+                self._prepared.add(part.piece.needs)
             except Exception as error:
                 if not self._notes_failures:
                     raise
-                self._unfit[piece.needs] = error
+                self._unfit[player_of(part)] = error
         elif self._looking is not None and event is self._looking:
             self._n_workers = 0 if self._looking.exception() is not None else self._looking.result()
             self._looking, self._looked = None, time.monotonic()
@@ -366,11 +386,11 @@ class Loop:
         """Have a group be the next to be handed out, once all that it needs is prepared."""
         if group is not None and group.parts:
             self._held = group
-            lacking = {part.piece.needs: part.piece for part in group.parts if not self._is_ready(part)}
+            lacking = {player_of(part): part for part in group.parts if not self._is_ready(part)}
             self._unprepared = deque(lacking.values())
 
     def _is_ready(self, part: Part) -> bool:
-        return part.piece.needs in self._prepared or part.piece.needs in self._unfit
+        return part.piece.needs in self._prepared or player_of(part) in self._unfit
 
     def _missing(self, group: list[Part]) -> list[Part]:
         """What the store does not have; the rest is taken from there."""
@@ -388,16 +408,18 @@ class Loop:
         """Prepare what the held group lacks, one piece at a time, or else hand it out."""
         if self._held is None or self._preparing is not None:
             return
+        while self._unprepared and self._unprepared[0].piece.needs in self._prepared:  # with another's
+            self._unprepared.popleft()
         if self._unprepared:
             self._since = time.monotonic()
-            self._preparing = in_own_thread(self._prepare, self._unprepared[0])
+            self._preparing = in_own_thread(as_errors, self._prepare, self._unprepared[0].piece)
             self._preparing.add_done_callback(self._events.put)
             return
         group, self._held = self._held, None
         for part in group.parts:
-            if part.piece.needs in self._unfit:
-                self._give_up(part, self._unfit[part.piece.needs])
-        group = replace(group, parts=[part for part in group.parts if part.piece.needs in self._prepared])
+            if player_of(part) in self._unfit:
+                self._give_up(part, self._unfit[player_of(part)])
+        group = replace(group, parts=[part for part in group.parts if player_of(part) not in self._unfit])
         if group.parts:
             self._hand_out(group, pool)
 
@@ -405,8 +427,10 @@ class Loop:
         task = Task(self._called_off)
         try:
             future = pool.submit(Errand(task, self._run, self._prepare, [part.piece for part in group.parts]))
-        except Exception as error:  # noqa: BLE001 - it may be anybody's
+        except Exception as error:
             self._n_suspects -= group.is_suspect
+            if "shutdown" in str(error) and isinstance(error, RuntimeError):
+                raise InvalidInput("The executor has been shut down: it takes no more work.") from error
             self._try_again(group, error)
             return
         self._waiting[future] = group, task
@@ -449,12 +473,13 @@ class Loop:
             ) from error
         if isinstance(error, BrokenExecutor):
             self._n_breaks += not self._waiting  # all that was in flight fails by one break
-            if not getattr(self._lent, "renews_itself", False) or self._n_breaks > MOST_BREAKS:
+            renews = getattr(self._lent, "renews_itself", False)
+            if renews and self._n_breaks > MOST_BREAKS and can_work(self._lent):
+                self._n_breaks = 0  # the work is to blame, and will be given up
+            if not renews or self._n_breaks > MOST_BREAKS:
                 raise type(error)(
                     "A worker of the executor has died, killed or short of memory. What was finished before is kept."
                 ) from error
-        if "shutdown" in str(error) and isinstance(error, RuntimeError):
-            raise InvalidInput("The executor has been shut down: it takes no more work.") from error
 
     @property
     def _notes_failures(self) -> bool:
@@ -465,6 +490,8 @@ class Loop:
         if not self._notes_failures:
             raise error
         self._store.fail(part.piece, error)  # type: ignore[union-attr]  # it has just been looked for
+        for each in causes(error):
+            each.__traceback__ = None  # whose frames hold the rewards of a game
         self._failed.append((part.piece, error))
 
     def _keep(self, group: Group, outcomes: list[Any]) -> None:
@@ -485,10 +512,12 @@ class Loop:
         # Threads have been called off. If a step of theirs takes long, they end after it and nobody waits for that.
         is_threads = self._lent is None or isinstance(self._lent, ThreadPoolExecutor)
         until = time.monotonic() + (GRACE if is_threads else math.inf)
+        begun = time.monotonic()
         is_patient = True
         while self._waiting and is_patient:
             event = next_event(self._events, wait=True)
-            is_patient = not isinstance(event, int) and time.monotonic() < until
+            is_second = isinstance(event, int) and time.monotonic() - begun > GRACE
+            is_patient = not is_second and time.monotonic() < until
             ended = [future for future in self._waiting if future.done()]
             for future in ended:
                 group, _ = self._waiting.pop(future)
@@ -515,7 +544,7 @@ class Loop:
         if self._n_workers == 0:
             doing = "waiting for workers"
         if self._preparing is not None:
-            label, seconds = self._unprepared[0].label, time.monotonic() - self._since
+            label, seconds = self._unprepared[0].piece.label, time.monotonic() - self._since
             doing = f"preparing {label}"
             if seconds > 1:  # it was not on the disk
                 doing = f"compiling {label}, {seconds:.0f} s so far (ten seconds or so, the first time only)"

@@ -17,6 +17,7 @@ import numpy as np
 from bandstrap.engine.blocks import Block, type_of_choices
 from bandstrap.engine.blocks import Choices as Array
 from bandstrap.engine.parquet import read_about, rows_of, write_frame
+from bandstrap.errors import InvalidInput
 from bandstrap.experiments.lanes import NAME, About, Kept, Listing, Slice, lane_of, name_of, span
 from bandstrap.experiments.merged import LARGEST_FILE, stamp_of
 from bandstrap.storage import read_sealed
@@ -57,9 +58,16 @@ class Choices:
 
     def read(self, about: About) -> Iterator[tuple[int, Array]]:
         """The choices of a block, file by file, each with its first replication; ``ValueError`` if any are missing."""
-        for each in self._files(about):
-            first, array = read_choices(each.kept.file, about)
-            yield each.first, array[each.first - first : each.last - first]
+        first, last = span(about)
+        while first < last:
+            each = self._files({**about, "first": first, "last": last})[0]
+            try:
+                start, array = read_choices(each.kept.file, about)
+            except FileNotFoundError:  # merged into another, meanwhile
+                self._listing.look()
+                continue
+            yield first, array[first - start : each.last - start]
+            first = each.last
 
     def kind(self, about: About) -> Any:
         """The type of the arms of a block."""
@@ -70,7 +78,7 @@ class Choices:
     def _files(self, about: About) -> list[Slice]:
         """Whole files with all replications of a block, in their order."""
         if not self.is_whole(about):
-            raise ValueError("choices are missing")
+            raise InvalidInput("choices are missing, or damaged: run the experiment again.")
         return self._cover(about) or []
 
     def _cover(self, about: About) -> list[Slice] | None:

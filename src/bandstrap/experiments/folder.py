@@ -25,6 +25,10 @@ from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, Finished, Store
 from bandstrap.experiments.toml import Strict
 from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
+from bandstrap.text import shortened
+
+# Characters of the reason that is noted of a piece that failed.
+LONGEST_REASON = 300
 
 FORMAT: Literal[1] = 1
 
@@ -136,6 +140,11 @@ class Folder:
 
         Of that plan the panels are kept that are in ``keep``.
         """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with locked(self.path):  # another run that begins now
+            return self._begin(planned, keep)
+
+    def _begin(self, planned: Planned, keep: Collection[PlannedPanel]) -> str:
         before: Planned | None = None
         try:
             before = self.read()
@@ -225,7 +234,7 @@ class FolderStore(Store):
     def fail(self, block: AnyBlock, error: BaseException) -> None:
         """Note that a piece could not be run."""
         if self._run is not None:
-            self._run.fails(file_of(block.about), str(error) or type(error).__name__)
+            self._run.fails(file_of(block.about), shortened(str(error), LONGEST_REASON) or type(error).__name__)
 
 
 def planned(title: str, seed: int, words: Sequence[str], plans: Iterable[PanelPlan]) -> Planned:

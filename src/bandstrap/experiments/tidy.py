@@ -77,7 +77,16 @@ class Columns(NamedTuple):
         if value is None:
             return None
         kind = self.types[name]
-        return written(tuple(value) if isinstance(value, list) else value) if kind is str else kind(value)
+        return written(as_tuples(value)) if kind is str else kind(value)
+
+
+def as_tuples(value: Any) -> Any:
+    """A value of a grid as it was given: JSON knows lists alone.
+
+    >>> as_tuples([[1, 0], [0, 1]])
+    ((1, 0), (0, 1))
+    """
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
 class Tidy:
