@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bandstrap import live
 from bandstrap.live import fold
 
 ARMS = ["red", "green", "blue"]
+PATIENCE = 60  # seconds after which something hangs
 
 
 def played(target, n=60, **options):
@@ -215,8 +217,11 @@ def test_others_may_go_on_during_a_replay(tmp_path):
     thread.start()
     try:
         reports = [live.open(target, "checkout").replay() for _ in range(5)]
+        until = time.monotonic() + PATIENCE
+        while reports[-1].entries == reports[0].entries and time.monotonic() < until:  # the other may be slow
+            reports.append(live.open(target, "checkout").replay())
     finally:
         done.set()
         thread.join()
-    assert [report.first for report in reports] == [None] * 5
+    assert {report.first for report in reports} == {None}
     assert reports[-1].entries > reports[0].entries
