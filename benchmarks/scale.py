@@ -199,8 +199,8 @@ def of_pieces(found: dict[str, Any]) -> Table:
         ("merging a replication", keeping["merge a replication"] + keeping["read a replication"]),
     ]
     n_bytes = [
-        ("bytes of a file", keeping["bytes per block"]),
-        ("bytes of a replication in it", keeping["bytes per replication"]),
+        ("bytes of a file", keeping["bytes a block"]),
+        ("bytes of a replication in it", keeping["bytes a replication"]),
         ("bytes of a replication, merged", keeping["merged bytes per replication"]),
     ]
     rows = [Row(name, 1e3 * seconds, "ms") for name, seconds in ms]
