@@ -140,8 +140,8 @@ class Folder:
 
         Of that plan the panels are kept that are in ``keep``.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with locked(self.path):  # another run that begins now
+        self.runs.mkdir(parents=True, exist_ok=True)
+        with locked(self.runs):  # by another run that begins now; one that merges holds the folder itself
             return self._begin(planned, keep)
 
     def _begin(self, planned: Planned, keep: Collection[PlannedPanel]) -> str:
