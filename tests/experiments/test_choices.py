@@ -200,3 +200,19 @@ def test_a_kill_at_any_step_of_merging_loses_nothing(folder, monkeypatch):
             except KeyboardInterrupt:
                 assert chosen(block().about, folder).tobytes() == expected.tobytes()
     assert names(folder) == ["0-60.parquet"]
+
+
+def test_choices_are_read_while_another_process_merges_them(folder):
+    save(folder.store(), block(), 7)
+    whole = chosen(block().about, folder)
+    reading = Choices(folder.choices).read(block().about)
+    first = [next(reading)]
+    folder.store().choices.merge(block())  # and removes the pieces
+    assert names(folder) == ["0-60.parquet"]
+    parts = [*first, *reading]
+    assert [start for start, _ in parts] == [0, 7]
+    np.testing.assert_array_equal(np.concatenate([array for _, array in parts]), whole)
+    for file in folder.choices.iterdir():
+        file.unlink()
+    with pytest.raises(InvalidInput, match="choices are missing, or damaged: run the experiment again"):
+        chosen(block().about, folder)
