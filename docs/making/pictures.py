@@ -34,17 +34,23 @@ def all_signs(n):
     return np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
 
 
+def histogram(values, *, beyond):
+    """A histogram, with what lies beyond a value in another colour, and how many are in each bar."""
+    figure, (axis,) = new_figure(7, 3.2)
+    counts, _, bars = axis.hist(values, bins=60, color=BLUE, alpha=0.55)
+    for bar in bars:
+        if bar.get_x() >= beyond:
+            bar.set(color=ORANGE, alpha=0.9)
+    axis.axvline(beyond, color=ORANGE)
+    return figure, axis, counts
+
+
 def every_sign():
     """The law of the bootstrap for twelve rewards: all 4096 sign vectors."""
     n, level = REVENUE.size, 0.05
     sums = all_signs(n) @ (REVENUE - REVENUE.mean()) / n
     quantile = bootstrap_quantile(REVENUE, level)
-    figure, (axis,) = new_figure(7, 3.2)
-    counts, _, bars = axis.hist(sums, bins=60, color=BLUE, alpha=0.55)
-    for bar in bars:
-        if bar.get_x() >= quantile:
-            bar.set(color=ORANGE, alpha=0.9)
-    axis.axvline(quantile, color=ORANGE)
+    figure, axis, counts = histogram(sums, beyond=quantile)
     axis.annotate(
         f"quantile {quantile:.2f}:\n5 % of the signs\nare beyond it",
         (quantile, 0.75 * counts.max()),
@@ -148,12 +154,7 @@ def subset_means():
     counted = kept[kept.any(axis=1)]
     means = (counted @ rewards) / counted.sum(axis=1)
     bound = float(sign_flip(rewards, alpha).value)
-    figure, (axis,) = new_figure(7, 3.2)
-    counts, _, bars = axis.hist(means, bins=60, color=BLUE, alpha=0.55)
-    for bar in bars:
-        if bar.get_x() >= bound:
-            bar.set(color=ORANGE, alpha=0.9)
-    axis.axvline(bound, color=ORANGE)
+    figure, axis, counts = histogram(means, beyond=bound)
     axis.axvline(rewards.mean(), color=GREEN, linestyle="--")
     axis.annotate("mean", (rewards.mean(), counts.max()), xytext=(-4, 0), textcoords="offset points", ha="right")
     axis.annotate(f"bound {bound:.2f}", (bound, 0.75 * counts.max()), xytext=(6, 0), textcoords="offset points")

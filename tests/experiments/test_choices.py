@@ -1,6 +1,5 @@
 """Every choice, kept on request: as they were played, in few files, and nothing else changes."""
 
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -148,16 +147,12 @@ def test_what_has_no_choices_is_played_again_and_nothing_else(folder):
     assert store.has(block(2.0, keeps_choices=False))
 
 
-def test_any_flipped_bit_is_seen_and_the_choices_are_played_again(folder):
+def test_any_flipped_bit_is_seen_and_the_choices_are_played_again(folder, flipped):
     save(folder.store(), block())
     folder.merge(plan(block()), folder.store())
     (file,) = folder.choices.iterdir()
     whole = file.read_bytes()
-    rng = random.Random(0)  # noqa: S311 - no secret
-    for _ in range(20):
-        data = bytearray(whole)
-        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        file.write_bytes(data)
+    for _ in flipped(file):
         store = folder.store()
         assert not store.has(block())
         assert store.choices.damaged == [file]

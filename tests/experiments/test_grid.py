@@ -12,7 +12,7 @@ from bandstrap.calls import parse_value
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.grid import combinations, fill, panel_name, size, written
 from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.spec import MOST_CURVES, read_experiment
+from bandstrap.experiments.spec import MOST_CURVES
 
 
 def grid(panel="", *, curve="", policy="ucb1", environment="gaussian", label="one", rest=""):
@@ -20,16 +20,6 @@ def grid(panel="", *, curve="", policy="ucb1", environment="gaussian", label="on
         f'title = "t"\nhorizon = 30\nreplications = 2\n[[panels]]\nname = "a"\nenvironment = "{environment}"\n{panel}\n'
         f'[[panels.curves]]\nlabel = "{label}"\npolicy = "{policy}"\n{curve}\n{rest}'
     )
-
-
-@pytest.fixture
-def read(tmp_path):
-    def from_text(text):
-        path = tmp_path / "mine.toml"
-        path.write_text(text, encoding="utf-8")
-        return read_experiment(path)
-
-    return from_text
 
 
 def abouts(experiment):

@@ -51,16 +51,6 @@ def sweep(values="[1, 2]", *, name="s", policy="ucb1:sigma={s}", panel="", rest=
     )
 
 
-@pytest.fixture
-def read(tmp_path):
-    def from_text(text):
-        path = tmp_path / "mine.toml"
-        path.write_text(text, encoding="utf-8")
-        return read_experiment(path)
-
-    return from_text
-
-
 def refusal(read, text):
     with pytest.raises(InvalidInput) as caught:
         read(text)

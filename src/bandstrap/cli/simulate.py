@@ -167,8 +167,6 @@ def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, ch
     with contextlib.ExitStack() as stack:
         stack.enter_context(pool)
         check_driver(plans, worker_count(pool))
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
         place = out
         if place is None:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))

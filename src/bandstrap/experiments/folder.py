@@ -86,16 +86,13 @@ class Planned(Strict):
     format: Literal[1] = FORMAT
     title: str
     seed: int
-    # The TOML file, as it was named on the command line, of a folder from before there were words.
-    file: str = ""
     # The command that runs it, but for the folder.
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...]
     panels: tuple[PlannedPanel, ...]
 
     def command(self, folder: Path) -> str:
         """What goes on with it."""
-        words = self.words or ("simulate", self.file, *(["--seed", str(self.seed)] if self.seed else []))
-        return shlex.join(["bandstrap", *words, "--out", str(folder)])
+        return shlex.join(["bandstrap", *self.words, "--out", str(folder)])
 
 
 class NewerPlan(InvalidInput):

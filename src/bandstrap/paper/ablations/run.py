@@ -67,7 +67,6 @@ def ablate(
     }
     flat = [plan for several in plans.values() for plan in several]
     home = Folder(out)
-    out.mkdir(parents=True, exist_ok=True)
     words = ["paper", "--ablations", "--replications", str(replications), "--seed", str(seed)]
     home.begin(planned("Ablations", seed, words, flat))
     with Run(home.runs, worker_count(executor)) as run:
