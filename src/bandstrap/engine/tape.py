@@ -17,7 +17,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, inlined
 from bandstrap.engine.memory import bytes_of_tape
 from bandstrap.engine.streams import ENVIRONMENT, RewardStreams, stream
-from bandstrap.errors import requirement
+from bandstrap.errors import InvalidInput, requirement
 
 # Numbers on the longest tape, 512 MiB of them. This is a rule of the world alone: what is drawn must depend neither on the
 # machine nor on who plays.
@@ -197,23 +197,27 @@ def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple
 
     Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
     """
-    owner = f"the environment {environment.label}"
+
+    def refusal(name: str, rule: str, received: str) -> InvalidInput:
+        # A label takes as long as a hundred rounds, so it is made only where it is told.
+        return requirement(name, f"the environment {environment.label}", rule, received)
+
     parts = environment.tape(horizon, rng)
     try:
         means, rewards, *others = (np.ascontiguousarray(part, dtype=np.float64) for part in parts)
     except (TypeError, ValueError):
-        raise requirement("tape", owner, "a pair of means and rewards, made of numbers", repr(type(parts))) from None
+        raise refusal("tape", "a pair of means and rewards, made of numbers", repr(type(parts))) from None
     n_arms = environment.n_arms
     if means.shape not in ((n_arms,), (horizon, n_arms)):
         rule = (
             f"one per arm, shape ({n_arms},), or one per round and arm, shape ({horizon}, {n_arms}), where they change"
         )
-        raise requirement("means", owner, rule, f"shape {means.shape}")
+        raise refusal("means", rule, f"shape {means.shape}")
     if rewards.shape != (n_arms, horizon):
         rule = f"one row per arm, shape ({n_arms}, {horizon})"
-        raise requirement("rewards", owner, rule, f"shape {rewards.shape}")
+        raise refusal("rewards", rule, f"shape {rewards.shape}")
     for name, part in (("means", means), ("rewards", rewards)):
         if not np.isfinite(part).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(part))[0])
-            raise requirement(name, owner, "finite", f"{part[where]} at {where}")
+            raise refusal(name, "finite", f"{part[where]} at {where}")
     return means, rewards, *others
