@@ -10,7 +10,7 @@ help:
 	@echo "make test    run the tests (a quarter of an hour on two cores, with everything to compile)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers, and build the site"
-	@echo "make bench   measure speed beside its goals (a quarter of an hour)"
+	@echo "make bench   measure speed beside its goals (twenty minutes)"
 	@echo "make docs    build the site into docs/built/ (a minute); open docs/built/index.html"
 	@echo "make dist    build wheel and source archive, and try both in empty environments (four minutes)"
 	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
