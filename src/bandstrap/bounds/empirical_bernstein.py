@@ -18,6 +18,7 @@ from bandstrap.bounds.bound import (
     check_support,
     register,
     scale_to_support,
+    too_few,
 )
 from bandstrap.errors import check_choice, check_number
 
@@ -104,10 +105,12 @@ def empirical_bernstein(
         check_inside(rewards, ends, "empirical_bernstein", mirrored)
         scaled, (low, high), exponent = scale_to_support(rewards, ends)
         length = high - low if spread is None else np.ldexp(spread, -exponent)
-        terms = empirical_bernstein_terms(scaled.var(axis=-1), rewards.shape[-1], alpha, length, form)
+        n = rewards.shape[-1]
+        terms = empirical_bernstein_terms(scaled.var(axis=-1), n, alpha, length, form)
+        why = too_few(1, 2, alpha) if n == 1 and form == "maurer-pontil" else ""
         with np.errstate(over="ignore"):
             main, correction = (np.ldexp(term, exponent) for term in terms)
-            return Threshold(main + correction, {"main": main, "correction": correction})
+            return Threshold(main + correction, {"main": main, "correction": correction}, why_infinite=why)
 
     return build(
         "empirical_bernstein",

@@ -21,6 +21,7 @@ from bandstrap.bounds.resampling import (
     spread_of_resamples,
     studentised,
     why_no_quantile,
+    why_no_spread,
 )
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.quantile import scaled_residuals
@@ -123,7 +124,9 @@ def hall(
             skewness = (residuals**3).mean(axis=-1) / spread**3
             t = np.where(values == -np.inf, values, restore_skewness(values, skewness, n))
             width = np.where(spread == 0, np.inf, np.maximum(-t * spread, 0.0))
-        why = why_no_quantile(n, n_resamples, alpha) if np.isinf(width).any() else ""
+        why = ""
+        if np.isinf(width).any():
+            why = why_no_quantile(n, n_resamples, alpha) if quantile == "bootstrap" else why_no_spread(n)
         width = np.ldexp(width, exponents).reshape(rewards.shape[:-1])
         method = "closed-form" if quantile == "normal" else f"{n_resamples} resamples"
         return Threshold(width, {"main": width}, method, why_infinite=why)

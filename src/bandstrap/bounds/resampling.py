@@ -25,6 +25,7 @@ MOST_NUMBERS = 1 << 20
 # Of so many balanced resamples, the standard error is too small by one part in a thousand.
 FEWEST_BALANCED = 500
 LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing is proved at small ones"
+TOLD_A_SUPPORT = "a bound that is told a support, such as betting, is finite"
 
 
 def check_resamples(n_resamples: int, owner: str) -> int:
@@ -128,18 +129,23 @@ def studentised(deviation: Floats, spread: Floats, rounding: Floats) -> Floats:
         return np.where((spread == 0) & (np.abs(deviation) <= rounding[..., None]), 0.0, deviation / spread)
 
 
+def why_no_spread(n: int) -> str:
+    """Why a bound that reads its width off ``n`` rewards is infinite where these are all equal."""
+    if n == 1:
+        return "the bound is infinite, since one reward cannot show how much rewards vary"
+    return f"the bound is infinite, since rewards that are all equal cannot show how much they vary; {TOLD_A_SUPPORT}"
+
+
 def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
     """Why a bound at the :func:`lower_quantile` of resamples of ``n`` rewards may be infinite."""
     if is_beyond(n_resamples, level):
         return too_few(n_resamples, math.ceil((1 - 1e-9) / level) - 1, level, "resample")
     if n == 1:
-        return "the bound is infinite, since one reward cannot show how much rewards vary"
+        return why_no_spread(n)
     # Of rewards that differ, a resample holds one alone with probability n^(1-n): below the level, that is no reason.
     few = f"{n} rewards are too few, or too many of them are equal" if float(n) ** (1 - n) >= level else ""
-    return (
-        f"the bound is infinite, since {few or 'too many of the rewards are equal'}, and resamples without spread decide "
-        "on it; a bound that is told a support, such as betting, is finite"
-    )
+    equal = few or "too many of the rewards are equal"
+    return f"the bound is infinite, since {equal}, and resamples without spread decide on it; {TOLD_A_SUPPORT}"
 
 
 def is_beyond(n_resamples: int, level: float) -> bool:
