@@ -7,16 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
-from bandstrap.bounds.resampling import (
-    LARGE_SAMPLES,
-    N_RESAMPLES,
-    check_resamples,
-    drawn_seed,
-    resampled_moments,
-    rounding_of_means,
-)
-from bandstrap.multipliers.quantile import scaled_residuals
+from bandstrap.bounds.bound import Bound, Side, register
+from bandstrap.bounds.resampling import N_RESAMPLES, Rows, build_resampled, resampled_moments
 
 
 @register(assumes=())
@@ -76,30 +68,30 @@ def bca(
     ----------
     .. [1] Efron. Better bootstrap confidence intervals. JASA 82, 1987.
     """
-    check_resamples(n_resamples, "bca")
-    seed = drawn_seed(rng, "bca")
 
-    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        n = rewards.shape[-1]
-        rows = np.sort(rewards.reshape(-1, n), axis=-1)
-        residuals, exponents = scaled_residuals(rows)
-        rounding = rounding_of_means(rows, exponents)
-        widths = np.empty(len(rows))
-        for block, (means,) in resampled_moments(residuals, n_resamples, seed, order=1):
-            level = corrected_level(residuals[block], means, rounding[block], alpha)
-            widths[block] = np.maximum(quantile_of_each(means, 1 - level), 0.0)
-            of_largest = ((rows[block] == rows[block, -1:]).mean(axis=-1)) ** n
-            widths[block] = np.where(of_largest > level, np.inf, widths[block])
-        why = ""
-        if np.isinf(widths).any():
-            why = (
-                f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "
-                "corrected level: more rewards are needed, or a larger alpha"
-            )
-        width = np.ldexp(widths, exponents).reshape(rewards.shape[:-1])
-        return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
+    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+        n = rows.rewards.shape[-1]
+        found = np.empty(len(rows.rewards))
+        for block, (means,) in resampled_moments(rows.residuals, n_resamples, seed, order=1):
+            level = corrected_level(rows.residuals[block], means, rows.rounding[block], alpha)
+            of_largest = (rows.rewards[block] == rows.rewards[block, -1:]).mean(axis=-1) ** n
+            width = np.maximum(quantile_of_each(means, 1 - level), 0.0)
+            found[block] = np.where(of_largest > level, np.inf, width)
+        return found
 
-    return build("bca", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+    return build_resampled(
+        "bca",
+        sample,
+        alpha,
+        side,
+        widths,
+        n_resamples=n_resamples,
+        rng=rng,
+        why_infinite=lambda n: (
+            f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "
+            "corrected level: more rewards are needed, or a larger alpha"
+        ),
+    )
 
 
 def corrected_level(residuals: Floats, means: Floats, rounding: Floats, alpha: float) -> Floats:

@@ -6,20 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
-    LARGE_SAMPLES,
     N_RESAMPLES,
-    check_resamples,
-    drawn_seed,
+    Rows,
+    build_resampled,
     lower_quantile,
     resampled_moments,
-    rounding_of_means,
     spread_of_resamples,
     studentised,
-    why_no_quantile,
+    width_of_t,
 )
-from bandstrap.multipliers.quantile import scaled_residuals
 
 
 @register(assumes=())
@@ -83,23 +80,13 @@ def bootstrap_t(
     .. [2] Bahadur, Savage. The nonexistence of certain statistical procedures in nonparametric problems. Annals of
        Mathematical Statistics 27, 1956.
     """
-    check_resamples(n_resamples, "bootstrap_t")
-    seed = drawn_seed(rng, "bootstrap_t")
 
-    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        n = rewards.shape[-1]
-        rows = np.sort(rewards.reshape(-1, n), axis=-1)
-        residuals, exponents = scaled_residuals(rows)
-        rounding = rounding_of_means(rows, exponents)
-        quantiles = np.empty(len(residuals))
-        for block, moments in resampled_moments(residuals, n_resamples, seed, order=2):
+    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+        n = rows.rewards.shape[-1]
+        quantiles = np.empty(len(rows.rewards))
+        for block, moments in resampled_moments(rows.residuals, n_resamples, seed, order=2):
             spread = np.sqrt(spread_of_resamples(moments, n))
-            quantiles[block] = lower_quantile(studentised(moments[0], spread, rounding[block]), alpha)
-        spread = residuals.std(axis=-1)
-        with np.errstate(invalid="ignore"):  # equal rewards show nothing, whatever their resamples
-            width = np.where(spread == 0, np.inf, np.maximum(-quantiles * spread, 0.0))
-        why = why_no_quantile(n, n_resamples, alpha) if np.isinf(width).any() else ""
-        width = np.ldexp(width, exponents).reshape(rewards.shape[:-1])
-        return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
+            quantiles[block] = lower_quantile(studentised(moments[0], spread, rows.rounding[block]), alpha)
+        return width_of_t(quantiles, rows.residuals)
 
-    return build("bootstrap_t", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+    return build_resampled("bootstrap_t", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng)

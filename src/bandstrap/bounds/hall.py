@@ -9,22 +9,18 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
+from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
-    LARGE_SAMPLES,
     N_RESAMPLES,
-    check_resamples,
-    drawn_seed,
+    Rows,
+    build_resampled,
     lower_quantile,
     resampled_moments,
-    rounding_of_means,
     spread_of_resamples,
     studentised,
-    why_no_quantile,
-    why_no_spread,
+    width_of_t,
 )
 from bandstrap.errors import check_choice
-from bandstrap.multipliers.quantile import scaled_residuals
 
 Quantile = Literal["bootstrap", "normal"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
@@ -99,36 +95,25 @@ def hall(
     .. [1] Hall. On the removal of skewness by transformation. JRSS B 54, 1992.
     """
     check_choice(quantile, "quantile", "hall", QUANTILES)
-    check_resamples(n_resamples, "hall")
-    seed = drawn_seed(rng, "hall")
+    is_drawn = quantile == "bootstrap"
 
-    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        n = rewards.shape[-1]
-        rows = np.sort(rewards.reshape(-1, n), axis=-1)
-        residuals, exponents = scaled_residuals(rows)
-        rounding = rounding_of_means(rows, exponents)
-        spread = residuals.std(axis=-1)
-        values = np.full(len(residuals), ndtri(alpha) / np.sqrt(n))
-        if quantile == "bootstrap":
-            for block, moments in resampled_moments(residuals, n_resamples, seed, order=3):
+    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+        n = rows.rewards.shape[-1]
+        values = np.full(len(rows.rewards), ndtri(alpha) / np.sqrt(n))
+        if is_drawn:
+            for block, moments in resampled_moments(rows.residuals, n_resamples, seed, order=3):
                 variance = spread_of_resamples(moments, n)
                 first, second, third = moments
                 deviation = np.sqrt(variance)
-                t = studentised(first, deviation, rounding[block])
+                t = studentised(first, deviation, rows.rounding[block])
                 with np.errstate(all="ignore"):
                     skewness = (third - first * (3 * second - 2 * first * first)) / (variance * deviation)
                     transformed = remove_skewness(t, skewness, n)
                 # A resample without spread has no skewness, and its t is infinite or, on the mean, 0.
                 values[block] = lower_quantile(np.where(variance == 0, t, transformed), alpha)
-        with np.errstate(all="ignore"):  # equal rewards show nothing
-            skewness = (residuals**3).mean(axis=-1) / spread**3
+        with np.errstate(all="ignore"):  # equal rewards have no skewness
+            skewness = (rows.residuals**3).mean(axis=-1) / rows.residuals.std(axis=-1) ** 3
             t = np.where(values == -np.inf, values, restore_skewness(values, skewness, n))
-            width = np.where(spread == 0, np.inf, np.maximum(-t * spread, 0.0))
-        why = ""
-        if np.isinf(width).any():
-            why = why_no_quantile(n, n_resamples, alpha) if quantile == "bootstrap" else why_no_spread(n)
-        width = np.ldexp(width, exponents).reshape(rewards.shape[:-1])
-        method = "closed-form" if quantile == "normal" else f"{n_resamples} resamples"
-        return Threshold(width, {"main": width}, method, why_infinite=why)
+        return width_of_t(t, rows.residuals)
 
-    return build("hall", sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+    return build_resampled("hall", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng, is_drawn=is_drawn)

@@ -1,4 +1,4 @@
-"""Efron's resamples: samples drawn from a sample with replacement, and their moments.
+"""Efron's resamples: samples drawn from a sample with replacement, their moments, and the frame of bounds made of them.
 
 Every sample of a batch is sorted and resampled with the same counts, so that a bound depends neither on the order of
 rewards nor on what else is in the batch.
@@ -7,15 +7,17 @@ rewards nor on what else is in the batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import too_few
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, too_few
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
+from bandstrap.multipliers.quantile import scaled_residuals
 from bandstrap.seeds import make_generator
 
 # What bounds are computed from unless they are told otherwise: at alpha = 0.05, 100 resamples lie beyond the quantile.
@@ -28,11 +30,73 @@ LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing i
 TOLD_A_SUPPORT = "a bound that is told a support, such as betting, is finite"
 
 
-def check_resamples(n_resamples: int, owner: str) -> int:
-    """Return ``n_resamples`` as an int whose moments fit into memory."""
+class Rows(NamedTuple):
+    """Samples of ``n`` rewards as they are resampled, one per row.
+
+    Attributes
+    ----------
+    rewards
+        In ascending order.
+    residuals
+        The same less their mean, divided by a power of two.
+    rounding
+        By how much the mean of a resample of residuals may differ from 0 by rounding alone.
+    """
+
+    rewards: Floats
+    residuals: Floats
+    rounding: Floats
+
+
+class Widths(Protocol):
+    """Distances from the mean to the upper bound, one per row and in units of its residuals."""
+
+    def __call__(self, rows: Rows, alpha: float, seed: int, /) -> Floats:
+        """Widths at ``alpha``, from resamples that start from ``seed``."""
+        ...
+
+
+def build_resampled(
+    name: str,
+    sample: ArrayLike,
+    alpha: float,
+    side: Side,
+    widths: Widths,
+    *,
+    n_resamples: int,
+    rng: np.random.Generator | int | None,
+    is_drawn: bool = True,
+    why_infinite: Callable[[int], str] | None = None,
+) -> Bound:
+    """A bound whose width is read off resamples, unless ``is_drawn`` says that it does without.
+
+    ``why_infinite`` tells of ``n`` rewards why it may be infinite, where that is not for want of a
+    :func:`lower_quantile`.
+    """
+    check_resamples(n_resamples, name)
+    seed = drawn_seed(rng, name)
+
+    def reason(n: int, level: float) -> str:
+        if why_infinite is not None:
+            return why_infinite(n)
+        return why_no_quantile(n, n_resamples, level) if is_drawn else why_no_spread(n)
+
+    def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
+        n = rewards.shape[-1]
+        ordered = np.sort(rewards.reshape(-1, n), axis=-1)
+        residuals, exponents = scaled_residuals(ordered)
+        scaled = widths(Rows(ordered, residuals, rounding_of_means(ordered, exponents)), alpha, seed)
+        width = np.ldexp(scaled, exponents).reshape(rewards.shape[:-1])
+        method = f"{n_resamples} resamples" if is_drawn else "closed-form"
+        return Threshold(width, {"main": width}, method, why_infinite=reason(n, alpha) if np.isinf(scaled).any() else "")
+
+    return build(name, sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+
+
+def check_resamples(n_resamples: int, owner: str) -> None:
+    """Refuse what is no number of resamples, or one whose moments no memory would hold."""
     check_count(n_resamples, "n_resamples", owner)
     check_memory(8 * WORD * n_resamples, "n_resamples", owner, n_resamples)
-    return int(n_resamples)
 
 
 def drawn_seed(rng: np.random.Generator | int | None, owner: str) -> int:
@@ -127,6 +191,13 @@ def studentised(deviation: Floats, spread: Floats, rounding: Floats) -> Floats:
     """``deviation / spread``, infinite of its sign where there is no spread, and 0 where there is neither."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((spread == 0) & (np.abs(deviation) <= rounding[..., None]), 0.0, deviation / spread)
+
+
+def width_of_t(t: Floats, residuals: Floats) -> Floats:
+    """``-t s`` with ``s`` the standard deviation of each row, but not below 0; infinite where rewards are all equal."""
+    spread = residuals.std(axis=-1)
+    with np.errstate(invalid="ignore"):  # of an infinite t beside no spread
+        return np.where(spread == 0, np.inf, np.maximum(-t * spread, 0.0))
 
 
 def why_no_spread(n: int) -> str:
