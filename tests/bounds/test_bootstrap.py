@@ -180,7 +180,7 @@ def test_drawn_factor_comes_from_the_very_signs_of_the_quantile():
     found = set()
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        main, factor = drawn_quantile_and_factor(np.array([[1.0, -1.0]]), 0.5, 0.5, "rademacher", 1, rng)
+        main, factor = drawn_quantile_and_factor(np.array([[1.0, -1.0]]), 0.5, 0.5, 1, rng)
         found.add((main[0], factor[0]))
     assert found == {(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)}
 
@@ -188,7 +188,7 @@ def test_drawn_factor_comes_from_the_very_signs_of_the_quantile():
 @pytest.mark.parametrize("seed", range(5))
 def test_drawn_factor_is_that_of_the_sign_a_miss_needs(seed):
     # mu is above ybar where the bound misses, and the bootstrap around mu is that around ybar minus wbar (mu - ybar).
-    _, factor = drawn_quantile_and_factor(np.zeros((1, 9)), 0.4, 0.5, "rademacher", 41, np.random.default_rng(seed))
+    _, factor = drawn_quantile_and_factor(np.zeros((1, 9)), 0.4, 0.5, 41, np.random.default_rng(seed))
     signs = np.random.default_rng(np.random.default_rng(seed).integers(2**63))
     opposite = -draws(LAWS["rademacher"], np.full(9, 1 / 9), 41, signs)
     assert factor[0] == max(sorted(opposite, reverse=True)[8], 0.0)
@@ -198,14 +198,14 @@ def test_drawn_factor_is_near_the_exact_one():
     # B = 4000 draws of the mean of 9 signs at level 0.05 * 0.1: between the exact quantiles at half and twice the level
     # (a draw outside has probability below 1e-4: 20 expected exceedances, Poisson bounds 6 and 44).
     sample = np.random.default_rng(1).normal(size=(20, 9))
-    _, factor = drawn_quantile_and_factor(sample, 0.05, 0.1, "rademacher", 4000, np.random.default_rng(0))
+    _, factor = drawn_quantile_and_factor(sample, 0.05, 0.1, 4000, np.random.default_rng(0))
     low, high = (naive.mean_sign_quantile(9, level) for level in (0.011, 0.0015))
     assert low <= factor.min()
     assert factor.max() <= high
 
 
 def test_drawn_quantile_converges_to_the_exact_one():
-    main, _ = drawn_quantile_and_factor(np.array([SAMPLE]), 0.05, 0.1, "rademacher", 200_000, np.random.default_rng(0))
+    main, _ = drawn_quantile_and_factor(np.array([SAMPLE]), 0.05, 0.1, 200_000, np.random.default_rng(0))
     # Level 0.045 of 128 equally likely sums: their tails are multiples of 1/128 = 0.0078, and the standard error of the
     # drawn tail is 0.0005, so the drawn quantile is the exact one but with probability below 1e-3.
     assert main[0] == pytest.approx(bootstrap_quantile(SAMPLE, 0.045), rel=1e-12)
@@ -327,6 +327,17 @@ def test_a_method_that_cannot_serve_the_weights_is_refused():
 def test_alpha_is_refused_before_it_is_computed_with(alpha, quantile, correction):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of bootstrap must be a number in the open interval \(0"):
         bootstrap(SAMPLE, alpha, sigma=1.0, correction=correction, quantile=quantile, rng=0)
+
+
+def test_without_a_correction_the_quantile_is_the_main_term_of_the_other_forms_unless_it_is_not_shrunk():
+    # The supplement's index without correction: ybar + q_{alpha (1 - delta)}.
+    sample = np.random.default_rng(4).normal(size=(3, 9))
+    naive_bound = bootstrap(sample, 0.05, delta=0.3, correction="none")
+    corrected = bootstrap(sample, 0.05, delta=0.3, correction="practical", sigma=1.0)
+    assert np.array_equal(naive_bound.parts["main"], corrected.parts["main"])
+    usual = bootstrap(sample, 0.05, delta=0.3, correction="none", shrunk=False)
+    assert usual.parts["main"] == pytest.approx(bootstrap_quantile(sample, 0.05))
+    assert (usual.parts["main"] < naive_bound.parts["main"]).all()
 
 
 def test_the_printed_monte_carlo_theorem_takes_the_quantile_at_alpha():

@@ -91,7 +91,8 @@ def bootstrap(
     weights
         Bootstrap weights. The theorem is about ``"rademacher"`` (default); the others hold for large samples only.
     delta
-        Share of ``alpha`` spent on the correction; the default is that of the paper's experiments.
+        Share of ``alpha`` that is kept from the quantile, for the correction; the default is that of the paper's
+        experiments. With ``correction="none"`` it is kept as well, unless ``shrunk`` is false.
     correction
         ``"practical"``
             ``c = 1/sqrt(n)``: what the paper's experiments use (default). Not proved.
@@ -103,7 +104,8 @@ def bootstrap(
             ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.
             Proved at the same level, never wider than ``"theorem"`` nor than ``phi``.
         ``"none"``
-            ``c = 0``: the naive bootstrap, too narrow for small samples.
+            ``c = 0``: the naive bootstrap, too narrow for small samples. As in the paper, its quantile is the main term of
+            the other forms, at level ``alpha (1 - delta)``; with ``shrunk=False`` it is the usual one, at ``alpha``.
     phi
         Preliminary width: the name of a bound, a width, or a callable of ``(rewards, alpha)``. Defaults to
         ``"hoeffding"`` where ``sigma`` or ``support`` is given. It must hold on the side of the bound only: for an upper
@@ -173,11 +175,15 @@ def bootstrap(
     }
     by_draws = quantile == "monte-carlo"
     is_shrunk = check_flag(shrunk, "shrunk", "bootstrap")
-    proved = weights == "rademacher" and correction in PROVED and quantile not in ("saddlepoint", "expansion")
-    proved = proved and is_shrunk and not (by_draws and correction == "theorem")
-    if by_draws and correction == "sharp" and not is_shrunk:
-        rule = "True for correction='sharp' with quantile='monte-carlo', which shares alpha out among the draws"
-        raise requirement("shrunk", "bootstrap", rule, "False")
+    if by_draws and correction == "sharp":
+        check_drawn_sharp(weights, interval, is_shrunk)
+    proved = (
+        weights == "rademacher"
+        and correction in PROVED
+        and quantile not in ("saddlepoint", "expansion")
+        and is_shrunk
+        and not (by_draws and correction == "theorem")
+    )
     generator = make_generator(rng, "bootstrap") if by_draws else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
@@ -185,15 +191,12 @@ def bootstrap(
         level = alpha * (1 - delta) if is_shrunk else alpha
         if proved:
             level *= 1 - tail_rounding(n)
-        source = rewards if interval == "percentile" else -rewards
-        if interval == "basic":
-            raise_if_drawn_sharp(by_draws, correction)
-        if by_draws and correction == "sharp":
-            main, factor = drawn_quantile_and_factor(source, alpha, delta, weights, n_resamples, generator)
+        if generator is not None and correction == "sharp":
+            main, factor = drawn_quantile_and_factor(rewards, alpha, delta, n_resamples, generator)
             method: str = quantile
         else:
             found = quantiles(
-                source,
+                rewards if interval == "percentile" else -rewards,
                 level,
                 weights=weights,
                 method=quantile,
@@ -264,38 +267,35 @@ def assumption(weights: str, correction: str, proved: bool, by_draws: bool) -> s
     return "large samples only"
 
 
-def raise_if_drawn_sharp(by_draws: bool, correction: str) -> None:
-    """The sharp Monte Carlo correction is proved for the percentile interval only."""
-    if by_draws and correction == "sharp":
-        rule = "'percentile' for correction='sharp' with quantile='monte-carlo'"
-        raise requirement("interval", "bootstrap", rule, "'basic'")
+def check_drawn_sharp(weights: Weights, interval: Interval, is_shrunk: bool) -> None:
+    """Refuse what the sharp correction from Monte Carlo draws is not proved for."""
+    for parameter, needed, given in (
+        ("weights", "rademacher", weights),
+        ("interval", "percentile", interval),
+        ("shrunk", True, is_shrunk),
+    ):
+        if given != needed:
+            rule = f"{needed!r} for correction='sharp' with quantile='monte-carlo'"
+            raise requirement(parameter, "bootstrap", rule, repr(given))
 
 
 def drawn_quantile_and_factor(
-    rewards: Floats,
-    alpha: float,
-    delta: float,
-    weights: Weights,
-    n_resamples: int,
-    rng: np.random.Generator | None,
+    rewards: Floats, alpha: float, delta: float, n_resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Monte Carlo quantile, and the correction's factor from the same draws.
+    """Monte Carlo quantile of random signs, and the correction's factor from the same draws.
 
     The factor is the ``(floor(B alpha delta) + 1)``-th largest ``-wbar_b``, or 0 if that is negative. Where
     ``0 < mu - ybar <= phi``, at most ``floor(B alpha (1 - delta)) + floor(B alpha delta) <= floor(B alpha)`` draws of the
     bootstrap around the true mean exceed the threshold, and the exchangeability of signs gives the rest.
     """
-    if weights != "rademacher":
-        rule = "'rademacher' for correction='sharp' with quantile='monte-carlo'"
-        raise requirement("weights", "bootstrap", rule, repr(weights))
-    generator = make_generator(rng, "bootstrap")
+    law = LAWS["rademacher"]
     n = rewards.shape[-1]
     residuals, exponents = scaled_residuals(rewards.reshape(-1, n))
     main, factor = np.empty(len(residuals)), np.empty(len(residuals))
     for i, row in enumerate(residuals):
-        seed = generator.integers(2**63)
-        centred = draws(LAWS[weights], row / n, n_resamples, np.random.default_rng(seed))
-        means = draws(LAWS[weights], np.full(n, 1 / n), n_resamples, np.random.default_rng(seed))
+        seed = rng.integers(2**63)
+        centred = draws(law, row / n, n_resamples, np.random.default_rng(seed))
+        means = draws(law, np.full(n, 1 / n), n_resamples, np.random.default_rng(seed))
         # Not below 0, where few draws may put it: a miss then has mu above ybar, which the proof uses.
         main[i] = max(order_statistics(centred, np.array([alpha * (1 - delta)]))[0], 0.0)
         factor[i] = max(order_statistics(-means, np.array([alpha * delta]))[0], 0.0)
