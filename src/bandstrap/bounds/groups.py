@@ -196,10 +196,7 @@ def bootstrap_maximum(
     for name, group in groups.items():
 
         def threshold(rewards: Floats, alpha: float, mirrored: bool, name: str = name) -> Threshold:
-            width = found.width(errors[name], mirrored) if name in errors else np.inf
-            main = np.asarray(np.ldexp(width, exponent))
-            why = found.why_infinite if name in errors else NO_SPREAD
-            return Threshold(main, {"main": main}, found.method, why_infinite=why)
+            return found.threshold(errors.get(name), exponent, mirrored, NO_SPREAD)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)

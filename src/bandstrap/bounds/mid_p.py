@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc
 
 from bandstrap.arrays import Floats
+from bandstrap.bounds.bisection import bisect
 from bandstrap.bounds.bound import Bound, Side, check_level, register
 from bandstrap.bounds.clopper_pearson import SMALLEST_LEVEL, exact_ends, two_valued
 
@@ -41,17 +41,6 @@ def mid_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
     inside = bisect(lambda p: tail_above(p, k, n) > level, low, k / n)[0]
     outside = bisect(lambda p: tail_below(p, k, n) <= level, k / n, high)[1]
     return np.where(k == 0, 0.0, inside), np.where(k == n, 1.0, outside)
-
-
-def bisect(is_beyond: Callable[[Floats], Any], start: Floats, stop: Floats) -> tuple[Floats, Floats]:
-    """The neighbouring numbers between which a condition becomes true."""
-    while True:
-        middle = 0.5 * (start + stop)
-        between = (start < middle) & (middle < stop)
-        if not np.any(between):
-            return start, stop
-        beyond = is_beyond(middle)
-        start, stop = np.where(between & ~beyond, middle, start), np.where(between & beyond, middle, stop)
 
 
 @register(assumes=("binary",))

@@ -88,7 +88,9 @@ def build_resampled(
         scaled = widths(Rows(ordered, residuals, rounding_of_means(ordered, exponents)), alpha, seed)
         width = np.ldexp(scaled, exponents).reshape(rewards.shape[:-1])
         method = f"{n_resamples} resamples" if is_drawn else "closed-form"
-        return Threshold(width, {"main": width}, method, why_infinite=reason(n, alpha) if np.isinf(scaled).any() else "")
+        return Threshold(
+            width, {"main": width}, method, why_infinite=reason(n, alpha) if np.isinf(scaled).any() else ""
+        )
 
     return build(name, sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
 
@@ -210,7 +212,7 @@ def why_no_spread(n: int) -> str:
 def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
     """Why a bound at the :func:`lower_quantile` of resamples of ``n`` rewards may be infinite."""
     if is_beyond(n_resamples, level):
-        return too_few(n_resamples, math.ceil((1 - 1e-9) / level) - 1, level, "resample")
+        return why_too_few(n_resamples, level, "resample")
     if n == 1:
         return why_no_spread(n)
     # Of rewards that differ, a resample holds one alone with probability n^(1-n): below the level, that is no reason.
@@ -219,9 +221,23 @@ def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
     return f"the bound is infinite, since {equal}, and resamples without spread decide on it; {TOLD_A_SUPPORT}"
 
 
-def is_beyond(n_resamples: int, level: float) -> bool:
+def is_beyond(n_draws: int, level: float) -> bool:
     """Whether so many draws have no quantile at this level."""
-    return level * (n_resamples + 1) + 1e-9 < 1
+    return level * (n_draws + 1) + 1e-9 < 1
+
+
+def fewest_draws(level: float) -> int:
+    """The smallest number of draws that have a quantile at this level.
+
+    >>> fewest_draws(0.05), is_beyond(19, 0.05), is_beyond(18, 0.05)
+    (19, False, True)
+    """
+    return math.ceil((1 - 1e-9) / level) - 1
+
+
+def why_too_few(n_draws: int, level: float, what: str) -> str:
+    """Why a bound at the quantile of so many draws is infinite; empty where they have one."""
+    return too_few(n_draws, fewest_draws(level), level, what) if is_beyond(n_draws, level) else ""
 
 
 def lower_quantile(draws: Floats, level: float) -> Floats:
@@ -233,3 +249,8 @@ def lower_quantile(draws: Floats, level: float) -> Floats:
         return np.full(draws.shape[:-1], -np.inf)
     rank = math.floor(level * (draws.shape[-1] + 1) + 1e-9)
     return np.partition(draws, rank - 1, axis=-1)[..., rank - 1]
+
+
+def upper_quantile(draws: Floats, level: float) -> Floats:
+    """The same from above: the ``floor(level (B + 1))``-th largest draw, or plus infinity."""
+    return -lower_quantile(-draws, level)

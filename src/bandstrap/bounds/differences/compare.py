@@ -197,10 +197,7 @@ def bootstrap_maximum(
     for name in others:
 
         def threshold(alpha: float, mirrored: bool, name: str = name) -> Threshold:
-            width = found.width(errors[name], mirrored) if name in errors else np.inf
-            main = np.asarray(np.ldexp(width, exponent))
-            why = found.why_infinite if name in errors else NO_SPREAD
-            return Threshold(main, {"main": main}, found.method, why_infinite=why)
+            return found.threshold(errors.get(name), exponent, mirrored, NO_SPREAD)
 
         bound = build(
             "bootstrap", groups[name], groups[control], alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Side
+from bandstrap.bounds.bisection import bisect
+from bandstrap.bounds.bound import Side, Threshold
 from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, IndependentWeights, terms
-from bandstrap.bounds.mid_p import bisect
-from bandstrap.bounds.resampling import check_resamples, drawn_seed, is_beyond, lower_quantile, why_no_quantile
+from bandstrap.bounds.resampling import check_resamples, drawn_seed, upper_quantile, why_too_few
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.monte_carlo import draws
 from bandstrap.multipliers.weights import LAWS
 
-# Up to this many rewards a group, all signs are looked at.
+# Up to this many rewards per group, all signs are looked at.
 MOST_ENUMERATED = 12
 
 
@@ -49,9 +49,12 @@ class LargestSum:
     method: str
     why_infinite: str
 
-    def width(self, error: float, mirrored: bool) -> float:
-        """The width of a bound with this error."""
-        return max((self.lower if mirrored else self.upper) * error, 0.0)
+    def threshold(self, error: float | None, exponent: int, mirrored: bool, no_spread: str) -> Threshold:
+        """Of a bound with this error, in units of ``2^exponent``; one without an error is infinite, for ``no_spread``."""
+        multiple = self.lower if mirrored else self.upper
+        main = np.asarray(np.ldexp(math.inf if error is None else max(multiple * error, 0.0), exponent))
+        why = no_spread if error is None else self.why_infinite
+        return Threshold(main, {"main": main}, self.method, why_infinite=why)
 
 
 def largest_sum(
@@ -83,8 +86,9 @@ def largest_sum(
         drawn = np.random.default_rng(seed)
         return drawn_maximum(LAWS[weights], sign * of_control, turned, errors, level, n_resamples, drawn)
 
-    why = why_no_quantile(2, n_resamples, level) if not is_counted and is_beyond(n_resamples, level) else ""
-    return LargestSum(multiple(1.0), multiple(-1.0), "enumeration" if is_counted else f"{n_resamples} resamples", why)
+    method = "enumeration" if is_counted else f"{n_resamples} resamples"
+    why = "" if is_counted else why_too_few(n_resamples, level, "resample")
+    return LargestSum(multiple(1.0), multiple(-1.0), method, why)
 
 
 def signed_sums(numbers: Floats) -> Floats:
@@ -102,7 +106,7 @@ def enumerated_maximum(control: Floats, groups: Sequence[Floats], errors: Sequen
     # Sums that are equal but for rounding count as equal, so that the bound errs on the safe side.
     slack = 64 * 2.0**-52 * sum(float(np.abs(each).sum()) for each in (control, *groups))
 
-    def is_beyond(x: Floats) -> bool:
+    def is_enough(x: Floats) -> bool:
         inside = np.ones_like(of_control)
         for sums, error in zip(of_groups, errors, strict=True):
             inside *= np.searchsorted(sums, float(x) * error + of_control - slack, side="right") / sums.size
@@ -111,7 +115,7 @@ def enumerated_maximum(control: Floats, groups: Sequence[Floats], errors: Sequen
     largest = max(
         (float(sums[-1] + of_control[-1] + 2 * slack) / error) for sums, error in zip(of_groups, errors, strict=True)
     )
-    _, found = bisect(is_beyond, np.asarray(-largest - 1.0), np.asarray(largest + 1.0))
+    _, found = bisect(is_enough, np.asarray(-largest - 1.0), np.asarray(largest + 1.0))
     return float(found)
 
 
@@ -129,4 +133,4 @@ def drawn_maximum(
     maxima = np.full(n_resamples, -math.inf)
     for group, error in zip(groups, errors, strict=True):
         maxima = np.maximum(maxima, (draws(law, group, n_resamples, rng) - of_control) / error)
-    return -float(lower_quantile(-maxima, level))
+    return float(upper_quantile(maxima, level))

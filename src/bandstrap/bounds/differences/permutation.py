@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, check_level, too_few
+from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
-from bandstrap.bounds.resampling import MOST_NUMBERS, drawn_seed, is_beyond
+from bandstrap.bounds.resampling import (
+    MOST_NUMBERS,
+    drawn_seed,
+    fewest_draws,
+    is_beyond,
+    upper_quantile,
+    why_too_few,
+)
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
 
@@ -102,7 +109,7 @@ def permutation(
     for block, shifts in counted_differences(pairs) if is_counted else drawn_differences(pairs, n_permutations, seed):
         for sign, ends in largest.items():  # the same divisions for both sides
             # One that exchanges nothing rejects no shift, on either side.
-            ends[block] = [largest_of(np.where(np.isnan(row), np.inf, sign * row), level) for row in shifts]
+            ends[block] = upper_quantile(np.where(np.isnan(shifts), np.inf, sign * shifts), level)
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         sign = -1.0 if mirrored else 1.0
@@ -123,32 +130,21 @@ def n_divisions(m: int, n: int) -> float:
 
 
 def why_no_shift(m: int, n: int, n_permutations: int, alpha: float) -> str:
-    """Why :func:`largest_of` may find no shift."""
+    """Why the bound is infinite for want of divisions, or of draws of them; empty where it is not."""
     divisions = n_divisions(m, n)
-    if divisions <= MOST_ENUMERATED:
-        if not is_beyond(round(divisions) - 1, alpha):
-            return ""
-        needed = math.ceil((1 - 1e-9) / alpha)
-        return (
-            f"the bound is infinite, since groups of {m} and {n} rewards can be divided in {divisions} ways, and an error "
-            f"probability of {alpha:g} takes at least {needed}: more rewards are needed"
-        )
-    if not is_beyond(n_permutations, alpha):
+    if divisions > MOST_ENUMERATED:
+        return why_too_few(n_permutations, alpha, "permutation")
+    # One division is the one observed.
+    if not is_beyond(round(divisions) - 1, alpha):
         return ""
-    return too_few(n_permutations, math.ceil((1 - 1e-9) / alpha) - 1, alpha, "permutation")
-
-
-def largest_of(shifts: Floats, alpha: float) -> float:
-    """The ``floor(alpha N)``-th largest shift, ``N`` being one more than there are; infinite where that is none."""
-    if is_beyond(shifts.size, alpha):
-        return math.inf
-    rank = math.floor(alpha * (shifts.size + 1) + 1e-9)
-    place = shifts.size - rank
-    return float(np.partition(shifts, place)[place])
+    return (
+        f"the bound is infinite, since groups of {m} and {n} rewards can be divided in {divisions} ways, and an error "
+        f"probability of {alpha:g} takes at least {fewest_draws(alpha) + 1}: more rewards are needed"
+    )
 
 
 def subsets(size: int, most: int) -> list[NDArray[np.int64]]:
-    """All subsets of 1, 2, ... and ``most`` places of ``size``, one a row."""
+    """All subsets of 1, 2, ... and ``most`` places of ``size``, one per row."""
     found = []
     for k in range(1, most + 1):
         places = itertools.chain.from_iterable(itertools.combinations(range(size), k))

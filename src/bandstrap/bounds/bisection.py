@@ -1,0 +1,21 @@
+"""Bisection of many intervals at once, down to neighbouring floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bandstrap.arrays import Floats
+
+
+def bisect(is_beyond: Callable[[Floats], Any], start: Floats, stop: Floats) -> tuple[Floats, Floats]:
+    """The neighbouring numbers between which a condition becomes true."""
+    while True:
+        middle = 0.5 * (start + stop)
+        between = (start < middle) & (middle < stop)
+        if not np.any(between):
+            return start, stop
+        beyond = is_beyond(middle)
+        start, stop = np.where(between & ~beyond, middle, start), np.where(between & beyond, middle, stop)
