@@ -355,3 +355,11 @@ def test_the_printed_monte_carlo_theorem_takes_the_quantile_at_alpha():
         bootstrap(sample, 0.05, sigma=1.0, correction="sharp", quantile="monte-carlo", shrunk=False)
     with pytest.raises(InvalidInput, match="'shrunk'"):
         bootstrap(sample, 0.05, sigma=1.0, shrunk="maybe")
+
+
+def test_a_share_of_less_precision_is_taken_for_the_number_it_is():
+    sample, short = np.random.default_rng(5).normal(size=30), np.float32(0.1)
+    for quantile in ("auto", "monte-carlo"):
+        options = {"sigma": 1.0, "correction": "sharp", "quantile": quantile, "rng": 0}
+        found, expected = (bootstrap(sample, 0.05, delta=delta, **options) for delta in (short, float(short)))
+        assert found == expected

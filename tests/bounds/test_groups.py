@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.bounds import BOUNDS, betting, bound_groups, choose
+from bandstrap.bounds import BOUNDS, betting, bound_groups, choose, compare
 from bandstrap.errors import InvalidInput
 from naive import differences as naive
 
@@ -110,6 +110,15 @@ def test_groups_that_show_no_spread_have_no_bound_and_leave_the_others_theirs():
         assert "it takes two rewards or more, and some that differ" in found[name].why_infinite
     assert found["blue"] == bound_groups(THREE, simultaneous="max", side="two-sided").bounds["blue"]
     assert bound_groups({"late": [7.0]}, simultaneous="max").bounds["late"].upper == math.inf
+
+
+@pytest.mark.parametrize("no", ["no", 0, np.False_])
+def test_a_flag_may_be_a_word_or_a_number(no):
+    plain = bound_groups(THREE, simultaneous="max", studentized=False)
+    assert bound_groups(THREE, simultaneous="max", studentized=no).bounds == plain.bounds
+    assert bound_groups(THREE, simultaneous="max").bounds != plain.bounds
+    plain = compare(THREE, "red", method="bootstrap", simultaneous="max", studentized=False)
+    assert compare(THREE, "red", method="bootstrap", simultaneous="max", studentized=no).bounds == plain.bounds
 
 
 @pytest.mark.parametrize("side", ["upper", "two-sided"])

@@ -167,7 +167,7 @@ def betting(
     .. [1] Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B 86, 2024.
     """
     ends = check_support(support, "betting")
-    check_number(share, "share", "betting", above=0, below=1)
+    share = check_number(share, "share", "betting", above=0, below=1)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "betting", mirrored)

@@ -167,7 +167,7 @@ def bootstrap(
     check_count(n_resamples, "n_resamples", "bootstrap")
     if quantile == "monte-carlo":
         check_memory(bytes_of_draws(LAWS[weights], 1, n_resamples), "n_resamples", "bootstrap", n_resamples)
-    check_number(delta, "delta", "bootstrap", above=0, below=1)
+    delta = check_number(delta, "delta", "bootstrap", above=0, below=1)
     options = {
         "sigma": sigma,
         "support": None if support is None else check_support(support, "bootstrap"),

@@ -99,12 +99,13 @@ def empirical_bernstein(
     """
     ends = check_support(support, "empirical_bernstein")
     check_choice(form, "form", "empirical_bernstein", FORMS)
-    is_proved = spread is None or check_number(spread, "spread", "empirical_bernstein", above=0) >= ends[1] - ends[0]
+    given = None if spread is None else check_number(spread, "spread", "empirical_bernstein", above=0)
+    is_proved = given is None or given >= ends[1] - ends[0]
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         check_inside(rewards, ends, "empirical_bernstein", mirrored)
         scaled, (low, high), exponent = scale_to_support(rewards, ends)
-        length = high - low if spread is None else np.ldexp(spread, -exponent)
+        length = high - low if given is None else np.ldexp(given, -exponent)
         n = rewards.shape[-1]
         terms = empirical_bernstein_terms(scaled.var(axis=-1), n, alpha, length, form)
         why = too_few(1, 2, alpha) if n == 1 and form == "maurer-pontil" else ""

@@ -182,7 +182,7 @@ def bootstrap_maximum(
     groups: Mapping[str, Floats], alpha: float, side: Side, *, studentized: bool = True, **options: Any
 ) -> dict[str, Bound]:
     """Bounds at the quantile of the largest multiplier sum; groups that show no spread have none and are not counted."""
-    check_flag(studentized, "studentized", OWNER)
+    studentized = check_flag(studentized, "studentized", OWNER)
     scaled, exponent = scaled_groups(groups)
     shown = [name for name, group in groups.items() if not is_constant(group)]
     errors = {

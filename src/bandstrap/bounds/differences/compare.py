@@ -180,7 +180,7 @@ def bootstrap_maximum(
     **options: Any,
 ) -> dict[str, Bound]:
     """Bounds at the quantile of the largest multiplier sum; groups of one reward have none and are not counted."""
-    check_flag(studentized, "studentized", OWNER)
+    studentized = check_flag(studentized, "studentized", OWNER)
     scaled, exponent = scaled_groups(groups)
     others = [name for name in groups if name != control]
     shown = [name for name in others if not shows_nothing(groups[name], groups[control])]
