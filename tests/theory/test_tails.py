@@ -145,7 +145,19 @@ def test_theorem_two_as_printed_has_no_constant_between_one_and_two():
         )
 
 
-def test_new_refusals_name_the_parameter():
+def test_an_exponent_whose_moments_overflow_is_refused_in_a_sentence():
+    with pytest.raises(
+        InvalidInput, match="'beta' parameter of mean_deviation_bound must be large enough that the moments"
+    ):
+        mean_deviation_bound(5, 0.1, sigma=1, beta=1e-9)
+    with pytest.raises(
+        InvalidInput, match="'beta' parameter of sub_weibull_constant must be large enough that the moments"
+    ):
+        sub_weibull_constant(1e-3)
+    assert theorem_2_terms(3, 10.0, 1e-9) == theorem_2_terms(3, 10.0, 1e-9, form="printed") == math.inf
+
+
+def test_refusals_of_what_the_figures_plot_name_the_parameter():
     with pytest.raises(InvalidInput, match="'order' parameter of mean_moment must be even"):
         mean_moment(3, 5, 1.0)
     with pytest.raises(InvalidInput, match="'log_level' parameter of theorem_2_terms"):

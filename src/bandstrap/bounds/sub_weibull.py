@@ -47,6 +47,18 @@ def log_convolve(first: Floats, second: Floats) -> Floats:
     return products
 
 
+def log_power(series: Floats, n: int) -> Floats:
+    """Logs of the coefficients of the ``n``-th power of a power series, by squaring and multiplying."""
+    power = np.where(np.arange(series.size) == 0, 0.0, -np.inf)
+    while n:
+        if n & 1:
+            power = log_convolve(power, series)
+        n >>= 1
+        if n:
+            series = log_convolve(series, series)
+    return power
+
+
 @functools.lru_cache(maxsize=1024)
 def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
     r"""Width of the two-sided bound on the mean of ``n`` centred rewards of ``psi_beta`` norm at most 1.
@@ -61,22 +73,13 @@ def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> flo
     series[0] = 0.0
     for p in range(2, most + 1, 2 if symmetric else 1):
         series[p] = log_moment(p, beta) - gammaln(p + 1)
-    power = np.full(most + 1, -np.inf)
-    power[0] = 0.0
-    remaining = n
-    while remaining:  # square and multiply
-        if remaining & 1:
-            power = log_convolve(power, series)
-        remaining >>= 1
-        if remaining:
-            series = log_convolve(series, series)
     orders = np.arange(2, most + 1, 2)
-    log_moments = power[orders] + gammaln(orders + 1)
+    log_moments = log_power(series, n)[orders] + gammaln(orders + 1)
     return math.exp(np.min((log_moments - math.log(alpha)) / orders)) / n
 
 
-def finite_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
-    """The width by moments; an exponent or a level so small that these overflow is refused."""
+def finite_width(n: int, alpha: float, beta: float, symmetric: bool, owner: str) -> float:
+    """:func:`sub_weibull_width`; an exponent or a level so small that moments overflow is refused."""
     try:
         with np.errstate(all="ignore"):
             width = sub_weibull_width(n, alpha, beta, symmetric)
@@ -84,14 +87,13 @@ def finite_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
         width = math.nan
     if not math.isfinite(width):
         rule = f"large enough that the moments which give the width at alpha = {alpha:g} are numbers"
-        raise requirement("beta", "sub_weibull", rule, beta)
+        raise requirement("beta", owner, rule, beta)
     return width
 
 
 @jitable
-def theorem_terms(n: int, alpha: float, beta: float) -> tuple[float, float]:
-    """The two terms of theorem 2 for a mean, without the constant; the second corrected for ``1 < beta < 2``."""
-    log = math.log(1.0 / alpha)
+def theorem_terms(n: int, log: float, beta: float) -> tuple[float, float]:
+    """The two terms of theorem 2 for a mean at level ``exp(-log)``, without the constant; its misprint corrected."""
     rest = 0.0
     if beta <= 1.0 and math.log(log) / beta > 700.0:
         rest = math.inf  # where Python raises an error
@@ -105,19 +107,21 @@ def theorem_terms(n: int, alpha: float, beta: float) -> tuple[float, float]:
 @jitable
 def theorem_width(n: int, alpha: float, sigma: float, beta: float, constant: float) -> float:
     """Theorem 2: ``C sigma`` times the sum of its two terms."""
-    main, rest = theorem_terms(n, alpha, beta)
+    main, rest = theorem_terms(n, math.log(1.0 / alpha), beta)
     return constant * sigma * (main + rest)
 
 
 @functools.lru_cache(maxsize=64)
-def theorem_constant(beta: float, levels: tuple[float, ...]) -> float:
+def theorem_constant(beta: float, levels: tuple[float, ...], owner: str = "sub_weibull") -> float:
     """``C`` of theorem 2 for numbers of rewards up to a billion, at these error probabilities.
 
     The largest ratio of the width that moments prove to the formula, over four sizes per octave: good to about a
     hundredth between them.
     """
     return max(
-        sub_weibull_width(n, level, beta, False) / sum(theorem_terms(n, level, beta)) for level in levels for n in SIZES
+        finite_width(n, level, beta, False, owner) / sum(theorem_terms(n, math.log(1 / level), beta))
+        for level in levels
+        for n in SIZES
     )
 
 
@@ -189,8 +193,10 @@ def sub_weibull(
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
-        main, rest = theorem_terms(n, alpha, exponent)
-        c = finite_width(n, alpha, exponent, is_symmetric) / (main + rest) if given is None else given
+        main, rest = theorem_terms(n, math.log(1 / alpha), exponent)
+        c = given
+        if c is None:
+            c = finite_width(n, alpha, exponent, is_symmetric, "sub_weibull") / (main + rest)
         # Without a second term there is none, also where the first is beyond the largest float.
         parts = {"main": c * scale * main, "correction": c * scale * rest if rest > 0 else 0.0, "constant": c}
         arrays = {key: np.asarray(value) for key, value in parts.items()}

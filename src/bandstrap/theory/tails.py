@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.bounds.sub_weibull import log_convolve, sub_weibull_width, theorem_constant, theorem_width
+from bandstrap.bounds.sub_weibull import finite_width, log_power, theorem_constant, theorem_terms, theorem_width
 from bandstrap.errors import check_choice, check_count, check_flag, check_number, check_numbers, requirement
 
 # The paper's formulas as they should be, and as they stand.
@@ -107,7 +107,7 @@ def mean_deviation_bound(
     exponent = check_number(beta, "beta", owner, above=0)
     is_symmetric = check_flag(symmetric, "symmetric", owner)
     if constant is None:
-        return scale * sub_weibull_width(size, level, exponent, is_symmetric)
+        return scale * finite_width(size, level, exponent, is_symmetric, owner)
     return theorem_width(size, level, scale, exponent, check_number(constant, "constant", owner, above=0))
 
 
@@ -138,7 +138,8 @@ def sub_weibull_constant(beta: float) -> float:
     ----------
     .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, theorem 2.
     """
-    return theorem_constant(check_number(beta, "beta", "sub_weibull_constant", above=0), (LARGEST_ALPHA,))
+    owner = "sub_weibull_constant"
+    return theorem_constant(check_number(beta, "beta", owner, above=0), (LARGEST_ALPHA,), owner)
 
 
 def theorem_2_terms(n: int, log_level: float, beta: float, *, form: Form = "corrected") -> float:
@@ -177,10 +178,10 @@ def theorem_2_terms(n: int, log_level: float, beta: float, *, form: Form = "corr
     level = check_number(log_level, "log_level", owner, above=0)
     exponent = check_number(beta, "beta", owner, above=0)
     check_choice(form, "form", owner, FORMS)
-    rest = level ** (1 / exponent) / size
-    if form == "corrected" and exponent > 1:
-        rest = (level / size) ** (1 / exponent) if exponent < 2 else 0.0
-    return math.sqrt(level / size) + rest
+    main, rest = theorem_terms(size, level, exponent)
+    if form == "printed" and exponent > 1:
+        rest = level ** (1 / exponent) / size
+    return main + rest
 
 
 def least_mean_deviation(n: int, log_level: float, beta: float) -> float:
@@ -250,11 +251,4 @@ def mean_moment(n: int, order: int, beta: float) -> float:
         raise requirement("order", owner, "even", order)
     orders = np.arange(0, p + 1)
     series = np.where(orders % 2 == 0, gammaln(1 + orders / exponent) - gammaln(1 + orders), -np.inf)
-    power = np.where(orders == 0, 0.0, -np.inf)
-    while size:  # square and multiply
-        if size & 1:
-            power = log_convolve(power, series)
-        size >>= 1
-        if size:
-            series = log_convolve(series, series)
-    return math.exp((power[p] + gammaln(1 + p)) / p) / n / 2 ** (1 / exponent)
+    return math.exp((log_power(series, size)[p] + gammaln(1 + p)) / p) / size / 2 ** (1 / exponent)
