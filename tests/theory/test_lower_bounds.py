@@ -60,6 +60,16 @@ def test_divergence_at_the_ends():
     assert divergence(2, 2, family="exponential") == 0
 
 
+@pytest.mark.parametrize("family", ["poisson", "bernoulli"])
+def test_a_mean_whose_ratio_is_beyond_all_numbers_is_as_good_as_zero(family):
+    assert divergence(1e-310, 0.5, family=family) == pytest.approx(divergence(0, 0.5, family=family), rel=1e-15)
+
+
+def test_gaps_whose_squares_are_beyond_all_numbers_cost_nothing():
+    assert divergence(0, 1e200, family="gaussian", sigma=1) == math.inf
+    assert lai_robbins_bound([0, 1e200], 100, family="gaussian", sigma=1) == 0
+
+
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 def test_divergence_keeps_its_digits_where_gaps_are_small(gap):
     assert divergence(0.5, 0.5 + gap, family="bernoulli") == pytest.approx(2 * gap**2, rel=1e-4)
@@ -108,23 +118,40 @@ def test_certain_arms_cost_nothing():
             {"family": "bernoulli"},
             r"'means' parameter .* must be of shape \(n_arms,\). Got shape \(1, 1\)",
         ),
-        (([0.5, 1.2], 10), {"family": "bernoulli"}, "must be at most 1 for Bernoulli rewards. Got 1.2"),
-        (([0.5, -0.2], 10), {"family": "poisson"}, "must be finite numbers of at least 0. Got -0.2"),
-        (([0.5, 0], 10), {"family": "exponential"}, "must be greater than 0 for exponential rewards"),
+        (
+            ([0.5, 1.2], 10),
+            {"family": "bernoulli"},
+            "'means' parameter .* must be at most 1 for Bernoulli rewards. Got 1.2",
+        ),
+        (
+            ([0.5, -0.2], 10),
+            {"family": "poisson"},
+            "'means' parameter .* must be finite numbers of at least 0. Got -0.2",
+        ),
+        (([0.5, 0], 10), {"family": "exponential"}, "'means' parameter .* must be greater than 0 for exponential"),
         (([0, 1], 10), {"family": "gaussian"}, "'sigma' parameter .* must be given for the Gaussian families"),
         (([0, 1], 10), {"family": "poisson", "sigma": 1}, "'sigma' parameter .* for no other .'poisson' here.. Got 1"),
         (([0, 1], 10), {"family": "gaussian", "sigma": 0}, "'sigma' parameter .* must be greater than 0. Got 0.0"),
-        (([0, 1], 10), {"family": "gaussian", "sigma": [1, 1, 1]}, "must be of shapes that broadcast"),
+        (
+            ([0, 1], 10),
+            {"family": "gaussian", "sigma": [1, 1, 1]},
+            "'sigma' parameter .* must be one number, or one per",
+        ),
         (
             ([0, 1], 10),
             {"family": "gaussian", "sigma": [[1], [1]]},
-            "'sigma' parameter .* must be one number, or one an arm",
+            "'sigma' parameter .* must be one number, or one per arm",
         ),
     ],
 )
 def test_refusals(arguments, options, match):
     with pytest.raises(InvalidInput, match=match):
         lai_robbins_bound(*arguments, **options)
+
+
+def test_shapes_that_do_not_go_together_are_refused():
+    with pytest.raises(InvalidInput, match="'mean' parameter of divergence must be of shapes that broadcast"):
+        divergence([0.1, 0.2], [0.3, 0.4, 0.5], family="bernoulli")
 
 
 def test_best_mean_must_be_best():

@@ -19,8 +19,9 @@ NEEDS_SIGMA = ("gaussian", "gaussian-unknown-variance")
 
 def _excess(mean: Floats, change: Floats) -> Floats:
     """``change - mean log(1 + change/mean)``; written so that it keeps its digits where ``change`` is small."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(mean > 0, change / mean, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # A ratio beyond the largest float has a mean beside it that makes its logarithm nothing.
+        ratio = np.where(mean > 0, np.minimum(change / mean, np.finfo(np.float64).max), 0.0)
     return change - xlog1py(mean, ratio)
 
 
@@ -72,14 +73,23 @@ def divergence(mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: 
        Mathematics 17, 1996.
     .. [2] Cowan, Honda, Katehakis. Normal bandits of unknown means and variances. JMLR 18, 2018.
     """
-    return _divergence(mean, best_mean, family, sigma, "divergence")
+    return _divergence(mean, best_mean, family, sigma, "divergence", ("mean", "best_mean"))
 
 
-def _divergence(mean: ArrayLike, best_mean: ArrayLike, family: Family, sigma: ArrayLike | None, owner: str) -> Number:
+def _divergence(
+    mean: ArrayLike,
+    best_mean: ArrayLike,
+    family: Family,
+    sigma: ArrayLike | None,
+    owner: str,
+    parameters: tuple[str, str],
+) -> Number:
+    """:func:`divergence` for an owner, who calls the two means by the names of these parameters."""
     check_choice(family, "family", owner, FAMILIES)
     lowest = -np.inf if family in NEEDS_SIGMA else 0.0
     arm, best = (
-        check_numbers(m, name, owner, at_least=lowest) for m, name in ((mean, "mean"), (best_mean, "best_mean"))
+        check_numbers(each, parameter, owner, at_least=lowest)
+        for each, parameter in zip((mean, best_mean), parameters, strict=True)
     )
     if (sigma is not None) != (family in NEEDS_SIGMA):
         rule = f"given for the Gaussian families and for no other ({family!r} here)"
@@ -91,18 +101,20 @@ def _divergence(mean: ArrayLike, best_mean: ArrayLike, family: Family, sigma: Ar
         arm, best, scale = np.broadcast_arrays(arm, best, scale)
     except ValueError:
         rule = "of shapes that broadcast with those of 'best_mean' and 'sigma'"
-        raise requirement("mean", owner, rule, f"shapes {arm.shape}, {best.shape} and {scale.shape}") from None
+        raise requirement(parameters[0], owner, rule, f"shapes {arm.shape}, {best.shape} and {scale.shape}") from None
     gap = best - arm
     if (gap < 0).any():
-        raise requirement("best_mean", owner, "at least 'mean'", float(best[gap < 0].flat[0]))
+        raise requirement(parameters[1], owner, "at least 'mean'", float(best[gap < 0].flat[0]))
     if family == "bernoulli" and (best > 1).any():
-        raise requirement("best_mean", owner, "at most 1 for Bernoulli rewards", float(best.max()))
+        raise requirement(parameters[1], owner, "at most 1 for Bernoulli rewards", float(best.max()))
     if family == "exponential" and (arm == 0).any():
-        raise requirement("mean", owner, "greater than 0 for exponential rewards", 0.0)
+        raise requirement(parameters[0], owner, "greater than 0 for exponential rewards", 0.0)
+    with np.errstate(over="ignore"):  # what is beyond the largest float is infinite
+        squared = (gap / scale) ** 2
     if family == "gaussian":
-        value = (gap / scale) ** 2 / 2
+        value = squared / 2
     elif family == "gaussian-unknown-variance":
-        value = np.log1p((gap / scale) ** 2) / 2
+        value = np.log1p(squared) / 2
     elif family == "bernoulli":
         value = _excess(arm, gap) + _excess(1 - arm, -gap)
     elif family == "exponential":
@@ -155,9 +167,11 @@ def lai_robbins_bound(
     if arms.ndim != 1 or arms.size == 0:
         raise requirement("means", owner, "of shape (n_arms,)", f"shape {arms.shape}")
     rounds = check_numbers(horizon, "horizon", owner, at_least=1)
-    distances = np.asarray(_divergence(arms, arms.max(), family, sigma, owner))
-    if distances.shape != arms.shape:
-        raise requirement("sigma", owner, "one number, or one an arm", f"divergences of shape {distances.shape}")
+    if sigma is not None:
+        shape = check_numbers(sigma, "sigma", owner).shape
+        if shape not in ((), (1,), arms.shape):
+            raise requirement("sigma", owner, "one number, or one per arm", f"shape {shape}")
+    distances = np.asarray(_divergence(arms, arms.max(), family, sigma, owner, ("means", "means")))
     gaps = arms.max() - arms
     slope = np.sum(gaps[gaps > 0] / distances[gaps > 0])
     return as_number(slope * np.log(rounds), rounds.shape)
