@@ -176,7 +176,22 @@ def test_equal_rewards_have_norm_zero_about_their_mean(n):
     assert sample_orlicz_norm([0.0] * n, 2, centred=False) == 0
 
 
-def test_batches_give_one_norm_a_sample():
+@pytest.mark.parametrize("power", [-1070, 1000])
+@pytest.mark.parametrize("centred", [True, False])
+def test_rewards_near_the_ends_of_all_numbers_have_a_norm(power, centred):
+    sample = np.array([-3.0, 1.0, 3.0, 3.0])
+    norm = sample_orlicz_norm(sample, 2, centred=centred)
+    assert sample_orlicz_norm(np.ldexp(sample, power), 2, centred=centred) == pytest.approx(
+        math.ldexp(norm, power), rel=0.1 if power < 0 else 1e-12
+    )
+    assert sample_orlicz_norm([-1.7e308, 1.7e308], 2) == math.inf  # 1.2 times as much
+
+
+def test_an_exponent_for_which_a_norm_is_beyond_all_numbers():
+    assert sample_orlicz_norm([-1.0, 1.0], 1e-4) == math.inf
+
+
+def test_batches_give_one_norm_per_sample():
     batch = np.random.default_rng(0).normal(size=(2, 3, 7))
     norms = sample_orlicz_norm(batch, 2)
     assert norms.shape == (2, 3)

@@ -13,7 +13,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.errors import check_flag, check_number, check_sample, requirement
+from bandstrap.errors import check_flag, check_number, check_sample, near_one, requirement, sample_mean
 
 # Atoms of probability below exp(-DEEPEST) count for nothing.
 DEEPEST = 745.0
@@ -123,19 +123,15 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, definition 1.
     """
     exponent = check_number(beta, "beta", "sample_orlicz_norm", above=0)
-    rewards = check_sample(sample, "sample_orlicz_norm")
-    distances = np.abs(rewards)
-    if check_flag(centred, "centred", "sample_orlicz_norm"):
-        # The mean of equal rewards may differ from them in the last bit.
-        distances = np.where(
-            np.ptp(rewards, axis=-1, keepdims=True) == 0, 0.0, rewards - rewards.mean(-1, keepdims=True)
-        )
-        distances = np.abs(distances)
+    rewards, powers = near_one(check_sample(sample, "sample_orlicz_norm"))
+    is_centred = check_flag(centred, "centred", "sample_orlicz_norm")
+    distances = np.abs(rewards - sample_mean(rewards)[..., None] if is_centred else rewards)
     n = rewards.shape[-1]
     log_weights = np.full(n, -math.log(n))
     shape = rewards.shape[:-1]
     norms = [_smallest_scale(row, log_weights, exponent) for row in distances.reshape(-1, n)]
-    return as_number(np.reshape(norms, shape), shape)
+    with np.errstate(over="ignore"):  # a norm beyond the largest float is infinite
+        return as_number(np.ldexp(np.reshape(norms, shape), powers), shape)
 
 
 def _smallest_scale(distances: Floats, log_weights: Floats, beta: float) -> float:
@@ -153,7 +149,10 @@ def _smallest_scale(distances: Floats, log_weights: Floats, beta: float) -> floa
     with np.errstate(over="ignore", divide="ignore"):
         highest = float(np.min((math.log(2) - log_weights) / powers))
     root = brentq(excess, math.log(math.log(2) / 2), math.log(2 * highest), xtol=1e-14)
-    return farthest * math.exp(-root / beta)
+    try:
+        return farthest * math.exp(-root / beta)
+    except OverflowError:  # of a small beta: the norm is beyond the largest float
+        return math.inf
 
 
 def _tail_exponent(log_density: Callable[[Floats], Floats], middle: float, steps: Floats) -> float:
