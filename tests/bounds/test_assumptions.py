@@ -130,6 +130,23 @@ def test_heavy_tails_are_not_taken_for_skewness_and_skewness_is_still_seen():
         assert sum(doubts("sign_flip", sample, {}) != [] for sample in samples) <= 11
     assert sum(doubts("sign_flip", sample, {}) != [] for sample in rng.exponential(size=(60, 60))) >= 30
     assert flipped_symmetry_p_value([2.0] * 9) == 1.0
+    assert flipped_symmetry_p_value([1.0, 2.0]) == 1.0  # signs may make both equal
+
+
+def test_symmetry_that_was_claimed_beside_a_norm_is_tested():
+    skewed = np.random.default_rng(0).exponential(size=99)
+    told = {"sigma": 9.0, "beta": 1.0}
+    assert doubts("sub_weibull", skewed, told) == []
+    assert "skewed to the right" in doubts("sub_weibull", skewed, told | {"symmetric": True})[0]
+
+
+@pytest.mark.parametrize(
+    "phi", [0, 0.3, np.full(2, 0.3), lambda rewards, alpha: 0.3], ids=["0", "number", "array", "callable"]
+)
+def test_a_phi_that_is_no_name_raises_no_doubt(phi):
+    normal = np.random.default_rng(0).normal(size=40)
+    assert doubts("bootstrap", normal, {"phi": phi, "sigma": 0.1}) == []
+    assert "above sigma = 0.1" in doubts("bootstrap", normal, {"phi": None, "sigma": 0.1})[0]
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------

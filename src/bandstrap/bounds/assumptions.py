@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, AssumptionName, is_walk
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName, is_walk
 from bandstrap.bounds.laws import (
     ROUNDING,
     has_heavy_tail,
@@ -23,6 +23,7 @@ from bandstrap.bounds.laws import (
     sub_gaussian_scale,
 )
 from bandstrap.bounds.oracle import ORACLES
+from bandstrap.bounds.phi import WITH_PHI
 from bandstrap.errors import check_sample, near_one
 from bandstrap.laws import law_name
 
@@ -83,20 +84,23 @@ def judge(name: str, options: Options, law: Any) -> Verdict:
 
 # The first of these that is found decides.
 GRAVITY = (False, None, True)
-# Bounds that take a preliminary width.
-WITH_PHI = ("bootstrap", "sign_flip")
 
 
 def judge_phi(options: Options, law: Any) -> Verdict:
     """The same for the preliminary width of a bound, if it has one."""
-    phi = options.get("phi")
+    phi = phi_told(options)
     if phi is None:
-        if "sigma" not in options and "support" not in options:
-            return HOLDS
-        phi = "hoeffding"
+        return HOLDS
     if not isinstance(phi, str):
         return Verdict(None, "nothing is known of phi")
     return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
+
+
+def phi_told(options: Options) -> Any:
+    """The preliminary width that these options name: Hoeffding's where they have a scale or a support alone."""
+    phi = options.get("phi")
+    has_scale = any(options.get(name) is not None for name in ("sigma", "support"))
+    return "hoeffding" if phi is None and has_scale else phi
 
 
 def find_doubts(name: str, sample: ArrayLike, options: Options, *, in_order: bool = False) -> list[Doubt]:
@@ -109,7 +113,7 @@ def find_doubts(name: str, sample: ArrayLike, options: Options, *, in_order: boo
     for each in BOUNDS[name].assumes:
         found += ASSUMPTIONS[each].of_sample(rewards, options)
     if name in WITH_PHI:
-        phi = options.get("phi") or "hoeffding"
+        phi = phi_told(options)
         found += find_doubts(phi, rewards, options) if isinstance(phi, str) and phi in BOUNDS else []
     if in_order and is_walk(name, options):
         found += trends(rewards)
@@ -175,10 +179,11 @@ def flipped_symmetry_p_value(sample: ArrayLike, n_flips: int = 999, seed: int = 
 
 
 def skewness(rows: Floats) -> Floats:
-    """``|mean - median| / mean|y - median|`` along the last axis."""
+    """``|mean - median| / mean|y - median|`` along the last axis; 0 where all are equal."""
     medians = np.median(rows, axis=-1, keepdims=True)
     spread = np.abs(rows - medians).mean(axis=-1)
-    return np.abs((rows - medians).mean(axis=-1)) / spread
+    difference = np.abs((rows - medians).mean(axis=-1))
+    return np.divide(difference, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
 def binary_symmetry_p_value(rewards: Floats) -> float:
@@ -293,6 +298,11 @@ def above_scale(rewards: Floats, options: Options) -> list[Doubt]:
     return [Doubt(f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}")]
 
 
+def above_told_scale(rewards: Floats, options: Options) -> list[Doubt]:
+    """Rewards outside the support, or more spread than the scale, whichever was told."""
+    return outside_support(rewards, options) + above_scale(rewards, options)
+
+
 def sub_weibull_law(law: Any, options: Options) -> Verdict:
     """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
     if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
@@ -301,9 +311,12 @@ def sub_weibull_law(law: Any, options: Options) -> Verdict:
     return symmetric_law(law, options) if options.get("symmetric") else HOLDS
 
 
-# --- binary -----------------------------------------------------------------------------------------------------------
+def skew_if_symmetric(rewards: Floats, options: Options) -> list[Doubt]:
+    """A test of symmetry where that was claimed; of the tails of a law a sample tells too little to contradict anything."""
+    return skew(rewards, options) if options.get("symmetric") else []
 
-ZERO_OR_ONE = (0.0, 1.0)
+
+# --- binary -----------------------------------------------------------------------------------------------------------
 
 
 def binary_law(law: Any, options: Options) -> Verdict:
@@ -376,23 +389,13 @@ def trends(rewards: Floats) -> list[Doubt]:
     ]
 
 
-def none(rewards: Floats, options: Options) -> list[Doubt]:
-    """Of the tails of a law a sample tells too little to contradict anything."""
-    return []
-
-
-def above_told_scale(rewards: Floats, options: Options) -> list[Doubt]:
-    """Rewards outside the support, or more spread than the scale, whichever was told."""
-    return outside_support(rewards, options) + above_scale(rewards, options)
-
-
 ASSUMPTIONS: dict[AssumptionName, Assumption] = {
     each.name: each
     for each in (
         Assumption("bounded", bounded_law, outside_support),
         Assumption("symmetric", symmetric_law, skew),
         Assumption("sub-Gaussian", sub_gaussian_law, above_told_scale),
-        Assumption("sub-Weibull", sub_weibull_law, none),
+        Assumption("sub-Weibull", sub_weibull_law, skew_if_symmetric),
         Assumption("normal", normal_law, not_normal),
         Assumption("binary", binary_law, other_values),
     )

@@ -29,6 +29,8 @@ SIDES: tuple[Side, ...] = get_args(Side)
 # Of one sample, and of each sample of a batch.
 Number = float | Floats
 Support = tuple[float, float]
+# That of rewards of two values, unless another is told.
+ZERO_OR_ONE: Support = (0.0, 1.0)
 # Numbers below 2 to this power have squares that are far from overflow.
 LARGE_EXPONENT = 500
 # What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which laws meet it

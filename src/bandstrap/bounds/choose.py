@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import SIDES, Side, Support, check_level, check_support, fewest_rewards
+from bandstrap.bounds.bound import (
+    SIDES,
+    ZERO_OR_ONE,
+    Side,
+    Support,
+    check_level,
+    check_support,
+    fewest_rewards,
+)
 from bandstrap.bounds.resampling import N_RESAMPLES
 from bandstrap.errors import check_choice, check_flag, check_number, check_sample, requirement
 
 OWNER = "choose"
-ZERO_OR_ONE: Support = (0.0, 1.0)
 # So many resamples are to lie beyond the quantile.
 BEYOND = 10
 # More rewards than this are not drawn, which takes a second, and Hall's bound in closed form is taken. Where a small level

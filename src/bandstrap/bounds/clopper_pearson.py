@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainccinv, betaincinv
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Support, Threshold, build, check_support, register
+from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Side, Support, Threshold, build, check_support, register
 from bandstrap.errors import requirement, sample_mean
 
 # SciPy's inverse of the beta distribution is good to some 1e-14; by this much more, an end is never on the wrong side.
@@ -92,7 +92,7 @@ def check_two_values(rewards: Floats, values: Support, owner: str) -> None:
 
 @register(assumes=("binary",))
 def clopper_pearson(
-    sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = (0.0, 1.0)
+    sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = ZERO_OR_ONE
 ) -> Bound:
     r"""Exact bound for rewards of two values: zeros and ones, false and true.
 

@@ -10,7 +10,7 @@ from scipy.special import betainc, betaincc
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bisection import bisect
-from bandstrap.bounds.bound import Bound, Side, check_level, register
+from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Side, check_level, register
 from bandstrap.bounds.clopper_pearson import SMALLEST_LEVEL, exact_ends, two_valued
 
 # The tails are computed to some 1e-14; a level lowered by this much leaves an end on the right side.
@@ -44,7 +44,9 @@ def mid_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
 
 
 @register(assumes=("binary",))
-def mid_p(sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = (0.0, 1.0)) -> Bound:
+def mid_p(
+    sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = ZERO_OR_ONE
+) -> Bound:
     r"""Mid-p bound for rewards of two values: narrower than the exact one, and misses up to ``2 alpha``.
 
     .. math:: \sup\{p : P_p(X < k) + P_p(X = k)/2 \ge \alpha\}

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, mirror
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror
 from bandstrap.errors import AssumptionWarning, read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
+# Bounds that take a preliminary width, and so can be none themselves.
+WITH_PHI = ("bootstrap", "sign_flip")
 
 
 def preliminary_width(
@@ -36,11 +38,12 @@ def preliminary_width(
             raise requirement("phi", owner, rule, "None")
         phi = "hoeffding"
     if isinstance(phi, str):
-        if phi not in BOUNDS or phi in ("bootstrap", "sign_flip"):
-            usable = ", ".join(repr(name) for name in BOUNDS if name not in ("bootstrap", "sign_flip"))
-            raise requirement("phi", owner, f"one of {usable}, a width or a callable", repr(phi))
+        usable = [name for name in BOUNDS if name not in WITH_PHI]
+        if phi not in usable:
+            rule = f"one of {', '.join(map(repr, usable))}, a width or a callable"
+            raise requirement("phi", owner, rule, repr(phi))
         if "binary" in BOUNDS[phi].assumes:  # whose default is of rewards as they were given
-            given.setdefault("support", (0.0, 1.0))
+            given.setdefault("support", ZERO_OR_ONE)
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
