@@ -72,6 +72,10 @@ def test_the_lab_takes_the_oracle_from_the_law_and_reports_the_guarantee():
 
 
 def test_refusals():
+    with pytest.raises(
+        InvalidInput, match="'n' parameter of deviation_quantile must be an integer between 1 and 65536"
+    ):
+        deviation_quantile(stats.norm(), 2**18, 0.05)
     with pytest.raises(InvalidInput, match="'alpha' parameter of deviation_quantile must be at least 1e-06"):
         deviation_quantile(stats.norm(), 3, 1e-7)
     with pytest.raises(
