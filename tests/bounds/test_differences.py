@@ -264,7 +264,9 @@ def test_betting_on_pairs_is_that_of_the_formula_and_uses_every_reward(first, se
 def test_betting_on_pairs_says_what_is_wrong_and_never_leaves_the_differences_that_are_possible():
     with pytest.raises(InvalidInput, match="'support' parameter of betting must be"):
         difference([0.5], [0.5], method="betting")
-    with pytest.raises(InvalidInput, match=r"inside the support \[0, 1\]. Got 1.5 at position 0"):
+    with pytest.raises(
+        InvalidInput, match=r"'second' parameter of betting must be inside the support \[0, 1\]. Got 1.5 at position 0"
+    ):
         difference([0.5], [1.5], method="betting", support=(0, 1))
     assert difference([0.1], [0.7, 0.2], method="betting", support=(0, 1)).value == (-1.0, 1.0)
     huge = difference([1e308, 0.0] * 20, [0.0] * 40, method="betting", support=(-1e308, 1e308))
@@ -374,6 +376,14 @@ def test_groups_that_show_no_spread_have_no_finite_bound_and_a_note_says_which(m
     assert bound.value == (-math.inf, math.inf)
     assert {note.split(" has")[0].split(" of ")[-1].split(" are")[0] for note in bound.notes} <= {"blue", "red"}
     assert len(bound.notes) == (len(set(first)) == 1) + (len(set(second)) == 1)
+
+
+def test_groups_may_be_called_what_others_are_called_by_default():
+    names = ("the second group", "the first group")
+    with pytest.warns(AssumptionWarning):
+        bound = difference([1.0], [2.0, 2.0], names=names)
+    assert bound.notes[0].startswith("the second group has one reward")
+    assert bound.notes[1].startswith("all 2 rewards of the first group are 2")
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # SciPy's

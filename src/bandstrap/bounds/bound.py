@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandstrap.arrays import Floats
 from bandstrap.errors import (
     AssumptionWarning,
+    InvalidInput,
     brief,
     check_choice,
     check_count,
@@ -375,7 +377,9 @@ def check_support(support: Any, owner: str) -> Support:
     return float(ends[0]), float(ends[1])
 
 
-def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool = False) -> None:
+def check_inside(
+    rewards: Floats, support: Support, owner: str, mirrored: bool = False, parameter: str = "sample"
+) -> None:
     """Refuse rewards outside the support they are said to have; the message shows both as they were given."""
     low, high = support
     if mirrored:
@@ -385,7 +389,7 @@ def check_inside(rewards: Floats, support: Support, owner: str, mirrored: bool =
         where = tuple(int(i) for i in np.argwhere(outside)[0])
         position = where[0] if len(where) == 1 else where
         rule = f"inside the support [{low:g}, {high:g}]"
-        raise requirement("sample", owner, rule, f"{rewards[where]} at position {position}")
+        raise requirement(parameter, owner, rule, f"{rewards[where]} at position {position}")
 
 
 def scale_to_support(rewards: Floats, support: Support) -> tuple[Floats, Support, int]:
@@ -469,6 +473,22 @@ def register(
         return function
 
     return add
+
+
+def bound_by_name(name: str, sample: ArrayLike, alpha: float, side: Side, options: Mapping[str, Any]) -> Bound:
+    """Call the bound of this name; an option that it does not have is the caller's mistake."""
+    try:
+        return BOUNDS[name].function(sample, alpha, side=side, **options)
+    except TypeError as error:
+        raise InvalidInput(f"The bound {name} does not take these options: {error}.") from None
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Do not warn of what the notes of a bound say: whoever calls it reads them, or says it better."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        yield
 
 
 def is_walk(name: str, options: Mapping[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, SIDES, Bound, Side, Threshold, build, check_level
+from bandstrap.bounds.bound import (
+    BOUNDS,
+    SIDES,
+    Bound,
+    Side,
+    Threshold,
+    bound_by_name,
+    build,
+    check_level,
+    without_warnings,
+)
 from bandstrap.bounds.choose import Choice, choose
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.compare import SIMULTANEOUS, Simultaneous
 from bandstrap.bounds.differences.difference import check_named, is_constant, of_all, scaled_groups, variance
 from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.calls import parse_call
-from bandstrap.errors import AssumptionWarning, InvalidInput, check_choice, check_flag, requirement
+from bandstrap.errors import InvalidInput, check_choice, check_flag, requirement
 
 OWNER = "bound_groups"
 AUTO = "auto"
@@ -121,7 +130,10 @@ def bound_groups(
     else:
         level = alpha / len(rewards) if simultaneous == "bonferroni" else alpha
         choices = choices_of(rewards, level, name, side, given)
-        bounds = {group: bound_one(choices[group], rewards[group], level, side) for group in rewards}
+        bounds = {
+            group: bound_by_name(choice.method, rewards[group], level, side, choice.options)
+            for group, choice in choices.items()
+        }
     return GroupBounds(
         side=side,
         alpha=alpha,
@@ -158,14 +170,6 @@ def choices_of(
     return found
 
 
-def bound_one(choice: Choice, rewards: Floats, level: float, side: Side) -> Bound:
-    """The bound of one group; an option it does not have is the caller's mistake."""
-    try:
-        return BOUNDS[choice.method].function(rewards, level, side=side, **choice.options)
-    except TypeError as error:
-        raise InvalidInput(f"The bound {choice.method} does not take these options: {error}.") from None
-
-
 def largest_bounds(
     groups: Mapping[str, Floats], alpha: float, method: str, side: Side, options: Mapping[str, Any]
 ) -> dict[str, Bound]:
@@ -198,7 +202,6 @@ def bootstrap_maximum(
         def threshold(rewards: Floats, alpha: float, mirrored: bool, name: str = name) -> Threshold:
             return found.threshold(errors.get(name), exponent, mirrored, NO_SPREAD)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)
+        with without_warnings():
             bounds[name] = build("bootstrap", group, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
     return bounds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror
-from bandstrap.errors import AssumptionWarning, read_numbers, requirement
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror, without_warnings
+from bandstrap.errors import read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 # Bounds that take a preliminary width, and so can be none themselves.
@@ -47,8 +46,7 @@ def preliminary_width(
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AssumptionWarning)  # the bound that phi is for has its own
+            with without_warnings():  # the bound that phi is for has its own
                 bound = BOUNDS[phi].function(rewards, alpha, **given)
         except TypeError:
             raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None

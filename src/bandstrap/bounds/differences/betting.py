@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
+from bandstrap.bounds.betting import DEFAULT_SHARE
 from bandstrap.bounds.betting import betting as bet_on_mean
 from bandstrap.bounds.bound import (
     Bound,
@@ -20,9 +19,10 @@ from bandstrap.bounds.bound import (
     order_name,
     scale_to_support,
     shuffled,
+    without_warnings,
 )
 from bandstrap.bounds.differences.difference import build, check_groups, register
-from bandstrap.errors import AssumptionWarning, check_count, sample_mean
+from bandstrap.errors import check_count, sample_mean
 
 
 @register(reads_spread=False)
@@ -33,7 +33,7 @@ def betting(
     *,
     side: Side = "two-sided",
     support: tuple[float, float] | None = None,
-    share: float = 0.5,
+    share: float = DEFAULT_SHARE,
     seed: int | None = None,
 ) -> Bound:
     r"""Bound on the difference of two means of bounded rewards, by betting on pairs of them.
@@ -91,8 +91,8 @@ def betting(
     x, y = check_groups(first, second, "betting", side)
     alpha = check_level(alpha, "betting")
     ends = check_support(support, "betting")
-    for group in (x, y):
-        check_inside(group, ends, "betting")
+    for parameter, group in (("first", x), ("second", y)):
+        check_inside(group, ends, "betting", parameter=parameter)
     ordered = x, y
     if seed is not None:
         check_count(seed, "seed", "betting", at_least=0, at_most=None)
@@ -101,8 +101,7 @@ def betting(
         ordered = shuffled(x, int(seeds[0])), shuffled(y, int(seeds[1]))
     _, (low, high), exponent = scale_to_support(x, ends)
     pairs = paired(np.ldexp(ordered[0], -exponent), np.ldexp(ordered[1], -exponent), (low, high))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)  # the notes say it
+    with without_warnings():
         found = bet_on_mean(pairs, alpha, side=side, support=(low - high, high - low), share=share)
     # What a mean of so many rewards, and the difference, may lose to rounding.
     rounding = (x.shape[-1] + y.shape[-1] + 4) * 2.0**-52 * max(abs(low), abs(high))

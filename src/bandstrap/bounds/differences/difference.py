@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -153,9 +154,11 @@ def difference(
 
 def with_names(bound: Bound, names: tuple[str, str]) -> Bound:
     """The bound with these names of groups in what it says."""
+    called = dict(zip(NAMES, names, strict=True))
 
     def told(sentence: str) -> str:
-        return sentence.replace(NAMES[0], names[0]).replace(NAMES[1], names[1])
+        # In one go, for a group may be called "the second group".
+        return re.sub("|".join(NAMES), lambda found: called[found[0]], sentence)
 
     why = None if bound.why_infinite is None else told(bound.why_infinite)
     return replace(bound, notes=tuple(map(told, bound.notes)), why_infinite=why)

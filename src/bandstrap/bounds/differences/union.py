@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import BOUNDS, Bound, Side, Threshold, bound_by_name, check_level, without_warnings
 from bandstrap.bounds.differences.difference import NAMES, build, check_groups, register
-from bandstrap.errors import AssumptionWarning, InvalidInput, check_choice
+from bandstrap.errors import check_choice
 
 
 @register(reads_spread=False)
@@ -58,12 +57,17 @@ def union(
     alpha = check_level(alpha, "union")
     check_choice(bound, "bound", "union", BOUNDS)
     sides = 2 if side == "two-sided" else 1
-    probed = [bound_one(bound, group, alpha / (2 * sides), "upper", options) for group in (x, y)]
+
+    def bound_one(group: Floats, level: float, end: Side) -> Bound:
+        with without_warnings():
+            return bound_by_name(bound, group, level, end, options)
+
+    probed = [bound_one(group, alpha / (2 * sides), "upper") for group in (x, y)]
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         above, below = (y, x) if mirrored else (x, y)
-        high = bound_one(bound, above, alpha / 2, "upper", options)
-        low = bound_one(bound, below, alpha / 2, "lower", options)
+        high = bound_one(above, alpha / 2, "upper")
+        low = bound_one(below, alpha / 2, "lower")
         with np.errstate(over="ignore"):
             # Outwards, for the rounding of the difference.
             end = np.nextafter(np.asarray(high.upper - low.lower), np.inf)
@@ -88,13 +92,3 @@ def union(
         order=probed[0].order,
         notes=[f"{name}: {note}" for name, each in zip(NAMES, probed, strict=True) for note in each.notes],
     )
-
-
-def bound_one(bound: str, group: Floats, alpha: float, side: Side, options: dict[str, Any]) -> Bound:
-    """The bound of one group; its warnings are told as notes."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)
-            return BOUNDS[bound].function(group, alpha, side=side, **options)
-    except TypeError as error:
-        raise InvalidInput(f"The bound {bound} does not take these options: {error}.") from None
