@@ -15,11 +15,12 @@ from bandstrap.bounds.bound import (
     Side,
     Threshold,
     build,
-    check_inside,
     check_support,
     mirror,
     order_name,
     register,
+    rewards_inside,
+    scale_inside,
     scale_to_support,
     take_order,
 )
@@ -170,8 +171,7 @@ def betting(
     share = check_number(share, "share", "betting", above=0, below=1)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        check_inside(rewards, ends, "betting", mirrored)
-        scaled, (low, high), exponent = scale_to_support(rewards, mirror(ends, mirrored))
+        scaled, (low, high), exponent = scale_inside(rewards, ends, "betting", mirrored)
         rows = (scaled.reshape(-1, rewards.shape[-1]) - low) / (high - low)
         out = np.empty(len(rows))
         betting_batch(60.0 * rows.size, rows, alpha, share, out)
@@ -190,6 +190,6 @@ def betting(
         side,
         threshold,
         guarantee=alpha,
-        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]" + AT_ALL_SIZES * (seed is None),
+        holds_for=rewards_inside(ends) + AT_ALL_SIZES * (seed is None),
         order=order_name(seed),
     )

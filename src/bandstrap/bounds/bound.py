@@ -409,6 +409,21 @@ def mirror(support: Support, mirrored: bool) -> Support:
     return (-support[1], -support[0]) if mirrored else support
 
 
+def scale_inside(rewards: Floats, support: Support, owner: str, mirrored: bool) -> tuple[Floats, Support, int]:
+    """:func:`scale_to_support` of rewards that are checked to lie inside it, with its ends turned round where they are."""
+    check_inside(rewards, support, owner, mirrored)
+    return scale_to_support(rewards, mirror(support, mirrored))
+
+
+def rewards_inside(support: Support) -> str:
+    """What bounds for a known support hold for.
+
+    >>> rewards_inside((0.0, 1.0))
+    'independent rewards in [0, 1]'
+    """
+    return f"independent rewards in [{support[0]:g}, {support[1]:g}]"
+
+
 class Covers(Protocol):
     """Which samples have an upper bound that is certainly ``mean`` or more; some that have may not be found."""
 

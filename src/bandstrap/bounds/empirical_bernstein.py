@@ -14,10 +14,10 @@ from bandstrap.bounds.bound import (
     Side,
     Threshold,
     build,
-    check_inside,
     check_support,
     register,
-    scale_to_support,
+    rewards_inside,
+    scale_inside,
     too_few,
 )
 from bandstrap.errors import check_choice, check_number
@@ -103,8 +103,7 @@ def empirical_bernstein(
     is_proved = given is None or given >= ends[1] - ends[0]
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        check_inside(rewards, ends, "empirical_bernstein", mirrored)
-        scaled, (low, high), exponent = scale_to_support(rewards, ends)
+        scaled, (low, high), exponent = scale_inside(rewards, ends, "empirical_bernstein", mirrored)
         length = high - low if given is None else np.ldexp(given, -exponent)
         n = rewards.shape[-1]
         terms = empirical_bernstein_terms(scaled.var(axis=-1), n, alpha, length, form)
@@ -120,5 +119,5 @@ def empirical_bernstein(
         side,
         threshold,
         guarantee=alpha if is_proved else None,
-        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]" + ("" if is_proved else ", large samples"),
+        holds_for=rewards_inside(ends) + ("" if is_proved else ", large samples"),
     )

@@ -14,11 +14,10 @@ from bandstrap.bounds.bound import (
     Side,
     Threshold,
     build,
-    check_inside,
     check_support,
-    mirror,
     register,
-    scale_to_support,
+    rewards_inside,
+    scale_inside,
 )
 from bandstrap.engine.kernel import compiled_body, entry, jitable
 from bandstrap.errors import check_choice, sample_mean
@@ -228,8 +227,7 @@ def empirical_kl(
     check_choice(calibration, "calibration", "empirical_kl", CALIBRATIONS)
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
-        check_inside(rewards, ends, "empirical_kl", mirrored)
-        scaled, (_, top), exponent = scale_to_support(rewards, mirror(ends, mirrored))
+        scaled, (_, top), exponent = scale_inside(rewards, ends, "empirical_kl", mirrored)
         n = rewards.shape[-1]
         rows = scaled.reshape(-1, n)
         out = np.empty(len(rows))
@@ -250,5 +248,5 @@ def empirical_kl(
         side,
         threshold,
         guarantee=alpha if proved else None,
-        holds_for=f"independent rewards in [{ends[0]:g}, {ends[1]:g}]" + ("" if proved else ", large samples"),
+        holds_for=rewards_inside(ends) + ("" if proved else ", large samples"),
     )

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_inside, check_support, register
+from bandstrap.bounds.bound import (
+    Bound,
+    Side,
+    Threshold,
+    build,
+    check_inside,
+    check_support,
+    register,
+    rewards_inside,
+)
 from bandstrap.engine.kernel import inlined
 from bandstrap.errors import check_number, requirement
 
@@ -78,7 +87,7 @@ def hoeffding(
         ends = check_support(support, "hoeffding")
         # Halved before the length can overflow; never 0, where half of the smallest float is.
         scale = ends[1] / 2 - ends[0] / 2 or ends[1] - ends[0]
-        holds_for = f"independent rewards in [{ends[0]:g}, {ends[1]:g}]"
+        holds_for = rewards_inside(ends)
     else:
         ends = (-math.inf, math.inf)
         scale = check_number(sigma, "sigma", "hoeffding", above=0)

@@ -17,6 +17,7 @@ from bandstrap.bounds.bound import (
     check_level,
     check_support,
     order_name,
+    rewards_inside,
     scale_to_support,
     shuffled,
     without_warnings,
@@ -114,7 +115,7 @@ def betting(
             width = np.ldexp(end - (-gap if mirrored else gap), exponent)
             return Threshold(width, {"main": width}, found.method, np.ldexp(end, exponent))
 
-    holds_for = f"independent rewards in [{ends[0]:g}, {ends[1]:g}], in both groups"
+    holds_for = f"{rewards_inside(ends)}, in both groups"
     return build(
         "betting",
         x,
