@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from bandstrap.cli.bound import (
-    END_COLUMNS,
-    NO_GROUP,
-    RESULT_COLUMNS,
-    GroupBound,
-    check_drawable,
-    draw,
-    rounded,
-    said_by,
-    together,
-)
 from bandstrap.cli.files import (
     Column,
     Data,
@@ -29,12 +18,21 @@ from bandstrap.cli.files import (
     InOrder,
     Missing,
     Separator,
-    check_plot,
     read,
 )
-from bandstrap.cli.terminal import FORMATS, complain, print_table, say, write_records
+from bandstrap.cli.groups import (
+    NO_GROUP,
+    RESULT_COLUMNS,
+    GroupBound,
+    check_drawable,
+    check_request,
+    draw,
+    title_of,
+    warn_of,
+    write_bounds,
+)
 from bandstrap.engine.interrupts import answered
-from bandstrap.errors import AssumptionWarning, check_choice, check_count, sample_mean
+from bandstrap.errors import check_choice, sample_mean
 from bandstrap.text import ONE, shortened
 
 OWNER = "bandstrap compare"
@@ -84,20 +82,13 @@ def compare(
     """
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
-    from bandstrap.bounds.bound import SIDES, check_level, check_support
-    from bandstrap.bounds.differences.compare import SIMULTANEOUS
+    from bandstrap.bounds.bound import check_support, without_warnings
     from bandstrap.bounds.differences.doubts import find_difference_doubts
     from bandstrap.calls import parse_call
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)
-    check_choice(format, "format", OWNER, FORMATS)
-    check_choice(side, "side", OWNER, SIDES)
-    check_level(alpha, OWNER)
-    check_count(seed, "seed", OWNER, at_least=0, at_most=None)
-    if simultaneous is not None:
-        check_choice(simultaneous, "simultaneous", OWNER, SIMULTANEOUS)
-    check_plot(plot, OWNER)
+    check_request(OWNER, side=side, alpha=alpha, simultaneous=simultaneous, seed=seed, plot=plot, format=format)
     options: dict[str, Any] = dict(call.options)
     if DIFFERENCES[call.name].draws or simultaneous == "max":
         options.setdefault("rng", seed)
@@ -119,8 +110,7 @@ def compare(
     )
 
     def found_bounds() -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)  # the notes say it
+        with without_warnings():
             return compare_groups(
                 groups,
                 control,
@@ -139,71 +129,51 @@ def compare(
             call.name, groups[group], groups[control], options, names, in_order=options.get("seed") is None
         )
         found.append(
-            GroupBound(
+            GroupDifference(
                 group=group,
                 n=groups[group].size,
                 mean=float(bound.mean),
                 bound=bound,
-                warnings=[doubt.sentence for doubt in doubts] + said_by(bound),
-                contradicted=bool(doubts) or bool(bound.excludes_all),
+                doubts=doubts,
                 method=call.name,
+                group_mean=float(sample_mean(groups[group])),
+                control=control,
+                control_mean=float(sample_mean(groups[control])),
             )
         )
     if plot is not None:
         check_drawable(found)
     name = "group" if by in COLUMNS else by
-    title = f"{call.name}, {side}, alpha = {alpha:g}"
-    if simultaneous is not None:
-        title += f" for all together ({simultaneous})"
-    title += "".join(
-        f", rows {order}" for order in dict.fromkeys(bound.order for bound in comparison.bounds.values()) if order
+    title = title_of(found, call.name, side, alpha, simultaneous)
+    of_control = f"n = {groups[control].size}, mean = {found[0].control_mean:.6g}"
+    write_bounds(
+        found,
+        name,
+        side,
+        format,
+        title=f"{title}; {shortened(control, ONE)}: {of_control}",
+        is_joint=simultaneous is not None,
     )
-    joint = together(found) if simultaneous is not None else None
-    of_control = float(sample_mean(groups[control]))
-    if format == "table":
-        print_table(
-            [name, "n", "mean", "difference", *END_COLUMNS[side], "width", "proved", "assumption"],
-            [
-                [
-                    each.group,
-                    each.n,
-                    float(sample_mean(groups[each.group])),
-                    each.mean,
-                    *each.ends(side),
-                    rounded(each.width),
-                    each.proved,
-                    each.holds_for,
-                ]
-                for each in found
-            ],
-            title=f"{title}; {shortened(control, ONE)}: n = {groups[control].size}, mean = {of_control:.6g}",
-            digits=[each.digits for each in found],
-        )
-        if joint is not None:
-            say(
-                f"That any of the bounds misses has a probability of at most {joint:.4g}, by the sum of what is proved."
-            )
-    else:
-        more = {"together": joint} if simultaneous is not None else {}
-        write_records(
-            [
-                {name: each.group}
-                | each.record(side)
-                | {
-                    "mean": float(sample_mean(groups[each.group])),
-                    "difference": each.mean,
-                    "control": control,
-                    "control_mean": of_control,
-                }
-                | more
-                for each in found
-            ],
-            format,
-        )
-    for each in found:
-        if each.warnings:
-            # Of both, since a sentence may be on either.
-            pair = f"{each.group or NO_GROUP} minus {control or NO_GROUP}"
-            complain(f"warning: {pair}: {'; '.join(each.warnings)}.")
+    # Of both, since a sentence may be on either.
+    warn_of(found, lambda each: f"{each.group or NO_GROUP} minus {control or NO_GROUP}")
     if plot is not None:
-        draw(found, plot, title, f"{column} minus that of {control}")
+        draw(found, plot, title, f"mean of {column} minus that of {control}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDifference(GroupBound):
+    """A group with the bound on its mean minus that of the control; ``mean`` is the difference of the two."""
+
+    group_mean: float
+    control: str
+    control_mean: float
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The columns of means."""
+        return {"mean": self.group_mean, "difference": self.mean}
+
+    def record(self, side: str) -> dict[str, Any]:
+        """All of it, for machines."""
+        of_control = {"control": self.control, "control_mean": self.control_mean}
+        return super().record(side) | self.means | of_control
