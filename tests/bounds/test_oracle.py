@@ -84,13 +84,3 @@ def test_refusals():
         deviation_quantile(stats.cauchy(), 3, 0.05)
     with pytest.raises(InvalidInput, match="'phi' parameter of coverage must be known, not an oracle"):
         coverage("normal", 3, bounds=["bootstrap:correction=sharp,phi=oracle"], side="lower", replications=2)
-
-
-def test_the_standard_error_of_a_width_is_that_of_its_samples():
-    rows = coverage(
-        "normal", [4, 8], bounds=["bootstrap:correction=none", "hoeffding:sigma=1", "sign_flip"], replications=50
-    )
-    errors = {(row.bound.partition(":")[0], row.sample_size): row.width_error for row in rows}
-    assert errors["hoeffding", 4] == pytest.approx(0, abs=1e-15)
-    assert 0 < errors["bootstrap", 8] < 0.1
-    assert errors["sign_flip", 4] is None  # infinite widths
