@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from naive.bounds import betting_bound
+from naive.resampling_bounds import low_draw
 
 
 def exact_mean(values: Sequence[Fraction | float]) -> Fraction:
@@ -79,9 +80,7 @@ def bootstrap_t(
             values.append(math.copysign(math.inf, gap) if abs(gap) > 1e-12 else 0.0)
         else:
             values.append(gap / error)
-    rank = math.floor(alpha * (len(values) + 1) + 1e-9)
-    t = sorted(values)[rank - 1] if rank else -math.inf
-    return max(observed - t * welch_error(first, second), observed)
+    return max(observed - low_draw(values, alpha) * welch_error(first, second), observed)
 
 
 def pairs(first: Sequence[float], second: Sequence[float]) -> list[float]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from naive.bounds import largest_mean_in_ball, mean_sign_quantile
+from naive.theory import deviation
 
 Rewards = np.ndarray
 
@@ -129,15 +130,8 @@ def hoeffding_width(n: int, alpha: float, sigma: float) -> float:
 
 
 def sub_weibull_width(n: int, alpha: float, sigma: float, beta: float, constant: float) -> float:
-    """Theorem 2, as corrected in spec T2."""
-    log = math.log(1 / alpha)
-    if beta <= 1:
-        rest = log ** (1 / beta) / n
-    elif beta < 2:
-        rest = (log / n) ** (1 / beta)
-    else:
-        rest = 0.0
-    return constant * sigma * (math.sqrt(log / n) + rest)
+    """Theorem 2 with this constant, corrected."""
+    return deviation(n, math.log(1 / alpha), constant * sigma, beta)
 
 
 def bootstrapped_threshold(form: str, n: int, alpha: float, delta: float, main: float, phi: float) -> float:

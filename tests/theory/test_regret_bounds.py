@@ -142,9 +142,9 @@ def test_lower_bound_of_theorem_four_is_linear(first, second, horizon):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"gaps": [0.1, 0.2]}, "'gaps' parameter of {} must be one number an arm, 0 for the best"),
+        ({"gaps": [0.1, 0.2]}, "'gaps' parameter of {} must be one number per arm, 0 for the best"),
         ({"gaps": []}, "'gaps' parameter of {} must be"),
-        ({"gaps": [[0.0, 1.0]]}, "'gaps' parameter of {} must be one number an arm"),
+        ({"gaps": [[0.0, 1.0]]}, "'gaps' parameter of {} must be one number per arm"),
         ({"gaps": [0, -1]}, "'gaps' parameter of {} must be finite numbers of at least 0. Got -1.0"),
         ({"horizon": 1}, "'horizon' parameter of {} must be finite numbers of at least 2. Got 1.0"),
         ({"horizon": [5, math.nan]}, "'horizon' parameter of {} must be finite numbers of at least 2. Got nan"),

@@ -432,7 +432,7 @@ def test_a_quiet_arm_that_is_not_best_may_stand_for_the_best():
         ({"means": [[1.0]]}, "'means' parameter"),
         ({"means": [0, math.nan]}, "'means' parameter of studentized_regret_bound must be finite numbers"),
         ({"scales": 0}, "'scales' parameter of studentized_regret_bound must be greater than 0. Got 0.0"),
-        ({"scales": [1, 1, 1]}, "'scales' parameter of studentized_regret_bound must be one number, or one an arm"),
+        ({"scales": [1, 1, 1]}, "'scales' parameter of studentized_regret_bound must be one number, or one per arm"),
         ({"horizon": 1}, "'horizon' parameter of studentized_regret_bound must be finite numbers of at least 2"),
         ({"horizon": 1e10}, r"'horizon' parameter of studentized_regret_bound must be at most 1e\+09"),
         ({"caution": 0}, "'caution' parameter of studentized_regret_bound must be a finite number greater than 0"),

@@ -109,7 +109,7 @@ def drawn_seed(rng: np.random.Generator | int | None, owner: str) -> int:
 def resample_counts(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
     """How often each of ``n`` rewards is in each resample, some resamples at a time.
 
-    They are balanced (Davison, Hinkley and Schechtman 1986): together, the resamples of a time hold every reward equally
+    They are balanced (Davison, Hinkley and Schechtman 1986): those that are made at a time hold every reward equally
     often. That makes the numbers of few resamples differ less from those of many; of the miss rate of ``bca`` at 20 gamma
     rewards, what the choice of 999 resamples decides falls from a standard deviation of 1.1 per cent to 0.6. The variance
     of the mean of each of ``s`` balanced resamples is ``1 - 1/s`` times that of an independent one, so that there must be

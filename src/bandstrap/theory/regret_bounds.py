@@ -16,7 +16,7 @@ from bandstrap.theory.tails import FORMS, Form, sub_weibull_constant
 def _check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
     arms = check_numbers(gaps, "gaps", owner, at_least=0)
     if arms.ndim != 1 or arms.size == 0 or arms.min() > 0:
-        raise requirement("gaps", owner, "one number an arm, 0 for the best", repr(gaps))
+        raise requirement("gaps", owner, "one number per arm, 0 for the best", repr(gaps))
     return arms, check_numbers(horizon, "horizon", owner, at_least=2)
 
 

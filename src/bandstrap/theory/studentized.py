@@ -406,7 +406,7 @@ def studentized_regret_bound(
         raise requirement("means", owner, "of shape (n_arms,)", f"shape {arms.shape}")
     noise = check_numbers(scales, "scales", owner)
     if noise.shape not in ((), arms.shape):
-        raise requirement("scales", owner, "one number, or one an arm", f"shape {noise.shape}")
+        raise requirement("scales", owner, "one number, or one per arm", f"shape {noise.shape}")
     if (noise <= 0).any():
         raise requirement("scales", owner, "greater than 0", float(noise.min()))
     rounds = check_numbers(horizon, "horizon", owner, at_least=2)

@@ -105,7 +105,7 @@ def compare(
 
     Notes
     -----
-    With ``"max"`` and random signs, up to 12 rewards a group are counted; else ``B`` draws are made, and the
+    With ``"max"`` and random signs, up to 12 rewards per group are counted; else ``B`` draws are made, and the
     ``floor(alpha (B + 1))``-th largest is taken.
 
     Examples
