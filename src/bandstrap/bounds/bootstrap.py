@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
     AS_GIVEN,
+    ROUNDING,
     Bound,
     Side,
     Threshold,
@@ -51,7 +52,7 @@ def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: 
             least = correction_term(CORRECTIONS[correction], n, phi, alpha, options.get("delta", DEFAULT_DELTA), n)
             least = np.fmin(least, phi)
     with np.errstate(over="ignore"):
-        rounding = 1e-9 * (np.abs(rewards).max(axis=-1) + abs(mean))
+        rounding = ROUNDING * (np.abs(rewards).max(axis=-1) + abs(mean))
         return is_plain & (sample_mean(rewards) + least >= mean + rounding)
 
 

@@ -19,7 +19,7 @@ MARGIN = 1e-12
 SMALLEST_LEVEL = 1e-100
 
 # Both ends of a probability, from numbers of successes and of trials, and the level of one side.
-Ends = Callable[[Any, int, float], tuple[Floats, Floats]]
+EndsOfCounts = Callable[[Any, int, float], tuple[Floats, Floats]]
 
 
 def exact_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
@@ -38,7 +38,7 @@ def two_valued(
     alpha: float,
     side: Side,
     support: tuple[float, float],
-    ends: Ends,
+    ends: EndsOfCounts,
     *,
     guarantee: float,
 ) -> Bound:

@@ -27,6 +27,8 @@ from bandstrap.laws import Law, law_called, law_name
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
+# Empty for bounds that prove nothing.
+JudgedAssumption = Literal["holds", "fails", "unknown", ""]
 NO_MEAN = "the law has no mean: its median is covered"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
@@ -62,7 +64,7 @@ class CoverageRow:
     mean_width: float = math.nan
     note: str = ""
     width_error: float | None = None
-    assumption: Literal["holds", "fails", "unknown", ""] = ""
+    assumption: JudgedAssumption = ""
     widths: int = 0
 
 
@@ -239,14 +241,14 @@ def measure(
         )
     mean = target(law)
     entry = BOUNDS[call.name]
-    if "rng" in inspect.signature(entry.function).parameters and "rng" not in options:
+    told = dict(options)
+    if "rng" in inspect.signature(entry.function).parameters:
         # A bound that draws does so anew for each slice: else one set of resamples would decide on all samples alike.
-        options = options | {"rng": np.random.default_rng([seed, n, 1])}
-    told = options
+        told.setdefault("rng", np.random.default_rng([seed, n, 1]))
     if options.get("phi") in ORACLES:
         if side != "upper":
             raise requirement("phi", "coverage", "known, not an oracle, unless side is 'upper'", repr(options["phi"]))
-        told = options | {"phi": oracle_phi(options["phi"], law, n, alpha)}
+        told["phi"] = oracle_phi(options["phi"], law, n, alpha)
     doing = f"{call}, n = {n}"
     tick = partial(show, 0, doing)
     missed = done = 0
@@ -271,15 +273,7 @@ def measure(
         missed += int(np.sum(is_missed))
         done += len(some)
         show(len(some), doing)
-    notes = [] if has_mean(law) else [NO_MEAN]
-    assumption: Literal["holds", "fails", "unknown", ""] = ""
-    if guarantee is not None:
-        with np.errstate(all="ignore"):  # of SciPy's quantiles far out
-            verdict = judge(call.name, options, law)
-        assumption = "holds" if verdict.holds else "unknown" if verdict.holds is None else "fails"
-        if not verdict.holds:
-            guarantee = None
-            notes.append(f"{'not proved here' if verdict.holds is None else 'assumption fails'}: {verdict.why}")
+    assumption, doubt = judgement(call.name, options, law) if guarantee is not None else ("", "")
     low, high = binomial_interval(missed, done)
     width = np.concatenate(widths)
     is_finite = bool(np.isfinite(width).all())
@@ -293,13 +287,24 @@ def measure(
         miss_low=low,
         miss_high=high,
         median_width=float(np.median(width)),
-        guarantee=guarantee,
+        guarantee=guarantee if assumption == "holds" else None,
         mean_width=float(width.mean()),
-        note="; ".join(notes),
+        note="; ".join(filter(None, ("" if has_mean(law) else NO_MEAN, doubt))),
         width_error=float(width.std(ddof=1)) / math.sqrt(width.size) if is_finite and width.size > 1 else None,
         assumption=assumption,
         widths=width.size,
     )
+
+
+def judgement(name: str, options: dict[str, Any], law: Any) -> tuple[JudgedAssumption, str]:
+    """Whether a law is what the proof of a bound assumes, and a note that says why not."""
+    with np.errstate(all="ignore"):  # of SciPy's quantiles far out
+        verdict = judge(name, options, law)
+    if verdict.holds:
+        return "holds", ""
+    if verdict.holds is None:
+        return "unknown", f"not proved here: {verdict.why}"
+    return "fails", f"assumption fails: {verdict.why}"
 
 
 def sample_blocks(

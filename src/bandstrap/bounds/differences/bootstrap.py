@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
-from bandstrap.bounds.differences.difference import NO_SPREAD, build, check_groups, register, scaled_pair, shows_nothing
+from bandstrap.bounds.differences.difference import (
+    NO_SPREAD,
+    build,
+    check_groups,
+    register,
+    residuals,
+    scaled_pair,
+    shows_nothing,
+)
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.quantile import quantiles
 
@@ -79,6 +87,4 @@ def bootstrap(
 def terms(group: Floats) -> Floats:
     """What each weight of a group is multiplied with: ``sqrt(n/(n-1)) (y - ybar)/n``, all 0 for one reward."""
     n = group.shape[-1]
-    residuals = group - group.mean(axis=-1, keepdims=True)
-    residuals = np.where((group == group[..., :1]).all(axis=-1, keepdims=True), 0.0, residuals)
-    return residuals * np.sqrt(n / max(n - 1, 1)) / n
+    return residuals(group) * np.sqrt(n / max(n - 1, 1)) / n

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
     NO_SPREAD,
     build,
     check_groups,
-    is_constant,
     register,
+    residuals,
     scaled_pair,
     shows_nothing,
 )
@@ -76,13 +75,13 @@ def bootstrap_t(
     check_resamples(n_resamples, "bootstrap_t")
     seeds = [int(seed) for seed in make_generator(rng, "bootstrap_t").integers(2**63, size=2)]
     scaled_x, scaled_y, exponents = scaled_pair(x, y)
-    groups = [residuals_of(group) for group in (scaled_x, scaled_y)]
+    rows = [np.sort(group.reshape(-1, group.shape[-1]), axis=-1) for group in (scaled_x, scaled_y)]
+    groups = [residuals(each) for each in rows]
     error = np.sqrt(sum(group.var(axis=-1) / max(group.shape[-1] - 1, 1) for group in groups))
     unknown = shows_nothing(x, y)
     m, n = x.shape[-1], y.shape[-1]
     # Of groups that are scaled already.
-    roundings = [rounding_of_means(group.reshape(-1, group.shape[-1]), 0) for group in (scaled_x, scaled_y)]
-    rounding = roundings[0] + roundings[1]
+    rounding = rounding_of_means(rows[0], 0) + rounding_of_means(rows[1], 0)
 
     quantiles = {mirrored: np.empty(len(groups[0])) for mirrored in (False, True)}
     level = alpha / 2 if side == "two-sided" else alpha
@@ -108,9 +107,3 @@ def bootstrap_t(
         return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
     return build("bootstrap_t", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
-
-
-def residuals_of(group: Floats) -> Floats:
-    """Sorted rewards less their mean, one sample a row."""
-    rows = np.sort(group.reshape(-1, group.shape[-1]), axis=-1)
-    return np.where(is_constant(rows)[:, None], 0.0, rows - rows.mean(axis=-1, keepdims=True))

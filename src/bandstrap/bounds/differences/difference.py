@@ -285,6 +285,11 @@ def notes_on_spread(first: Floats, second: Floats) -> list[str]:
     return found
 
 
+def residuals(group: Floats) -> Floats:
+    """Rewards less their mean; just 0 where they are equal, whose mean may differ from them by rounding."""
+    return np.where(is_constant(group)[..., None], 0.0, group - group.mean(axis=-1, keepdims=True))
+
+
 def variance(group: Floats) -> Floats:
     """The variance (1/(n-1)) of each group; just 0 where rewards are equal, and of one."""
     n = group.shape[-1]
