@@ -24,9 +24,15 @@ from bandstrap.bounds.bound import (
 from bandstrap.bounds.choose import Choice, choose
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.compare import SIMULTANEOUS, Simultaneous
-from bandstrap.bounds.differences.difference import check_named, is_constant, of_all, scaled_groups, variance
+from bandstrap.bounds.differences.difference import (
+    check_named,
+    is_constant,
+    named_method,
+    of_all,
+    scaled_groups,
+    variance,
+)
 from bandstrap.bounds.differences.maximum import largest_sum
-from bandstrap.calls import parse_call
 from bandstrap.errors import InvalidInput, check_choice, check_flag, requirement
 
 OWNER = "bound_groups"
@@ -116,9 +122,7 @@ def bound_groups(
     >>> found.bounds["red"].value, found.choices["red"].method, found.guarantee
     (0.777, 'clopper_pearson', 0.05)
     """
-    call = parse_call(method) if isinstance(method, str) else None
-    name = check_choice(method if call is None else call.name, "method", OWNER, (AUTO, *BOUNDS))
-    given = ({} if call is None else call.options) | options
+    name, given = named_method(method, options, OWNER, (AUTO, *BOUNDS))
     check_level(alpha, OWNER)
     check_choice(side, "side", OWNER, SIDES)
     if simultaneous is not None:

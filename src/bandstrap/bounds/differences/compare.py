@@ -19,6 +19,7 @@ from bandstrap.bounds.differences.difference import (
     build,
     check_named,
     difference,
+    named_method,
     of_all,
     scaled_groups,
     shows_nothing,
@@ -26,7 +27,6 @@ from bandstrap.bounds.differences.difference import (
     with_names,
 )
 from bandstrap.bounds.differences.maximum import largest_sum
-from bandstrap.calls import parse_call
 from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement
 from bandstrap.text import listed
 
@@ -118,9 +118,7 @@ def compare(
     >>> compare(groups, "red", simultaneous="bonferroni").bounds["green"].value
     (-0.2, 3.2)
     """
-    call = parse_call(method) if isinstance(method, str) else None
-    name = check_choice(method if call is None else call.name, "method", OWNER, DIFFERENCES)
-    given = ({} if call is None else call.options) | options
+    name, given = named_method(method, options, OWNER, DIFFERENCES)
     check_level(alpha, OWNER)
     check_choice(side, "side", OWNER, SIDES)
     if simultaneous is not None:

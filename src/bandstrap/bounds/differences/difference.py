@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from bandstrap.bounds.bound import (
     from_ends,
     note_on_crossed_ends,
 )
-from bandstrap.calls import parse_call
+from bandstrap.calls import Call, parse_call
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -138,18 +138,23 @@ def difference(
     >>> difference(first, second, method="union", bound="hoeffding", support=(0, 5)).value
     (-5.6, 8.4)
     """
-    call = parse_call(method) if isinstance(method, str) else None
-    name = check_choice(method if call is None else call.name, "method", OWNER, DIFFERENCES)
-    entry = DIFFERENCES[name]
-    given = ({} if call is None else call.options) | options
+    name, given = named_method(method, options, OWNER, DIFFERENCES)
     try:
-        bound = entry.function(first, second, alpha, side=side, **given)
+        bound = DIFFERENCES[name].function(first, second, alpha, side=side, **given)
     except TypeError as error:
         raise InvalidInput(f"The method {name} does not take these options: {error}.") from None
     bound = with_names(bound, names)
     for note in bound.notes if np.ndim(bound.mean) == 0 else ():  # of a batch, which is a study, the notes tell
         warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=2)
     return bound
+
+
+def named_method(
+    method: Any, options: Mapping[str, Any], owner: str, methods: Collection[str]
+) -> tuple[str, dict[str, Any]]:
+    """The name of a method, and its options: those that follow the name, and those that were given beside it."""
+    call = parse_call(method) if isinstance(method, str) else Call(method, {})
+    return check_choice(call.name, "method", owner, methods), {**call.options, **options}
 
 
 def with_names(bound: Bound, names: tuple[str, str]) -> Bound:
