@@ -70,6 +70,29 @@ def test_long_lattices_are_counted_too(n):
     np.testing.assert_allclose(got, exact, rtol=0.004)
 
 
+@pytest.mark.parametrize("large", [[100, -100], [100, -130, 90]])
+def test_far_tails_of_terms_of_which_a_few_dominate_are_as_near_and_upward_never_below(large):
+    # The large terms give a law of few lumps, each as wide as a hundredth or so of its distance from the next.
+    steps = [*large, *[1, -1] * 60]
+    levels = np.array([1e-5, 1e-7, 1e-9, 1e-12])
+    exact = np.array([lattice_quantile(steps, level) for level in levels])
+    plain, upward = (quantiles(steps, levels, method="inversion", upward=flag).values for flag in (False, True))
+    np.testing.assert_allclose(plain, exact, rtol=0.005)
+    assert (upward >= exact * (1 - 1e-12)).all()
+    assert (upward <= 1.009 * exact).all()
+
+
+@pytest.mark.parametrize("n", [3, 24])
+@pytest.mark.parametrize("level", [1e-9, 1e-16, 1e-30])
+def test_exponential_weights_have_nearly_their_level_beyond_a_far_quantile(n, level):
+    for sample in (
+        np.random.default_rng(n).exponential(size=n),
+        np.r_[np.random.default_rng(n).normal(size=n - 1), 30.0],
+    ):
+        q = bootstrap_quantile(sample, level, weights="exponential")
+        assert exponential_tail(sample, q) == pytest.approx(level, rel=0.01, abs=0)
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 24])
 def test_exponential_weights_have_their_level_beyond_the_quantile(n):
     sample = np.random.default_rng(n).exponential(size=n)

@@ -7,7 +7,8 @@ With ``M`` the moment generating function of ``X``, ``W`` an independent normal 
 
 The trapezoid rule with step ``h`` gives ``sum_k exp(2 pi k c/h) P(X + W > x + 2 pi k/h)`` over all whole ``k``: what is
 asked for, plus positive terms that a small ``h`` makes negligible. A saddlepoint says where ``c`` should be, and the
-transform is computed once per quantile: another ``x`` only turns its phases.
+transform is computed once per quantile: another ``x`` only turns its phases. Where a few terms dominate, no saddlepoint is
+found; if the tail then turns out to be a small difference of large numbers, Chernoff's bound gives a better ``c``.
 
 Where ``X`` is smooth the transform dies out after a few nodes. Where it is lumpy (few values, clusters, a lattice, one
 outlier) it comes back again and again, and the nodes reach as far as ``W`` lets them: its ``d`` is a thousandth of the
@@ -73,6 +74,10 @@ TINY = 1e-6
 N_TURNED = 32
 # Rows of what is kept of the terms: their phases, by what these turn from node to node, and what their moduli need.
 COSINE, SINE, STEP_COSINE, STEP_SINE, WEIGHT = range(5)
+# A tail that is a smaller share of 1/c is looked for on another line. Exponential weights, whose transform dies out, may do
+# with less.
+LEAST_SHARE = 0.02
+LEAST_SHARE_OF_EXPONENTIALS = 100.0 * TINY
 # Upward, roundings of the integral as a share of the tail.
 SLACK = 1e-6
 
@@ -302,6 +307,40 @@ def log_chance_of_largest(law: int, a: Floats) -> float:
 
 
 @jitable
+def end_of_transform(law: int, a: Floats) -> float:
+    """Where ``M`` ends on the right: for exponential weights where ``1 - s a_i`` is 0, for the others nowhere."""
+    if law != EXPONENTIAL:
+        return math.inf
+    top = 0.0
+    for i in range(a.size):
+        top = max(top, a[i])
+    return 1.0 / top
+
+
+@jitable
+def chernoff_tilt(law: int, a: Floats, level: float, deviation: float, start: float) -> float:
+    """About the ``s`` at which Chernoff's bound on the tail of ``X + W``, ``exp(K(s) - s K'(s))``, is the level."""
+    aim = -math.log(level)
+    square = deviation * deviation
+    low = 0.0
+    high = end_of_transform(law, a)
+    s = start
+    for _ in range(200):
+        k0, k1, k2 = cumulants(law, a, s)
+        gap = s * k1 - k0 + 0.5 * s * s * square - aim  # rises with s
+        if abs(gap) <= ROUGH * aim:
+            break
+        if gap < 0.0:
+            low = s
+        else:
+            high = s
+        s -= gap / (s * (k2 + square))
+        if not low < s < high:
+            s = 2.0 * low if high == math.inf else 0.5 * (low + high)
+    return s
+
+
+@jitable
 def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) -> float:
     """Quantile of ``sum_i a_i w_i`` at a level whose normal quantile ``z`` is not below the middle of the law."""
     scale = math.sqrt(variance(a))
@@ -309,16 +348,26 @@ def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) ->
     if math.log(level) < log_chance_of_largest(law, a):
         return most
     s, guess = upper_saddle(law, a, z, ROUGH)
-    if math.isnan(s) or guess >= most:  # a few terms dominate: any start will do
+    if math.isnan(s) or guess >= most:  # a few terms dominate: most often any start will do
         s = z / scale
         guess = min(z * scale, most)
     # Far from the middle the saddlepoint; for exponential weights at most half way to where M ends.
-    c = max(s, LEAST_TILT / scale)
-    if law == EXPONENTIAL:
-        top = 0.0
-        for i in range(a.size):
-            top = max(top, a[i])
-        c = min(c, 0.5 / top)
+    c = min(max(s, LEAST_TILT / scale), 0.5 * end_of_transform(law, a))
+    x, share = inverted_on_line(law, a, level, c, guess, upward)
+    if share < (LEAST_SHARE_OF_EXPONENTIALS if law == EXPONENTIAL else LEAST_SHARE):
+        c = chernoff_tilt(law, a, level, SMOOTHING * max(guess, 0.5 * scale), c)
+        _, guess, _ = cumulants(law, a, c)
+        x, _ = inverted_on_line(law, a, level, c, guess, upward)
+    return min(x, most)
+
+
+@jitable
+def inverted_on_line(law: int, a: Floats, level: float, c: float, guess: float, upward: bool) -> tuple[float, float]:
+    """The quantile by the integral on the line ``c + i t``, looked for from a guess; and the integral, times ``c``.
+
+    Where that is small, it is a small difference of large numbers, whose errors then count.
+    """
+    scale = math.sqrt(variance(a))
     k0, _, k2 = cumulants(law, a, c)
     period = max((math.log(1.0 / level) - math.log(EXCESS)) / c, REACH * math.sqrt(k2))
     h = 2.0 * math.pi / period
@@ -360,7 +409,7 @@ def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) ->
             break
         else:
             x = next_point(bracket)
-    return min(x + SHIFT * deviation if upward else x, most)
+    return x + SHIFT * deviation if upward else x, tail * c
 
 
 @jitable
