@@ -80,7 +80,7 @@ def test_binomial_coefficients_of_up_to_fifty_are_exact(count):
 
 
 @pytest.mark.parametrize("count", [1, 2, 51, 400, 3000])
-def test_binomial_probabilities_are_within_a_few_roundings_a_step(count):
+def test_binomial_probabilities_are_within_a_few_roundings_per_step(count):
     masses = np.empty((1, count + 1))
     fill_binomials(np.array([float(count)]), False, masses)
     for j in range(0, count + 1, max(count // 50, 1)):

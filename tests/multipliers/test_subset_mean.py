@@ -94,6 +94,20 @@ def test_rewards_lost_beside_a_huge_one_do_not_lower_the_quantile(y, level):
     assert quantile(y, level) >= exact_subset_mean_quantile(y, level)
 
 
+@pytest.mark.parametrize(
+    ("other", "times", "largest"),
+    [
+        ("0x1.00f0864a15440p+0", 12, "0x1.18ace0bc87900p+0"),
+        ("0x1.0aa79c52352c0p+0", 5, "0x1.3eb20663e7300p+0"),
+        ("0x1.018bb6a5b8540p+0", 12, "0x1.4f6cdec182400p+0"),
+    ],
+)
+def test_rewards_that_are_whole_units_but_for_rounding_do_not_lower_the_quantile(other, times, largest):
+    # 866/946, 620/741 and 711/926 of the largest as rounded, while the unit is no double and sums of it are rounded too.
+    y = [0.0, *[float.fromhex(other)] * times, float.fromhex(largest)]
+    assert quantile(y, 0.25) >= exact_subset_mean_quantile(y, 0.25)
+
+
 @pytest.mark.parametrize("n", [25, 30, 60, 101])
 @pytest.mark.parametrize("level", [0.6, 0.2, 0.05, 0.001, 1e-6])
 def test_quantile_of_two_values_is_that_of_the_hypergeometric_staircase(n, level):

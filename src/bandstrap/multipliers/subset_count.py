@@ -60,7 +60,7 @@ def lattice_unit(y: Floats) -> float:
 def to_lattice(y: Floats, origin: float, unit: float, m: Floats) -> float:
     """Write the nearest whole ``m_i = (y_i - origin)/unit``; returns the largest distance, with rounding, or 0 if none.
 
-    It is 0 only where all ``y_i`` are whole multiples of a power of two, so that sums of them are exact too.
+    It is 0 only where ``unit`` and all ``y_i`` are whole multiples of a power of two, so that sums of them are exact too.
     """
     noise = 0.0
     largest = 0.0
@@ -70,10 +70,10 @@ def to_lattice(y: Floats, origin: float, unit: float, m: Floats) -> float:
         largest = max(largest, abs(y[i]))
     _, exponent = math.frexp(largest * len(y))
     grain = math.ldexp(1.0, exponent - 52)
+    is_exact = noise == 0.0 and grain > 0.0 and math.floor(unit / grain) == unit / grain
     for i in range(len(y)):
-        if grain == 0.0 or math.floor(y[i] / grain) != y[i] / grain:
-            return noise + 5e-16 * largest
-    return noise if noise == 0.0 else noise + 5e-16 * largest
+        is_exact = is_exact and math.floor(y[i] / grain) == y[i] / grain
+    return 0.0 if is_exact else noise + 5e-16 * largest
 
 
 @jitable
