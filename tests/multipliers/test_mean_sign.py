@@ -45,7 +45,7 @@ def test_a_level_that_is_a_tail_of_fifty_signs_is_told_from_one_just_below():
 
 
 @pytest.mark.parametrize("n", [1000, 1001, 1002, 3000, 100_000, 10**7])
-@pytest.mark.parametrize("level", [0.999, 0.5001, 0.4999, 0.05, 1e-3, 1e-12, 1e-100, 1e-290, 1e-320])
+@pytest.mark.parametrize("level", [0.999, 0.5001, 0.4999, 0.05, 1e-3, 1e-12, 1e-100, 1e-283, 1e-290, 1e-320])
 def test_mean_sign_quantile_beyond_a_thousand_signs_is_that_of_the_binomial(n, level):
     law = stats.binom(n, 0.5)
     pluses = round((1 + mean_sign_quantile(n, level)) * n / 2)
@@ -67,3 +67,14 @@ def test_the_bound_of_constant_time_is_at_most_one_at_any_level():
             found = mean_sign_bound(n, math.log(1 / level))
             assert mean_sign_quantile(n, level) <= found + 1e-12
             assert found <= 1.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 65, 1000])
+@pytest.mark.parametrize("share", [0.999, 0.9995, 1 - 1e-6, 1 - 1e-15, 1.0])
+def test_the_bound_of_constant_time_is_found_where_the_level_is_little_above_that_of_equal_signs(n, share):
+    found = mean_sign_bound(n, share * n * math.log(2))
+    assert mean_sign_quantile(n, 2.0 ** (-share * n)) <= found + 1e-12
+    assert found <= 1.0
+    # KL((1 + c)/2, 1/2) is the share of log 2
+    divergence = stats.entropy([(1 + found) / 2, (1 - found) / 2], [0.5, 0.5], base=2)
+    assert divergence == pytest.approx(share, abs=1e-12)

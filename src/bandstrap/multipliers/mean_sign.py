@@ -11,6 +11,8 @@ LOG_2 = math.log(2.0)
 MOST_FROM_THE_TOP = 1000
 # The tail that is left out for more signs: exp(-42) of the level, less than a rounding of it.
 LEFT_OUT = 42.0
+# The largest double below 1, where the logarithm of 1 - c still is a number.
+BELOW_ONE = 1.0 - 2.0**-53
 
 
 @jitable
@@ -49,7 +51,7 @@ def tail_rounding(n: int) -> float:
 def mean_sign_bound(n: int, log_level: float) -> float:
     """Chernoff's bound of :func:`mean_sign_quantile` in constant time; ``log_level`` is ``log(1/level)``.
 
-    Solves ``n KL((1 + c)/2, 1/2) = log(1/level)`` by Newton from Hoeffding's bound.
+    Solves ``n KL((1 + c)/2, 1/2) = log(1/level)`` by Newton from Hoeffding's bound; all steps but the first are down to it.
     """
     budget = log_level / n
     if budget >= LOG_2:  # a tail lighter than that of n equal signs
@@ -57,5 +59,5 @@ def mean_sign_bound(n: int, log_level: float) -> float:
     c = min(math.sqrt(2.0 * budget), 0.999)
     for _ in range(6):
         value = 0.5 * ((1.0 + c) * math.log1p(c) + (1.0 - c) * math.log1p(-c)) - budget
-        c -= value / (0.5 * (math.log1p(c) - math.log1p(-c)))
+        c = min(c - value / (0.5 * (math.log1p(c) - math.log1p(-c))), BELOW_ONE)
     return c
