@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, ndtri_exp
 
 from bandstrap.multipliers.normal import normal_quantile, normal_tail
 
@@ -15,6 +15,11 @@ def test_tail_is_scipys():
 @pytest.mark.parametrize("tail", [*np.geomspace(1e-300, 0.5, 300), *(1 - np.geomspace(1e-12, 0.5, 60))])
 def test_quantile_is_scipys_to_eight_digits(tail):
     assert normal_quantile(tail) == pytest.approx(-ndtri(tail), rel=1e-8, abs=1e-8)
+
+
+def test_quantiles_of_the_smallest_tails_do_not_overflow():
+    for tail in (5e-324, *np.geomspace(1e-323, 1e-299, 40)):
+        assert normal_quantile(tail) == pytest.approx(-ndtri_exp(math.log(tail)), abs=1e-8)
 
 
 def test_ends_and_middle():

@@ -10,6 +10,8 @@ SQRT_2 = math.sqrt(2.0)
 SQRT_2_PI = math.sqrt(2.0 * math.pi)
 # How far a rough quantile may be off.
 ROUGHNESS = 0.00045
+# Below this tail exp(z^2/2) is about to overflow.
+SMALL_TAIL = 1e-300
 
 
 @jitable
@@ -37,10 +39,21 @@ def rough_normal_quantile(tail: float) -> float:
 
 
 @jitable
+def far_normal_quantile(tail: float) -> float:
+    """:func:`normal_quantile` of a tail below SMALL_TAIL: a step of Newton's method on its logarithm, a series in 1/z^2."""
+    z = rough_normal_quantile(tail)
+    y = 1.0 / (z * z)
+    log_tail = math.log1p(-y * (1.0 - 3.0 * y * (1.0 - 5.0 * y))) - math.log(SQRT_2_PI * z) - 0.5 * z * z
+    return z + (log_tail - math.log(tail)) * z / (z * z + 1.0)
+
+
+@jitable
 def normal_quantile(tail: float) -> float:
     """The ``z`` with ``P(N(0,1) > z) = tail``, to about 1e-9: a rough start and a step of Halley's method."""
     if tail <= 0.0 or tail >= 1.0:
         return rough_normal_quantile(tail)
+    if tail < SMALL_TAIL:
+        return far_normal_quantile(tail)
     small = min(tail, 1.0 - tail)
     z = rough_normal_quantile(small)
     error = (normal_tail(z) - small) * SQRT_2_PI * math.exp(0.5 * z * z)
