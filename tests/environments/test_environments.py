@@ -369,10 +369,22 @@ def test_empirical_rewards_are_those_observed_in_their_shares():
     assert environment.label == f"empirical:n_arms=2,digest={environment.digest}"
 
 
-@pytest.mark.parametrize("rewards", [{}, [1, 2], None, {"a": []}, {"a": [1, math.nan]}, {"a": ["x"]}], ids=repr)
-def test_rewards_that_were_never_observed_are_refused(rewards):
-    with pytest.raises(InvalidInput, match=r"parameter of Empirical must be"):
+@pytest.mark.parametrize("rewards", [{}, [1, 2], None], ids=repr)
+def test_rewards_that_are_no_mapping_are_refused(rewards):
+    with pytest.raises(InvalidInput, match=r"^The 'rewards' parameter of Empirical must be a non-empty mapping"):
         Empirical(rewards)
+
+
+@pytest.mark.parametrize("values", [[], [1, math.nan], ["x"], [[1.0], [2.0]], 3.0, None], ids=repr)
+def test_rewards_that_were_never_observed_are_refused_with_the_arms_name(values):
+    sentence = r"^The 'rewards' parameter of Empirical must be a non-empty row of finite numbers for arm 'b'\. Got"
+    with pytest.raises(InvalidInput, match=sentence):
+        Empirical({"a": [1, 2], "b": values})
+
+
+def test_equal_rewards_have_just_their_value_as_mean():
+    # The sum of three tenths is rounded up, and a third of it is more than a tenth.
+    assert Empirical({"a": [0.1] * 3, "b": [0.1]}).means == (0.1, 0.1)
 
 
 def test_arms_have_the_hull_of_the_supports_and_the_laws_names():
@@ -430,18 +442,18 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
         (lambda: Gaussian(mean_range=(1, 2, 3)), "'mean_range' parameter of Gaussian must be a pair"),
         (lambda: Gaussian(mean_range=("a", "b")), "'mean_range' parameter of Gaussian must be a pair"),
         (lambda: Bernoulli([0.5, 1.2]), "'means' parameter of Bernoulli must be between 0 and 1. Got"),
-        (lambda: Bernoulli(mean_range=(-0.5, 0.5)), "'mean.*' parameter of Bernoulli must be between 0 and 1. Got"),
+        (lambda: Bernoulli(mean_range=(-0.5, 0.5)), "'mean_range' parameter of Bernoulli must be between 0 and 1. Got"),
         (lambda: Beta([0.0]), "'means' parameter of Beta must be strictly between 0 and 1. Got"),
         (lambda: Beta(v=0), "'v' parameter of Beta must be a finite number of at least 1e-300. Got 0"),
         (lambda: Exponential([1.0, 0.0]), "'means' parameter of Exponential must be greater than 0. Got"),
-        (lambda: Exponential(mean_range=(-1, 1)), "'means' parameter of Exponential must be greater than 0. Got"),
+        (lambda: Exponential(mean_range=(-1, 1)), "'mean_range' parameter of Exponential must be greater than 0. Got"),
         (lambda: UnequalVariances(scale_range=(0, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: UnequalVariances(scale_range=(2, 1)), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: UnequalVariances(scale_range=2), "'scale_range' parameter of UnequalVariances must be a pair"),
         (lambda: MirroredExponential([0.5]), "'means' parameter of MirroredExponential must be less than 0. Got"),
         (
             lambda: MirroredExponential(mean_range=(-1, 0)),
-            "'means' parameter of MirroredExponential must be less than 0",
+            "'mean_range' parameter of MirroredExponential must be less than 0",
         ),
         (lambda: Lognormal([0.0]), "'means' parameter of Lognormal must be greater than 0. Got"),
         (lambda: Lognormal(log_scale=0), "'log_scale' parameter of Lognormal must be a finite number greater than 0"),
@@ -452,7 +464,10 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
         (lambda: OwnPrizes([3.0, 1.0]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize. Got"),
         (lambda: OwnPrizes([-0.1]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize. Got"),
         (lambda: OwnPrizes([3, 1], prizes=[2, 4]), "'means' parameter of OwnPrizes must be between 0 and the arm's"),
-        (lambda: OwnPrizes(prizes=[1.2, 4]), "'means' parameter of OwnPrizes must be between 0 and the arm's prize"),
+        (
+            lambda: OwnPrizes(prizes=[1.2, 4]),
+            "'mean_range' parameter of OwnPrizes must be between 0 and the arm's prize",
+        ),
         (lambda: OwnPrizes(prizes=[2, 0]), "'prizes' parameter of OwnPrizes must be .* greater than 0. Got"),
         (lambda: OwnPrizes(prizes=[]), "'prizes' parameter of OwnPrizes must be a non-empty sequence"),
         (lambda: OwnPrizes(prizes=[2, 3], n_arms=3), "'prizes' parameter of OwnPrizes must be as many .* 3. Got 2 of"),

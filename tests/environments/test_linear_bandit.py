@@ -222,7 +222,7 @@ def test_policies_of_arms_play_one_set_of_actions():
 COUNT = "must be an integer of at least 1. Got"
 POSITIVE = "must be a finite number greater than 0. Got"
 VECTOR = "must be a non-empty sequence of finite numbers. Got"
-MATRIX = "must be a non-empty matrix, one action a row, of finite numbers. Got"
+MATRIX = "must be a non-empty matrix, one action per row, of finite numbers. Got"
 AGREE = "must be the same as that of 'theta' and 'actions'. Got"
 NOISE = "must be one of 'gaussian', .*'student_t', 'sub_weibull'. Got"
 

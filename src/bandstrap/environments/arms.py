@@ -14,7 +14,7 @@ from bandstrap.arrays import Floats
 from bandstrap.calls import Call, fingerprint
 from bandstrap.constructors import refuse_misfit
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
-from bandstrap.errors import InvalidInput, brief, check_sample, requirement
+from bandstrap.errors import InvalidInput, brief, read_numbers, requirement, sample_mean
 from bandstrap.laws import is_law, law_content, law_name
 from bandstrap.tables import read_groups
 
@@ -96,15 +96,17 @@ class Empirical(Environment):
     def __init__(self, rewards: Mapping[Any, ArrayLike]) -> None:
         if not isinstance(rewards, Mapping) or not rewards:
             raise requirement("rewards", "Empirical", "a non-empty mapping from arm to rewards", brief(rewards))
-        self.rewards = {label: self._checked_rewards(label, values) for label, values in rewards.items()}
+        self.rewards = {label: self._observed(label, values) for label, values in rewards.items()}
         # How a call names the data, where they come from a file.
         self._source: dict[str, str] = {}
-        super().__init__([float(values.mean()) for values in self.rewards.values()])
+        super().__init__([float(sample_mean(values)) for values in self.rewards.values()])
 
-    def _checked_rewards(self, label: Any, values: ArrayLike) -> Floats:
-        rewards = check_sample(values, "Empirical")
-        if rewards.ndim != 1:
-            raise requirement("rewards", "Empirical", f"one row of numbers for arm {label!r}", f"shape {rewards.shape}")
+    def _observed(self, label: Any, values: ArrayLike) -> Floats:
+        """The rewards of an arm, checked."""
+        rule = f"a non-empty row of finite numbers for arm {brief(label)}"
+        rewards = read_numbers(values, "rewards", "Empirical", rule, kinds="biuf")
+        if rewards.ndim != 1 or rewards.size == 0 or not np.isfinite(rewards).all():
+            raise requirement("rewards", "Empirical", rule, brief(values))
         largest = float(rewards[np.argmax(np.abs(rewards))])
         if abs(largest) > LARGEST_NUMBER:
             raise requirement("rewards", "Empirical", f"no larger than {LARGEST_NUMBER:g} in size", largest)

@@ -40,7 +40,7 @@ class Bernoulli(UnitInterval):
     def check_means(self, means: Floats) -> None:
         """Probabilities."""
         if ((means < 0) | (means > 1)).any():
-            raise requirement("means", "Bernoulli", "between 0 and 1", means.tolist())
+            raise self.refused_means("between 0 and 1", means)
 
     def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """One with probability ``mean``."""
@@ -71,7 +71,7 @@ class Beta(UnitInterval):
     def check_means(self, means: Floats) -> None:
         """Strictly between the ends."""
         if ((means <= 0) | (means >= 1)).any():
-            raise requirement("means", "Beta", "strictly between 0 and 1", means.tolist())
+            raise self.refused_means("strictly between 0 and 1", means)
         shapes = self.v * means
         if not ((shapes > 0) & (self.v - shapes > 0)).all():
             raise requirement("v", "Beta", "large enough that 'v' times a mean is more than 0", self.v)

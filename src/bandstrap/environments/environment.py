@@ -110,7 +110,11 @@ class Environment(metaclass=Declared):
         return scale
 
     def check_means(self, means: Floats) -> None:
-        """Refuse means that the reward law cannot have."""
+        """Refuse means that the reward law cannot have, or the ends of a range of such."""
+
+    def refused_means(self, rule: str, means: Floats) -> InvalidInput:
+        """The refusal of means, or of the ends of the range they would come from."""
+        return requirement("mean_range" if self.means is None else "means", type(self).__name__, rule, means.tolist())
 
     def draw_means(self, rng: np.random.Generator) -> Floats:
         """The arms' means in one replication."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.environments.environment import Environment, Uniform
-from bandstrap.errors import requirement
 
 
 class Exponential(Environment):
@@ -35,7 +34,7 @@ class Exponential(Environment):
     def check_means(self, means: Floats) -> None:
         """Positive."""
         if (means <= 0).any():
-            raise requirement("means", "Exponential", "greater than 0", means.tolist())
+            raise self.refused_means("greater than 0", means)
 
     def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean."""
@@ -72,7 +71,7 @@ class MirroredExponential(Environment):
     def check_means(self, means: Floats) -> None:
         """Negative."""
         if (means >= 0).any():
-            raise requirement("means", "MirroredExponential", "less than 0", means.tolist())
+            raise self.refused_means("less than 0", means)
 
     def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean, which is negative."""

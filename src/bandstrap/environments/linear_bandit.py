@@ -99,7 +99,7 @@ class LinearBandit(Environment):
         self.n_arms = self.n_actions
 
     def _finite(self, values: Any, parameter: str, ndim: int) -> Floats:
-        shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action a row,"
+        shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action per row,"
         return self.checked_numbers(values, parameter, f"{shape} of finite numbers", ndim)
 
     def _unless(self, values: Any, given: str, scale: Any, parameter: str) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
-from bandstrap.errors import check_number, requirement
+from bandstrap.errors import check_number
 
 
 class Lognormal(Environment):
@@ -44,7 +44,7 @@ class Lognormal(Environment):
     def check_means(self, means: Floats) -> None:
         """Positive."""
         if (means <= 0).any():
-            raise requirement("means", "Lognormal", "greater than 0", means.tolist())
+            raise self.refused_means("greater than 0", means)
 
     def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """The exponential of a normal number, of mean 1, times the arm's mean."""

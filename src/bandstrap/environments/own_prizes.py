@@ -75,7 +75,7 @@ class OwnPrizes(Environment):
         meets_its_own = self.prizes is not None and self.means is not None
         most = np.array(self.prizes) if meets_its_own else self.sorted_prizes[0]
         if ((means < 0) | (means > most)).any():
-            raise requirement("means", "OwnPrizes", "between 0 and the arm's prize", means.tolist())
+            raise self.refused_means("between 0 and the arm's prize", means)
 
     @property
     def sorted_prizes(self) -> Floats:

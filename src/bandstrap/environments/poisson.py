@@ -8,7 +8,6 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.environments.environment import Environment, Uniform
-from bandstrap.errors import requirement
 
 # A count must fit into 64 bits with its deviation; NumPy draws no larger means.
 LARGEST_MEAN = 9e18
@@ -38,7 +37,7 @@ class Poisson(Environment):
     def check_means(self, means: Floats) -> None:
         """Means of counts that a machine can draw."""
         if ((means < 0) | (means > LARGEST_MEAN)).any():
-            raise requirement("means", "Poisson", f"between 0 and {LARGEST_MEAN:g}", means.tolist())
+            raise self.refused_means(f"between 0 and {LARGEST_MEAN:g}", means)
 
     def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
         """Poisson of the given mean."""
