@@ -179,6 +179,11 @@ def test_the_examples_of_the_paper_are_exact():
     assert bootstrap_quantile([0.0, 1.0], 0.2) == 0.5
 
 
+@pytest.mark.parametrize("method", ["enumeration", "inversion", "saddlepoint"])
+def test_no_quantile_is_a_negative_zero(method):
+    assert str(bootstrap_quantile([1.0, 2.0, 3.0], 0.5, method=method)) == "0.0"
+
+
 BAD_SAMPLES = [
     ([], "must be non-empty along its last axis. Got shape (0,) instead."),
     (np.empty((3, 0)), "must be non-empty along its last axis. Got shape (3, 0) instead."),

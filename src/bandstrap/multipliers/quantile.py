@@ -220,10 +220,10 @@ def quantiles(
                     f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
                     "saturates at the largest draw; use method='auto' or more resamples"
                 )
-            generator = make_generator(rng, "bootstrap_quantile")
+            generator = make_generator(rng, OWNER)
             out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
     with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
-        out = np.ldexp(out, exponents[:, None])
+        out = np.ldexp(out, exponents[:, None]) + 0.0  # and none is -0, as those of a mirrored law may be
     shape = rewards.shape[:-1]
     return Quantiles(out.reshape(shape + levels.shape), methods.reshape(shape))
 
