@@ -7,9 +7,10 @@ from bandstrap.multipliers.enumeration import (
     extreme_quantile,
     extreme_rank,
     extreme_sum,
+    grouped,
+    grouped_law,
     meet_in_the_middle,
     resampled_law,
-    two_point_law,
     without_zeros,
 )
 from bandstrap.multipliers.weights import MAMMEN, RADEMACHER
@@ -54,6 +55,10 @@ def test_rademacher_enumeration_is_exact_at_dyadic_levels(n):
         np.testing.assert_allclose(got, quantiles(atoms, levels), rtol=1e-12, atol=1e-14 * np.abs(sample).max())
 
 
+def two_point_law(terms: np.ndarray, law: int) -> HalfLaw:
+    return grouped_law(grouped(terms, law), law)
+
+
 def halves(terms: np.ndarray, law: int) -> tuple[HalfLaw, HalfLaw]:
     """The laws of every other term."""
     return two_point_law(terms[::2], law), two_point_law(terms[1::2], law)
@@ -93,10 +98,10 @@ def test_both_ways_agree_on_twenty_terms(level):
 def test_repeated_terms_have_the_law_of_all_weights(weights, law):
     terms = np.array([0.5, 0.5, 0.5, -1.25, 0.0, -1.25, 2.0])
     values, probabilities = all_sums(terms, weights)
-    grouped = two_point_law(terms, law)
+    merged = two_point_law(terms, law)
     for x in np.linspace(-9, 9, 50):
         expected = probabilities[values > x].sum()
-        assert grouped.probabilities[grouped.values > x].sum() == pytest.approx(expected, rel=1e-12, abs=1e-14)
+        assert merged.probabilities[merged.values > x].sum() == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 def test_sums_from_the_top_come_in_order_and_repeat_with_ties():

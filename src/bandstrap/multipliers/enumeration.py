@@ -131,11 +131,6 @@ class HalfLaw:
         self.tail = np.append(np.cumsum(self.probabilities[::-1])[::-1], 0.0)
 
 
-def two_point_law(terms: Floats, law: int) -> HalfLaw:
-    """Law of ``sum_i a_i w_i`` for two-point weights."""
-    return grouped_law(grouped(terms, law), law)
-
-
 def grouped_law(groups: list[tuple[float, int]], law: int) -> HalfLaw:
     """Law of ``sum_i a_i w_i`` for two-point weights; ``groups`` holds each distinct ``a`` and how often it occurs.
 

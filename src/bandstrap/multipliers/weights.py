@@ -28,7 +28,6 @@ Weights = Literal["rademacher", "gaussian", "efron", "exponential", "mammen"]
 # Codes, because compiled code compares integers cheaply.
 LAWS: dict[Weights, int] = {word: code for code, word in enumerate(get_args(Weights))}
 RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN = LAWS.values()
-SYMMETRIC_LAWS = (RADEMACHER, GAUSSIAN)
 
 # Mammen (1993): P(w = MAMMEN_LOW) = MAMMEN_LOW_PROBABILITY, else MAMMEN_HIGH.
 MAMMEN_LOW = (1 - math.sqrt(5)) / 2
