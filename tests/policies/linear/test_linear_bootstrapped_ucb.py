@@ -7,30 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.engine.play import play_linear
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import LinearBootstrappedUCB
 from bandstrap.policies.linear import linear_bootstrapped_ucb as module
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
 from policies.linear.compiled import CALLS, choosing_surely, resampling
+from policies.linear.games import game, played
 
 MODES = ("resampled", "streaming")
-
-
-def played(policy, action_sets, tape, horizon, seed):
-    rng = np.random.default_rng(seed)
-    state = policy.start(action_sets.shape[2], horizon, rng)
-    choices = np.full(horizon, -1)
-    play_linear(policy.kernel, policy.make_params(horizon), state, action_sets, tape, rng, choices)
-    return choices.tolist()
-
-
-def game(d, n_actions, horizon, contextual, seed):
-    rng = np.random.default_rng(seed)
-    sets = rng.uniform(-1, 1, (horizon if contextual else 1, n_actions, d))
-    tape = (sets @ rng.normal(size=d)).T + rng.normal(size=(n_actions, horizon))
-    return sets, np.ascontiguousarray(tape)
 
 
 @pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from bandstrap.engine.play import play_linear
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import OFUL, LinUCB
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, radius
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from bandstrap.policies.schedule import FIXED, Schedule, make_schedule
 from naive import linear as naive
+from policies.linear.games import game, played
 
 KINDS = ("theorem", "closed-form", "printed")
 
@@ -21,21 +21,6 @@ def regressed(X, y, ridge):
     for n, (x, reward) in enumerate(zip(X, y, strict=True), start=1):
         add_observation(regression, x, reward, n)
     return regression
-
-
-def played(policy, action_sets, tape, horizon, seed=0):
-    rng = np.random.default_rng(seed)
-    state = policy.start(action_sets.shape[2], horizon, rng)
-    choices = np.full(horizon, -1)
-    play_linear(policy.kernel, policy.make_params(horizon), state, action_sets, tape, rng, choices)
-    return choices.tolist()
-
-
-def game(d=3, n_actions=6, horizon=60, contextual=False, seed=0):
-    rng = np.random.default_rng(seed)
-    sets = rng.uniform(-1, 1, (horizon if contextual else 1, n_actions, d))
-    tape = (sets @ rng.normal(size=d)).T + rng.normal(size=(n_actions, horizon))
-    return sets, np.ascontiguousarray(tape)
 
 
 # --- the radius -------------------------------------------------------------------------------------------------------

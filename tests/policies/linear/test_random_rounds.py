@@ -7,7 +7,7 @@ from scipy import stats
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import OFUL, LinearBootstrappedUCB, LinearTS
 from naive import linear as naive
-from policies.linear.test_oful import game, played
+from policies.linear.games import game, played
 
 POLICIES = [OFUL, LinearTS, LinearBootstrappedUCB]
 

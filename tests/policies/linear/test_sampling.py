@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.engine.play import play_linear
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import LinearPHE, LinearReBoot, LinearTS, linear_phe, linear_reboot, linear_ts
 from naive import linear as naive
+from policies.linear.games import game, played
 
 SIGNIFICANCE = 1e-6
 N = 4000
@@ -42,21 +42,6 @@ def draws(module, params, state, actions, t, size=N, seed=1):
         module.choose(params, state, actions, t, rng)
         found.append(np.array(state.draw))
     return np.array(found)
-
-
-def played(policy, action_sets, tape, horizon, seed):
-    rng = np.random.default_rng(seed)
-    state = policy.start(action_sets.shape[2], horizon, rng)
-    choices = np.full(horizon, -1)
-    play_linear(policy.kernel, policy.make_params(horizon), state, action_sets, tape, rng, choices)
-    return choices.tolist()
-
-
-def game(d=3, n_actions=5, horizon=80, contextual=False, seed=0):
-    rng = np.random.default_rng(seed)
-    sets = rng.uniform(-1, 1, (horizon if contextual else 1, n_actions, d))
-    tape = (sets @ rng.normal(size=d)).T + rng.normal(size=(n_actions, horizon))
-    return sets, np.ascontiguousarray(tape)
 
 
 # --- Thompson sampling ------------------------------------------------------------------------------------------------
@@ -90,7 +75,7 @@ def test_the_spread_is_its_formula(inflation, t):
 @pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
 @pytest.mark.parametrize("inflation", ["none", "paper", "agrawal-goyal"])
 def test_thompson_choices_are_those_of_the_formula_over_a_run(inflation, contextual):
-    sets, tape = game(contextual=contextual)
+    sets, tape = game(n_actions=5, horizon=80, contextual=contextual)
     slow = naive.linear_ts(np.random.default_rng(3), inflation, 0.5, 2.0)
     expected, narrowest = naive.play(slow, sets, tape, 80)
     assert narrowest > 1e-9  # no tie for rounding to break
@@ -133,7 +118,7 @@ def test_a_perturbed_history_has_the_mean_and_covariance_of_its_pseudo_rewards()
 @pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
 @pytest.mark.parametrize("options", [{}, {"a": 1, "ridge": 0.3, "lower": -2.0, "upper": 0.5}], ids=str)
 def test_perturbed_choices_are_those_of_the_formula_over_a_run(options, contextual):
-    sets, tape = game(contextual=contextual, seed=4)
+    sets, tape = game(n_actions=5, horizon=80, contextual=contextual, seed=4)
     expected, narrowest = naive.play(naive.linear_phe(np.random.default_rng(9), **options), sets, tape, 80)
     assert narrowest > 1e-9
     assert played(LinearPHE(**options, check_range=False), sets, tape, 80, 9) == expected
@@ -161,7 +146,7 @@ def test_residual_draws_follow_their_law():
 
 @pytest.mark.parametrize("options", [{}, {"omega": 0.5, "ridge": 2.0}], ids=str)
 def test_residual_choices_are_those_of_the_formula_over_a_run(options):
-    sets, tape = game(seed=2)
+    sets, tape = game(n_actions=5, horizon=80, seed=2)
     expected, narrowest = naive.play(naive.linear_reboot(np.random.default_rng(8), **options), sets, tape, 80)
     assert narrowest > 1e-9
     assert expected[:5] == [0, 1, 2, 3, 4]
