@@ -28,7 +28,7 @@ def test_signed_sums_are_the_sums_of_the_signs_in_the_words(n):
 
 @pytest.mark.parametrize("n", [1, 64, 65, 200])
 def test_words_hold_a_fair_bit_for_every_sign(n):
-    # 2000 fair bits a position and their 63 neighbours, each mean within 5 standard errors: error rate about 6e-7 each,
+    # 2000 fair bits per position and their 63 neighbours, each mean within 5 standard errors: error rate about 6e-7 each,
     # 1e-4 for the longest case. A bit whose mean is off by 0.17, or a pair that agrees 8 % too often, is seen with
     # probability 0.99; a bit used twice always.
     words = sign_words(2000, n, np.random.default_rng(n))
@@ -39,7 +39,7 @@ def test_words_hold_a_fair_bit_for_every_sign(n):
     assert np.abs((signs[:, 1:] * signs[:, :-1]).mean(axis=0)).max(initial=0) < 5 / math.sqrt(2000)
 
 
-def test_rademacher_draws_use_one_word_a_sixty_four_signs():
+def test_rademacher_draws_use_one_word_per_sixty_four_signs():
     terms = np.random.default_rng(1).normal(size=70)
     got = draws(LAWS["rademacher"], terms, 30, np.random.default_rng(2))
     words = sign_words(30, 70, np.random.default_rng(2))
@@ -65,7 +65,7 @@ def test_drawing_in_pieces_changes_no_draw(monkeypatch):
 @pytest.mark.parametrize("level", [0.3, 0.05, 0.002])
 def test_many_draws_converge_to_the_law_of_all_weights(weights, level):
     # The exact P(X > q) <= level <= P(X >= q) of the returned quantile, within 4 binomial standard errors of 200,000
-    # draws: error rate 6e-5 a case. Draws whose level is off by 6.4 of them (0.0066, 0.0031, 0.0006) are seen with
+    # draws: error rate 6e-5 per case. Draws whose level is off by 6.4 of them (0.0066, 0.0031, 0.0006) are seen with
     # probability 0.99, if a sum lies between.
     B = 200_000
     q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, rng=11)
@@ -78,7 +78,7 @@ def test_many_draws_converge_to_the_law_of_all_weights(weights, level):
 @pytest.mark.parametrize("weights", ["gaussian", "efron", "exponential"])
 def test_many_draws_converge_for_the_other_weights(weights):
     # A second, independent set of explicit weights: the share beyond q differs by two binomial errors; 4.5 standard
-    # errors of their difference, error rate 7e-6 a case. A level that is off by 0.0053 is seen with probability 0.99.
+    # errors of their difference, error rate 7e-6 per case. A level that is off by 0.0053 is seen with probability 0.99.
     B, level = 100_000, 0.03
     q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, rng=12)
     rng = np.random.default_rng(13)
@@ -123,7 +123,7 @@ def test_rows_of_a_batch_get_draws_of_their_own_in_order():
     assert got[0] != got[1]
 
 
-def test_saturation_warns_exactly_once_a_call_and_names_the_product():
+def test_saturation_warns_exactly_once_per_call_and_names_the_product():
     with pytest.warns(AccuracyWarning, match=r"n_resamples \* level = 0\.2 is below 1") as caught:
         got = monte_carlo(np.stack([SAMPLE, SAMPLE]), [0.001, 0.002, 0.5], n_resamples=200, rng=1)
     assert len(caught) == 1

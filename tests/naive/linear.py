@@ -1,6 +1,6 @@
 """Slow oracles of linear bandits: every quantity from its formula, with the whole history, and from nothing of the package.
 
-``X`` holds the features observed, one observation a row, ``y`` the rewards, ``actions`` the features to choose among.
+``X`` holds the features observed, one observation per row, ``y`` the rewards, ``actions`` the features to choose among.
 """
 
 import math
@@ -120,7 +120,7 @@ class XorShift:
 
 
 def seeded(n: int, rng: np.random.Generator) -> list[XorShift]:
-    """One generator a replicate, seeded by 52 bits each: all first halves, then all second halves."""
+    """One generator per replicate, seeded by 52 bits each: all first halves, then all second halves."""
     halves = [[(int(rng.random() * 2**52) << 12) | 1 for _ in range(n)] for _ in range(2)]
     return [XorShift(first, second) for first, second in zip(*halves, strict=True)]
 
@@ -142,7 +142,7 @@ def weighted_distances(X: Array, y: Array, ridge: float, weights: Array, theta: 
 
 
 def byte_law(rate: float) -> tuple[list[int], list[float], float]:
-    """The Poisson law as a mixture: 256 weights, one a byte, and the probabilities of a rest with its share."""
+    """The Poisson law as a mixture: 256 weights, one per byte, and the probabilities of a rest with its share."""
     law = [256 * math.exp(-rate) * rate**k / math.factorial(k) for k in range(21)]
     cells = [0, *(round(p) if p > 32 else math.floor(p) for p in law[1:5])]
     cells[0] = 256 - sum(cells)
@@ -161,7 +161,7 @@ def first_above(probabilities: Sequence[float], u: float) -> int:
 
 
 def resampled_weights(n: int, generators: Sequence[XorShift]) -> Array:
-    """How often each of ``n`` draws with replacement took each observation, one column a generator.
+    """How often each of ``n`` draws with replacement took each observation, one column per generator.
 
     Poisson weights of a rate that leaves 1.5 standard deviations to draw, by bytes; some are marked and drawn again from
     the rest of the law; then places ``floor(n u)`` are added, or taken away where the weight is above five random bits.
@@ -282,7 +282,7 @@ def distinct(X: Array) -> list[tuple[float, ...]]:
 
 
 def linear_phe(rng: np.random.Generator, a: int = 2, ridge: float = 1.0, lower: float = 0.0, upper: float = 1.0):
-    """Scores ``x'theta~`` of a history with ``a`` pseudo-rewards an observation, one binomial draw a different action."""
+    """Scores ``x'theta~`` of a history with ``a`` pseudo-rewards per observation, a binomial draw for each action seen."""
 
     def scores(X: Array, y: Array, actions: Array, t: int) -> Array:
         total = X.T @ y

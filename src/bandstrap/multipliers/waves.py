@@ -196,9 +196,8 @@ def wave_quantile(waves: Floats, n_waves: int, half: float, start: float, level:
             gap = math.log(tail / level)
             after = x + gap * tail / density / max(1.0 + 0.5 * gap * (1.0 + slope * tail / (density * density)), 0.5)
         inside = low <= after <= high
-        if (
-            inside and abs(tail - level) <= 0.003 * level
-        ):  # the last step leaves its third power, or less than it on a step
+        # A step from this near leaves the third power of the gap, or less than it on a step of the law.
+        if inside and abs(tail - level) <= 0.003 * level:
             return after
         if high - low <= 1e-9 * half:
             return high

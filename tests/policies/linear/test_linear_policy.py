@@ -175,7 +175,7 @@ def test_a_reward_outside_the_range_of_perturbed_history_is_refused():
 @every_policy
 def test_sentences_say_what_was_expected_and_what_came(case):
     policy, _ = begun(case)
-    features = "must be made of 2 features an action. Got 1 instead."
+    features = "must be made of 2 features per action. Got 1 instead."
     finite = f"must be made of finite numbers no larger than {LARGEST_NUMBER:g}. Got nan instead."
     for call, parameter, method, rest in [
         (lambda: policy.select([[1.0]]), "actions", "select", features),
@@ -278,7 +278,7 @@ def test_a_reward_that_was_never_asked_for_sets_the_number_of_features(case):
     policy.update([1.0, 2.0, 3.0], 0.5)
     assert policy.dimension == 3
     assert policy.n_rewards == 1
-    with pytest.raises(InvalidInput, match=r"must be made of 3 features an action. Got 2 instead"):
+    with pytest.raises(InvalidInput, match=r"must be made of 3 features per action. Got 2 instead"):
         policy.select(np.eye(2))
     assert policy.select(np.eye(3)) in range(3)
 

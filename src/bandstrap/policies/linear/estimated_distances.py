@@ -45,7 +45,7 @@ ONE, LAST_PLACE = np.float32(1.0), np.float32(2.0**-24)
 def estimated_distances(
     known: KnownActions, observed: Observed, times: Times, ridge: float, theta: Floats, lengths: Floats
 ) -> float:
-    """Write the distance of each replicate into ``lengths``; by how much any may be off, infinite if nobody knows."""
+    """Write the distance of each replicate into ``lengths``; by how much any may be off, infinite if not known."""
     d = theta.size
     n_known = known.size[0]
     n = times.shape[1]

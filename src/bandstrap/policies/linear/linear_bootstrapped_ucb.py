@@ -207,7 +207,7 @@ class LinearBootstrappedUCB(OFUL):
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
     radius, sigma, ridge, theta_bound
-        The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`.
+        The radius :math:`\beta_t`, see :class:`bandstrap.OFUL`; here ``"closed-form"`` by default.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     random_rounds

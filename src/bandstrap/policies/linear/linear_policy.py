@@ -137,7 +137,7 @@ class LinearPolicy(LivePolicy):
         Parameters
         ----------
         actions
-            Features of the actions, one action a row.
+            Features of the actions, one action per row.
         draws
             Choices to make where the policy draws random numbers for them: the probabilities are then shares of these, with
             a standard error of at most ``0.5/sqrt(draws)``. They are exact where it does not.
@@ -272,7 +272,7 @@ class LinearPolicy(LivePolicy):
                 self._state = self._state._replace(**{name: doubled(rows)})
 
     def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:
-        rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action a row"
+        rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action per row"
         array = read_numbers(values, parameter, self._owner(method), rule, kinds="biuf")
         if array.ndim != ndim or array.size == 0:
             raise requirement(parameter, self._owner(method), rule, f"shape {array.shape}")
@@ -281,7 +281,7 @@ class LinearPolicy(LivePolicy):
             rule = f"made of finite numbers no larger than {LARGEST_NUMBER:g}"
             raise requirement(parameter, self._owner(method), rule, float(array[wrong].flat[0]))
         if self.dimension is not None and array.shape[-1] != self.dimension:
-            rule = f"made of {self.dimension} features an action"
+            rule = f"made of {self.dimension} features per action"
             raise requirement(parameter, self._owner(method), rule, array.shape[-1])
         return array
 

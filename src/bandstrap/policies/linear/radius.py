@@ -1,4 +1,4 @@
-r"""The radius of OFUL's confidence ellipsoid, in the three readings of the paper's formula."""
+"""The radius of OFUL's confidence ellipsoid, in the three readings of the paper's formula."""
 
 from __future__ import annotations
 
