@@ -88,7 +88,7 @@ def test_cumulants_are_those_of_all_weights(weights):
     moment = {r: sum(p * x**r for x, p in atoms) for r in range(1, 7)}
     variance = moment[2]
     residuals = sample - sample.mean()
-    got = standardised_cumulants(LAWS[weights], 5, tuple(float((residuals**r).mean()) for r in (2, 3, 4, 6)))
+    got = standardised_cumulants(LAWS[weights], 5, *(float((residuals**r).mean()) for r in (2, 3, 4, 6)))
     assert moment[1] == pytest.approx(0, abs=1e-14)
     assert got.deviation == pytest.approx(variance**0.5, rel=1e-12)
     assert got.third == pytest.approx(moment[3] / variance**1.5, rel=1e-12, abs=1e-14)
@@ -100,7 +100,7 @@ def test_cumulants_are_those_of_all_weights(weights):
 
 def test_exponential_cumulants_are_those_of_centred_exponentials():
     # A single weight has cumulants (r - 1)!: 1, 2, 6; so does the sum for one residual of size one, with n = 1.
-    assert standardised_cumulants(LAWS["exponential"], 1, (1.0, 1.0, 1.0, 1.0))[:3] == (1.0, 2.0, 6.0)
+    assert standardised_cumulants(LAWS["exponential"], 1, 1.0, 1.0, 1.0, 1.0)[:3] == (1.0, 2.0, 6.0)
 
 
 def test_formula_at_a_hand_computed_point():

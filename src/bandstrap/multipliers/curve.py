@@ -15,9 +15,9 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.multipliers.expansion import expansion_quantile
+from bandstrap.multipliers.expansion import expansion_quantile, standardised_cumulants
 from bandstrap.multipliers.saddlepoint import saddlepoint_quantile
-from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN
+from bandstrap.multipliers.weights import GAUSSIAN
 
 ROW = 6
 NODES = (0.25, 0.5, 0.75, 1.0)
@@ -68,22 +68,13 @@ def fit_terms(law: int, a: Floats, top: float, row: Floats) -> None:
 @jitable
 def fit_sums(law: int, n: int, m2: float, m3: float, m4: float, top: float, row: Floats) -> None:
     """Curve from central moments of the rewards alone, for samples too large to keep."""
-    scale = math.sqrt(m2 / n)
     if law == GAUSSIAN:
+        scale = math.sqrt(m2 / n)
         fit(row, top, ODD, scale, scale, scale, scale)
     else:
-        skewness = m3 / (m2 * math.sqrt(m2 * n))
-        if law == EFRON:
-            third = skewness
-            fourth = (m4 / (m2 * m2) - 3.0) / n
-        elif law == EXPONENTIAL:
-            third = 2.0 * skewness
-            fourth = 6.0 * m4 / (n * m2 * m2)
-        else:
-            third = skewness
-            fourth = -m4 / (n * m2 * m2)
-        v0, _ = expansion_quantile(scale, third, fourth, 0.0, 0.0)
-        v1, _ = expansion_quantile(scale, third, fourth, 0.0, top / 3.0)
-        v2, _ = expansion_quantile(scale, third, fourth, 0.0, 2.0 * top / 3.0)
-        v3, _ = expansion_quantile(scale, third, fourth, 0.0, top)
+        deviation, third, fourth, _ = standardised_cumulants(law, n, m2, m3, m4, 0.0)
+        v0, _ = expansion_quantile(deviation, third, fourth, 0.0, 0.0)
+        v1, _ = expansion_quantile(deviation, third, fourth, 0.0, top / 3.0)
+        v2, _ = expansion_quantile(deviation, third, fourth, 0.0, 2.0 * top / 3.0)
+        v3, _ = expansion_quantile(deviation, third, fourth, 0.0, top)
         fit(row, top, OPEN, v0, v1, v2, v3)

@@ -23,15 +23,11 @@ from scipy.special import ndtri
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import jitable
 from bandstrap.multipliers import inversion
-from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, MAMMEN, RADEMACHER, largest_sum
+from bandstrap.multipliers.weights import EFRON, GAUSSIAN, largest_sum
 
-# The third, fourth and sixth cumulant of one weight; the sixth only where odd ones vanish.
-WEIGHT_CUMULANTS = {
-    RADEMACHER: (0.0, -2.0, 16.0),
-    GAUSSIAN: (0.0, 0.0, 0.0),
-    EXPONENTIAL: (2.0, 6.0, 0.0),
-    MAMMEN: (1.0, -1.0, 0.0),
-}
+# The third, fourth and sixth cumulant of one weight, by law, but for Efron's, which are not independent; the sixth only
+# where odd ones vanish.
+WEIGHT_CUMULANTS = ((0.0, -2.0, 16.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (2.0, 6.0, 0.0), (1.0, -1.0, 0.0))
 # Trusted while the first-order correction is below this share of the larger of z and 1 ...
 FIRST_ORDER_SHARE = 0.1
 # ... and the second-order one below this.
@@ -49,15 +45,15 @@ class Cumulants(NamedTuple):
     sixth: float
 
 
-def standardised_cumulants(law: int, n: int, moments: tuple[float, float, float, float]) -> Cumulants:
-    """Cumulants of ``X`` from the central moments ``(m2, m3, m4, m6)`` of ``n`` rewards, ``m2 > 0``."""
-    m2, m3, m4, m6 = moments
+@jitable
+def standardised_cumulants(law: int, n: int, m2: float, m3: float, m4: float, m6: float) -> Cumulants:
+    """Cumulants of ``X`` from the central moments of ``n`` rewards, ``m2 > 0``."""
     deviation = math.sqrt(m2 / n)
-    skewness = m3 / (m2 * math.sqrt(m2) * math.sqrt(n))
+    skewness = m3 / (m2 * math.sqrt(m2 * n))
     if law == EFRON:  # X is a mean of n draws from the residuals
-        return Cumulants(deviation, skewness, (m4 / m2**2 - 3.0) / n, 0.0)
+        return Cumulants(deviation, skewness, (m4 / (m2 * m2) - 3.0) / n, 0.0)
     third, fourth, sixth = WEIGHT_CUMULANTS[law]
-    return Cumulants(deviation, third * skewness, fourth * m4 / (n * m2**2), sixth * m6 / (n**2 * m2**3))
+    return Cumulants(deviation, third * skewness, fourth * m4 / (n * m2 * m2), sixth * m6 / (n * m2 * (n * m2 * m2)))
 
 
 @jitable
@@ -87,8 +83,7 @@ def quantiles(law: int, terms: Floats, levels: Floats) -> tuple[Floats, bool]:
     trusted = True
     moments = np.stack([(residuals**r).mean(axis=-1) for r in (2, 3, 4, 6)], axis=-1)
     for row in np.flatnonzero(moments[:, 0] > 0):
-        m2, m3, m4, m6 = (float(m) for m in moments[row])
-        cumulants = standardised_cumulants(law, n, (m2, m3, m4, m6))
+        cumulants = standardised_cumulants(law, n, *moments[row].tolist())
         for k, z in enumerate(-ndtri(levels)):
             out[row, k], safe = expansion_quantile(*cumulants, float(z))
             trusted = trusted and safe
