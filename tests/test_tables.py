@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import lzma
+import os
 import sys
 from pathlib import Path
 
@@ -77,6 +78,17 @@ def test_standard_input(monkeypatch):
         InvalidInput, match=r"^Line 2 of standard input has in column 'x' 'no', which is not a finite number"
     ):
         read_groups("-", "x")
+
+
+def test_a_pipe():
+    """As in ``bandstrap bound <(zcat rewards.csv.gz)``."""
+    out, into = os.pipe()
+    os.write(into, b"x\n1\n2\n")
+    os.close(into)
+    try:
+        assert read_groups(Path(f"/dev/fd/{out}"), "x") == {"all": [1.0, 2.0]}
+    finally:
+        os.close(out)
 
 
 OTHERS = {
@@ -162,9 +174,9 @@ def test_the_header_shows_what_separates_columns(tmp_path, separator):
 
 
 def test_a_separator_is_guessed_for_the_columns_wanted_and_a_given_one_is_taken(tmp_path):
-    assert guess_separator("a;b,c\n", ["a", "b,c"]) == ";"
-    assert guess_separator("a;b,c\n", ["a;b", "c"]) == ","
-    assert guess_separator("a;b\n", ["z"]) == ","
+    assert guess_separator("a;b,c\n", ["a", "b,c"], ".") == ";"
+    assert guess_separator("a;b,c\n", ["a;b", "c"], ".") == ","
+    assert guess_separator("a;b\n", ["z"], ".") == ","
     path = written(tmp_path, "g:x\na:1\nb:2\n")
     with pytest.raises(InvalidInput, match=r"has no column 'x'; it has g:x \(separate\)\.$"):
         read_groups(path, "x", hints=HINTS)
@@ -183,6 +195,12 @@ def test_a_decimal_comma_is_named_and_taken_where_it_is_given(tmp_path):
         read_groups(written(tmp_path, "g;x\na;1.5\n"), "x", decimal=",")
     with pytest.raises(InvalidInput, match=r"Line 2 of .* has more fields than the header line \(separate\)\.$"):
         read_groups(written(tmp_path, "x\n1,5\n"), "x", hints=HINTS)
+
+
+def test_a_decimal_comma_separates_nothing_unless_the_header_shows_that_it_does(tmp_path):
+    assert read_groups(written(tmp_path, "x\n1,5\n-2\n"), "x", decimal=",") == {"all": [1.5, -2.0]}
+    quoted = written(tmp_path, 'g,x\na,"1,5"\nb,2\n')
+    assert read_groups(quoted, "x", "g", decimal=",") == {"a": [1.5], "b": [2.0]}
 
 
 @pytest.mark.parametrize(

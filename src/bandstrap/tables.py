@@ -90,8 +90,8 @@ def read_groups(
         Leave out rows without a number; by default they are refused. Usual words for nothing (NA, NaN, null, ...) count
         as none.
     separator
-        What stands between columns. By default the one of comma, semicolon, tab and bar with which the header line shows
-        the columns wanted.
+        What stands between columns. By default the first of comma, semicolon, tab and bar with which the header line shows
+        the columns wanted; a comma that is the decimal mark comes last.
     decimal
         The decimal mark, ``"."`` or ``","``; not guessed, because 1,234 may be either.
     missing
@@ -118,7 +118,7 @@ def read_groups(
                 records = parquet_records(file, name, column, by)
             else:
                 refuse_other_kinds(file, name, encoding, hints)
-                records = csv_records(file, name, column, by, separator, encoding, hints)
+                records = csv_records(file, name, column, by, separator, decimal, encoding, hints)
             with closing(records):
                 for where, group, value in records:
                     text = "" if value is None else str(value)
@@ -183,7 +183,7 @@ def opened(path: Path, name: str) -> Iterator[io.BufferedReader]:
         finally:
             binary.detach()  # otherwise it would close standard input
         return
-    if not path.is_file():
+    if not path.exists() or path.is_dir():  # a pipe is as good as a file
         raise InvalidInput(f"{name} is not a file.")
     with path.open("rb") as file:
         yield file
@@ -207,6 +207,7 @@ def csv_records(
     column: str,
     by: str | None,
     separator: str | None,
+    decimal: str,
     encoding: str | None,
     hints: Hints,
 ) -> Generator[Record]:
@@ -219,7 +220,7 @@ def csv_records(
         if first is None:
             raise InvalidInput(f"{name} is empty.")
         wanted = [column] if by is None else [column, by]
-        between = guess_separator(first, wanted) if separator is None else separator
+        between = guess_separator(first, wanted, decimal) if separator is None else separator
         rows = csv.reader(itertools.chain([first], lines), delimiter=between)
         header = next(rows, [])
         is_odd = len(header) == 1 and re.search(r"[;,|\t: ]", header[0]) is not None
@@ -237,9 +238,9 @@ def csv_records(
         text.detach()
 
 
-def guess_separator(header: str, wanted: Collection[str]) -> str:
-    """The separator with which a header line has the columns wanted."""
-    for separator in SEPARATORS:
+def guess_separator(header: str, wanted: Collection[str], decimal: str) -> str:
+    """The separator with which a header line has the columns wanted; the decimal mark only if no other will do."""
+    for separator in sorted(SEPARATORS, key=lambda mark: mark == decimal):
         if set(wanted) <= set(next(csv.reader([header], delimiter=separator), [])):
             return separator
     return SEPARATORS[0]

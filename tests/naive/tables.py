@@ -12,7 +12,8 @@ def read_table(content, column, by, *, drop_missing, decimal="."):
     text = content.decode("utf-8-sig")
     wanted = {column} if by is None else {column, by}
     first = io.StringIO(text, newline="").readline()
-    separator = next(mark for mark in (",", ";", "\t", "|", ",") if wanted <= set(split(first, mark)) or mark == "|")
+    marks = [",", ";", "\t", "|"] if decimal == "." else [";", "\t", "|", ","]
+    separator = next(mark for mark in marks if wanted <= set(split(first, mark)))
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     header = rows[0]
     assert all(header.count(name) == 1 for name in wanted)
