@@ -334,3 +334,12 @@ def test_a_free_folder_and_one_without_locks_are_not_waited_for(tmp_path, monkey
 def test_what_fails_under_a_lock_is_not_swallowed(tmp_path):
     with pytest.raises(OSError, match="of the work"), locked(tmp_path):
         raise OSError(errno.EIO, "of the work")
+
+
+@pytest.mark.skipif(storage.fcntl is None, reason="no locks on this system")
+def test_who_cannot_say_that_it_waits_is_not_let_in(tmp_path):
+    def mute():
+        raise BrokenPipeError(errno.EPIPE, "nobody listens")
+
+    with locked(tmp_path), pytest.raises(BrokenPipeError), locked(tmp_path, mute):
+        pytest.fail("let in")

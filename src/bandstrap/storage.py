@@ -207,12 +207,13 @@ def locked(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            pass
         yield
     finally:
         os.close(descriptor)
