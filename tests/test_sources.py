@@ -1,5 +1,6 @@
 """What results depend on is found in the import graph, not in a list."""
 
+import ast
 import sys
 
 import grimp
@@ -103,17 +104,17 @@ def test_the_versions_of_what_computes_belong_to_the_digest(monkeypatch, library
     assert code_digest.__wrapped__(PLAYING) != before
 
 
-def test_what_only_type_checkers_import_is_left_out_and_lazy_imports_are_not():
-    import ast
-
+def test_what_only_type_checkers_import_is_left_out_and_what_they_do_not_see_or_comes_late_is_not():
     tree = ast.parse(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import one\nelse:\n    import two\n"
+        "if typing.TYPE_CHECKING:\n    import one\nif not TYPE_CHECKING:\n    import hidden\n"
         "def f():\n    from . import three\n    from ..four import five\n"
     )
     assert list(names_in(tree, "top.pack")) == [
         "typing.TYPE_CHECKING",
         "typing",
         "two",
+        "hidden",
         "top.pack.three",
         "top.pack",
         "top.four.five",

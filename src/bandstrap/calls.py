@@ -41,26 +41,34 @@ def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> C
     >>> parse_call("empirical:visits/may 1.csv,arm='2024'", {"empirical": "file"})
     Call(name='empirical', options={'file': 'visits/may 1.csv', 'arm': '2024'})
     """
+    name, colon, rest = text.partition(":")
+    name = name.strip()
+    if not name or (colon and not rest.strip()):
+        raise InvalidInput(f"{brief(text)} is not of the form name:key=value,key=value.")
+    return Call(name, parse_options(rest, text, firsts.get(name)))
+
+
+def parse_options(rest: str, text: str, first: str | None = None) -> dict[str, Any]:
+    """The options in ``rest``, the end of a call whose whole ``text`` a refusal shows.
+
+    The first value may come without a key if there is a ``first`` option whose text it is.
+    """
     if len(text) > LONGEST_CALL:
         raise InvalidInput(f"A call has at most {LONGEST_CALL} characters; {brief(text)} has {len(text)}.")
-    name, _, rest = text.partition(":")
-    name = name.strip()
     options: dict[str, Any] = {}
-    if not name or (":" in text and not rest.strip()):
-        raise InvalidInput(f"{brief(text)} is not of the form name:key=value,key=value.")
     for i, item in enumerate(split_options(rest) if rest else []):
         key, equals, value = (part.strip() for part in item.partition("="))
         is_option = bool(equals) and key.isidentifier()
-        if i == 0 and name in firsts and not is_option and item.strip():
+        if i == 0 and first is not None and not is_option and item.strip():
             quoted = item.strip()[0] in QUOTES
-            options[firsts[name]] = parse_value(item.strip()) if quoted else item.strip()
+            options[first] = parse_value(item.strip()) if quoted else item.strip()
             continue
         if not is_option or not value:
             raise InvalidInput(f"{brief(item)} in {brief(text)} is not of the form key=value.")
         if key in options:
             raise InvalidInput(f"{brief(text)} has the option {brief(key)} twice.")
         options[key] = parse_value(value)
-    return Call(name, options)
+    return options
 
 
 def split_options(text: str) -> list[str]:

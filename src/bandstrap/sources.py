@@ -1,7 +1,7 @@
 """What a result depends on: the sources of the code that made it, and the versions of the libraries below.
 
-The modules are found by following import statements from those that did the work, so nothing can be forgotten, and
-what a result cannot depend on (a plot, a page, another policy) is not on it.
+The modules are found by following import statements from those that did the work, so that nothing can be forgotten,
+and what a result cannot depend on (a plot, a page, another policy) is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -58,12 +58,18 @@ def code_here() -> Code:
     >>> code_here().said.startswith("bandstrap ")
     True
     """
-    sha = hashlib.sha256(versions().encode())
-    place = Path(__file__).parent
-    for file in sorted(place.rglob("*.py"), key=lambda file: file.relative_to(place).as_posix()):
-        name = file.relative_to(place).as_posix()
-        sha.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
-    return Code(f"bandstrap {version('bandstrap')} ({versions()})", sha.hexdigest()[:16])
+    digest = hashlib.sha256(f"{versions()} {digest_sources(Path(__file__).parent)}".encode())
+    return Code(f"bandstrap {version('bandstrap')} ({versions()})", digest.hexdigest()[:16])
+
+
+def digest_sources(root: Path, folders: Iterable[str] = (".",)) -> str:
+    """Digest of the names and contents of all Python sources in some folders below ``root``."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for name in sorted(path.relative_to(root).as_posix() for path in (root / folder).rglob("*.py")):
+            digest.update(name.encode())
+            digest.update((root / name).read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @functools.cache
@@ -106,16 +112,17 @@ def read_module(name: str, folder: Path | None = None) -> tuple[Source | None, t
         return None, ()
     source = Source(name, file, file.read_bytes())
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    return source, tuple(names_in(ast.parse(source.content), package))
+    return source, tuple(names_in(ast.parse(source.content, str(file)), package))
 
 
 def find_file(name: str, folder: Path | None = None) -> Path | None:
     """The file of a module; ``None`` for what belongs to Python or to a library, and for what is not a module."""
     if folder is not None:
-        for ending in (".py", "/__init__.py"):
-            beside = folder / f"{name.replace('.', '/')}{ending}"
-            if beside.is_file():
-                return beside
+        parts = name.split(".")
+        for size in range(len(parts), 0, -1):
+            beside = file_below(folder, parts[:size])
+            if beside is not None:  # else it is something in that module, which must not be imported to find out
+                return beside if size == len(parts) else None
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names or (not is_ours(name) and is_library(top)):
         return None
@@ -134,9 +141,7 @@ def is_library(top: str) -> bool:
 def find_origin(name: str) -> Path | None:
     """The file Python would import a module from."""
     if is_ours(name):  # found by its place: to look for something in a module, Python would import the module
-        place = Path(__file__).parent.joinpath(*name.split(".")[1:])
-        files = (place.with_name(f"{place.name}.py"), place / "__init__.py")
-        return next((file for file in files if file.is_file()), None)
+        return file_below(Path(__file__).parent, name.split(".")[1:])
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError, AttributeError):  # missing, or something in a module
@@ -144,12 +149,19 @@ def find_origin(name: str) -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin)
 
 
+def file_below(folder: Path, parts: Sequence[str]) -> Path | None:
+    """The file of a package or module below a folder, by the parts of its name; of no parts, the folder's own."""
+    place = folder.joinpath(*parts)
+    files = (place / "__init__.py", place.with_name(f"{place.name}.py"))  # in the order in which Python looks
+    return next((file for file in files if file.is_file()), None)
+
+
 def names_in(tree: ast.AST, package: str) -> Iterator[str]:
     """What import statements below a node name, but for those that only type checkers see.
 
     ``from a import b`` names ``a.b`` if that is a module, and ``a`` if it is something in ``a``.
     """
-    if isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.unparse(tree.test):
+    if isinstance(tree, ast.If) and ast.unparse(tree.test).rpartition(".")[2] == "TYPE_CHECKING":
         for branch in tree.orelse:
             yield from names_in(branch, package)
     elif isinstance(tree, ast.Import):

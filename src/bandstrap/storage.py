@@ -27,7 +27,7 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 PART = ".bandstrap-{}.part"
 # Where there are no locks, a part is taken for left behind after a day.
 SECONDS_OF_A_PART = 86_400
-# Bytes that are written to find out whether a folder can be written to: more than fit where a file is described.
+# Bytes that are written to find out whether a folder can be written to: more than file systems keep in an inode.
 PROBE = 1 << 16
 
 
@@ -264,16 +264,3 @@ def nearest_folder(path: Path) -> Path:
     while not os.path.lexists(nearest):
         nearest = nearest.parent
     return nearest
-
-
-# --- sources ------------------------------------------------------------------------------------------------------------
-
-
-def digest_sources(root: Path, folders: Iterable[str] = (".",)) -> str:
-    """Digest of the names and contents of all Python sources in some folders below ``root``."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted((root / folder).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]

@@ -866,10 +866,11 @@ def test_a_bounded_policy_is_not_let_into_an_unbounded_environment(case):
 # --- the disk cache ---------------------------------------------------------------------------------------------------
 
 
-def run(code: str, *arguments: object, **environment: object) -> str:
+def run(code: str, *arguments: object, folder: Path | None = None, **environment: object) -> str:
     """What ``code`` prints in a fresh interpreter."""
     finished = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        cwd=folder,
         capture_output=True,
         text=True,
         env=os.environ | {name: str(value) for name, value in environment.items()},

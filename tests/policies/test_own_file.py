@@ -1,6 +1,5 @@
 """Policies in a user's own file: found, played as they are now, and kept apart."""
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -12,6 +11,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.names import NAMED_POLICIES, make
 from bandstrap.policies import POLICIES
 from bandstrap.policies.own_file import anchored, load_file, parse_file_call
+from contract.test_policies import run as run_code
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 
@@ -42,16 +42,8 @@ RACE = """
 
 
 def run(code: str, folder: Path, **environment: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(RACE) + textwrap.dedent(code)],
-        cwd=folder,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout.strip()
+    """What some code prints that may race policies, in a fresh interpreter."""
+    return run_code(textwrap.dedent(RACE) + textwrap.dedent(code), folder=folder, **environment)
 
 
 def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
@@ -72,6 +64,7 @@ def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
         ("mine.py:c=2", ("mine.py", None, {"c": 2})),
         (r"C:\own\mine.py:Mine:c=1", (r"C:\own\mine.py", "Mine", {"c": 1})),
         ("odd.py.py:Mine", ("odd.py.py", "Mine", {})),
+        ("mine.py:Mine:model=other.py", ("mine.py", "Mine", {"model": "other.py"})),
     ],
 )
 def test_a_call_of_a_file_is_read(text, expected):
@@ -111,10 +104,15 @@ def test_a_policy_of_a_file_shows_where_it_is_from_and_is_not_entered_among_ours
         ("x = 1\n", "mine.py:Mine", r"mine\.py has no policy 'Mine'; it has none\."),
         ("class Mine: pass\n", "mine.py:Mine", r"mine\.py has no policy 'Mine'; it has none\."),
         (MINE, "mine.py:Other", r"mine\.py has no policy 'Other'; it has Mine\."),
-        (MINE + "\n\nclass Two(Mine): pass\n", "mine.py", r"which of Mine, Two is meant"),
+        (
+            MINE + "\n\nclass Two(Mine): pass\n",
+            "mine.py",
+            r"mine\.py has the policies Mine, Two; say which, as in .*mine\.py:Mine\.",
+        ),
+        ("x = 1\n", "mine.py", r"mine\.py has no policy\."),
         (MINE, "mine.py:Mine:d=1", r"Mine has no parameter 'd'.*; it takes c, arms, rng, direction, compiled\."),
         (MINE, "mine.py:Mine:c=-1", r"'c' parameter of Mine must be a finite number greater than 0\. Got -1\.0"),
-        (MINE, "mine.py:Mine:c", r"'c' in 'policy:c' is not of the form key=value|not of the form"),
+        (MINE, "mine.py:Mine:c", r"^'c' in '/.* is not of the form key=value\."),
         (
             MINE.replace("class Mine", "class UCB1"),
             "mine.py:UCB1",
@@ -134,6 +132,13 @@ def test_a_mistake_is_told_in_a_sentence(tmp_path, content, call, message):
         make(f"{tmp_path}/{call}", NAMED_POLICIES, "policy")
 
 
+def test_a_module_beside_a_file_that_is_not_python_is_named(tmp_path):
+    (tmp_path / "mine.py").write_text("import beside\n" + MINE)
+    (tmp_path / "beside.py").write_text("x = 1\ny = (\n")
+    with pytest.raises(InvalidInput, match=r"^\S+beside\.py is not Python, line 2: '\(' was never closed\.$"):
+        load_file(tmp_path / "mine.py")
+
+
 def test_a_mistake_on_the_command_line_is_a_sentence_and_exit_code_2(tmp_path):
     (tmp_path / "mine.py").write_text("x = 1\n1/0\n")
     finished = command("simulate", "--policy", "mine.py:Mine", folder=tmp_path)
@@ -141,19 +146,33 @@ def test_a_mistake_on_the_command_line_is_a_sentence_and_exit_code_2(tmp_path):
     assert finished.stderr == "error: mine.py cannot be loaded: ZeroDivisionError in line 2: division by zero.\n"
 
 
-def test_files_of_one_name_in_two_folders_and_the_modules_beside_them_are_kept_apart(tmp_path):
+@pytest.mark.parametrize(
+    "beside", ["beside", "own_beside"]
+)  # the second begins like the names that files are loaded by
+def test_files_of_one_name_in_two_folders_and_the_modules_beside_them_are_kept_apart(tmp_path, beside):
     for folder, constant in (("one", 1.0), ("two", 2.0)):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "beside.py").write_text(f"CONSTANT = {constant}\n")
-        (tmp_path / folder / "mine.py").write_text("from beside import CONSTANT\n" + MINE)
+        (tmp_path / folder / f"{beside}.py").write_text(f"CONSTANT = {constant}\n")
+        (tmp_path / folder / "mine.py").write_text(f"from {beside} import CONSTANT\n{MINE}")
     one, two = (load_file(tmp_path / folder / "mine.py") for folder in ("one", "two"))
     assert (one.CONSTANT, two.CONSTANT) == (1.0, 2.0)
     assert one.__name__ != two.__name__
-    assert "beside" not in sys.modules
+    assert beside not in sys.modules
     assert str(tmp_path / "one") not in sys.path
     assert load_file(tmp_path / "one" / "mine.py") is one
-    (tmp_path / "one" / "beside.py").write_text("CONSTANT = 3.0\n")  # the file itself was not edited
+    (tmp_path / "one" / f"{beside}.py").write_text("CONSTANT = 3.0\n")  # the file itself was not edited
     assert load_file(tmp_path / "one" / "mine.py").CONSTANT == 3.0
+
+
+def test_modules_beside_a_file_are_kept_apart_where_python_would_find_them_by_itself(tmp_path, monkeypatch):
+    """As in the folder in which Python was started."""
+    monkeypatch.syspath_prepend(tmp_path / "one")
+    for folder, constant in (("one", 1.0), ("two", 2.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "found_anyway.py").write_text(f"CONSTANT = {constant}\n")
+        (tmp_path / folder / "mine.py").write_text(f"from found_anyway import CONSTANT\n{MINE}")
+    assert [load_file(tmp_path / folder / "mine.py").CONSTANT for folder in ("one", "two")] == [1.0, 2.0]
+    assert "found_anyway" not in sys.modules
 
 
 # --- playing ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ from bandstrap.experiments.spec import Experiment, check_replications, read_expe
 from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
-from bandstrap.storage import digest_sources, locked, write_text
+from bandstrap.sources import digest_sources
+from bandstrap.storage import locked, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

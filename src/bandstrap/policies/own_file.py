@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bandstrap.calls import parse_call
+from bandstrap.calls import parse_options
 from bandstrap.engine.errand import AHEAD
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.plain import PlainPolicy, is_plain
@@ -25,7 +25,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.described import Described
 from bandstrap.sources import names_in, reachable
 
-FORM = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL)
+FORM = re.compile(r"(?P<file>.+?\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL)
 
 
 class FileCall(NamedTuple):
@@ -47,8 +47,7 @@ def parse_file_call(text: str) -> FileCall | None:
     match = FORM.fullmatch(text.strip())
     if match is None:
         return None
-    options = parse_call(f"policy:{match['options']}").options if match["options"] else {}
-    return FileCall(match["file"], match["name"], options)
+    return FileCall(match["file"], match["name"], parse_options(match["options"] or "", text))
 
 
 def anchored(text: str, folder: Path) -> str:
@@ -92,9 +91,11 @@ def find_policy(module: types.ModuleType, call: FileCall) -> type:
             return thing
         there = f"it has {', '.join(candidates)}" if candidates else "it has none"
         raise InvalidInput(f"{call.file} has no policy {call.name!r}; {there}.")
-    if len(candidates) != 1:
-        there = f"which of {', '.join(candidates)} is meant" if candidates else "none is there"
-        raise InvalidInput(f"{call.file} does not have one policy that could be meant by its name alone: {there}.")
+    if not candidates:
+        raise InvalidInput(f"{call.file} has no policy.")
+    if len(candidates) > 1:
+        several = ", ".join(candidates)
+        raise InvalidInput(f"{call.file} has the policies {several}; say which, as in {call.file}:{min(candidates)}.")
     return next(iter(candidates.values()))
 
 
@@ -112,11 +113,13 @@ def load_file(path: Path) -> types.ModuleType:
     except OSError as error:  # also of a name that is too long
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        tree = ast.parse(content)
+        tree = ast.parse(content, str(path))
         beside = reachable(names_in(tree, ""), path.resolve().parent)
-    except (SyntaxError, ValueError) as error:  # the latter: null bytes
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise InvalidInput(f"{path} is not Python{line}: {getattr(error, 'msg', error)}.") from None
+    except SyntaxError as error:  # of the file, or of a module that it imports
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise InvalidInput(f"{error.filename} is not Python{line}: {error.msg}.") from None
+    except ValueError as error:  # null bytes, before Python 3.12
+        raise InvalidInput(f"{path} is not Python: {error}.") from None
     sha = hashlib.sha256(content)
     for source in beside:
         sha.update(source.name.encode() + b"\0" + source.content)
@@ -146,10 +149,13 @@ class LoadedFiles:
     """
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, str]]]:
-        ours = {name: module for name, module in list(sys.modules.items()) if name.startswith("own_")}
-        return load_files, (
-            {name: str(module.__file__) for name, module in ours.items() if "__code_digest__" in vars(module)},
-        )
+        modules = list(sys.modules.items())
+        return load_files, ({name: str(module.__file__) for name, module in modules if is_loaded_file(name, module)},)
+
+
+def is_loaded_file(name: str, module: types.ModuleType) -> bool:
+    """Whether a module was made by :func:`load_file`; a user may have called another one alike."""
+    return name.startswith("own_") and "__code_digest__" in vars(module)
 
 
 def load_files(files: Mapping[str, str]) -> LoadedFiles:
@@ -179,7 +185,7 @@ def importing_from(folder: Path) -> Iterator[None]:
             sys.path.remove(str(folder))
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
-            if name not in before and file and folder in Path(file).parents and not name.startswith("own_"):
+            if name not in before and file and folder in Path(file).parents and not is_loaded_file(name, module):
                 del sys.modules[name]
 
 

@@ -14,7 +14,7 @@ from bandstrap.bounds.bound import Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.coverage import tell_truth
 from bandstrap.calls import Call, parse_call
-from bandstrap.storage import digest_sources
+from bandstrap.sources import digest_sources
 from bandstrap.study.laws import BY_NAME, LAWS, psi_norm
 
 # Where skewness takes longest to wear off.
