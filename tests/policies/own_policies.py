@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandstrap.policies import Kernel, Policy, jitable
+from bandstrap.policies.fields import Counts, Order, Path
 
 
 class Nothing(NamedTuple):
@@ -101,6 +102,61 @@ class Second(First):
 
     name = "second_own"
     state_class = SquaresFirst
+
+
+# --- a number for all arms ------------------------------------------------------------------------------------------------
+
+
+def learn_pooled(params, state, arm, reward, round_, rng):
+    state.pulls[arm] += 1
+    state.sums[arm] += reward
+    state.squares[()] += reward * reward
+
+
+class Pooled(First):
+    """Has squares of all arms together, in an array without axes."""
+
+    name = "pooled_own"
+    kernel = Kernel("pooled_own", prepare=prepare, score=total, learn=learn_pooled)
+
+    def make_state(self, n_arms, capacity, order):
+        return super().make_state(n_arms, capacity, order)._replace(squares=np.zeros(()))
+
+
+# --- choices that leave a trace, in rows ----------------------------------------------------------------------------------
+
+
+class Traced(NamedTuple):
+    order: Order
+    pulls: Counts
+    chosen: Path
+
+
+def choose_first_once(params, state, round_, rng):
+    state.chosen[0][0] += 1.0
+    return 0 if state.chosen[0][0] == 1.0 and rng.random() < 0.5 else 1
+
+
+def learn_nothing(params, state, arm, reward, round_, rng):
+    state.pulls[arm] += 1
+
+
+class Fading(Own):
+    """The first arm with probability 1/2, and never after the first choice."""
+
+    name = "fading_own"
+    kernel = Kernel("fading_own", choose=choose_first_once, learn=learn_nothing)
+    state_class = Traced
+
+    def make_state(self, n_arms, capacity, order):
+        return self.state_class(order, np.zeros(n_arms, dtype=np.int64), np.zeros((n_arms, 1)))
+
+
+class UndeclaredFading(Fading):
+    """The same with a state that does not say what its fields are."""
+
+    name = "undeclared_fading_own"
+    state_class = class_of_states("order", "pulls", "chosen")
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------------

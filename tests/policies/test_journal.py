@@ -12,7 +12,10 @@ import pytest
 from bandstrap import UCB1
 from bandstrap.policies import POLICIES
 from bandstrap.policies.fields import leaves
+from bandstrap.policies.journal import uses_generator
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
+from contract.test_policies import ident
+from policies.own_policies import Sorted
 
 CASES = [
     *((name, {}) for name in sorted(POLICIES)),
@@ -45,10 +48,6 @@ LINEAR_CASES = [
 # An update is interrupted at this many points, spread evenly over all of its steps.
 MOST_POINTS = 16
 ACTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 0.5]])
-
-
-def ident(case):
-    return " ".join([case[0], *(f"{key}={value}" for key, value in case[1].items())])
 
 
 every_case = pytest.mark.parametrize("case", CASES + LINEAR_CASES, ids=ident)
@@ -86,7 +85,9 @@ def known(policy) -> list:
     facts += [getattr(policy, "_is_ready", 0), policy.dimension if hasattr(policy, "dimension") else 0]
     if state is None:
         return facts
-    counts = state.pulls if hasattr(state, "pulls") else None
+    counts = np.array(state.pulls) if hasattr(state, "pulls") else None
+    if hasattr(state, "zeros"):  # which are counted, and not kept with the others
+        counts = counts - state.ones - state.zeros
     for name, values in leaves(state):
         if name in ("scratch", "room", "row"):
             continue
@@ -317,6 +318,19 @@ def test_copies_have_locks_of_their_own():
     assert [twin.n_rewards for twin in twins] == [1, 1, 1]
 
 
+def interrupt(policy, *observations):
+    """Have an update interrupted when it comes to a reward of 0.25."""
+
+    def transform(reward):
+        if reward == 0.25:
+            raise KeyboardInterrupt
+        return reward
+
+    policy.transform = transform
+    with pytest.raises(KeyboardInterrupt):
+        policy.update(*observations)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("pulls", [5, 31, 32, 40])
 def test_a_batch_that_is_interrupted_is_taken_back_however_many_rewards_an_arm_has(pulls, compiled):
@@ -324,15 +338,37 @@ def test_a_batch_that_is_interrupted_is_taken_back_however_many_rewards_an_arm_h
     policy = POLICIES["bootstrapped_ucb"](weights="exponential", arms=2, rng=0, compiled=compiled)
     policy.update([0, 1] * pulls, np.random.default_rng(0).random(2 * pulls))
     twin = policy.copy()
-
-    def interrupted(reward):
-        if reward == 0.25:
-            raise KeyboardInterrupt
-        return reward
-
-    policy.transform = interrupted
-    with pytest.raises(KeyboardInterrupt):
-        policy.update([0, 1], [0.5, 0.25])
+    interrupt(policy, [0, 1], [0.5, 0.25])
     for each in (policy, twin):
         each.update([0, 1], [0.75, 0.125])
     assert policy.to_dict() == twin.to_dict()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_batch_is_taken_back_though_one_arm_made_room_before_another_had_its_turn(compiled):
+    policy = Sorted(arms=2, rng=0, compiled=compiled)  # whose rows are one array, and grow together
+    policy.update([0] * 16 + [1], np.linspace(0.0, 1.0, 17))
+    twin = policy.copy()
+    interrupt(policy, [0, 1, 1], [0.5, 0.75, 0.25])
+    for each in (policy, twin):
+        each.update([1, 0], [0.125, 0.875])
+    assert policy.to_dict() == twin.to_dict()
+
+
+def test_a_learn_that_only_hands_its_generator_on_draws_from_it():
+    def handing_on(params, state, arm, reward, round_, rng):
+        np.copyto(state, rng)
+
+    def handing_on_behind_another(params, state, arm, reward, round_, rng):
+        np.put(state, arm, rng)
+
+    def ignoring(params, state, arm, reward, round_, rng):
+        np.put(state, arm, reward)
+
+    def drawing_for_each(params, state, arm, reward, round_, rng):
+        state[:] = [rng.random() for _ in state]
+
+    assert uses_generator(handing_on)
+    assert uses_generator(handing_on_behind_another)
+    assert uses_generator(drawing_for_each)
+    assert not uses_generator(ignoring)

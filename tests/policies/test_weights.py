@@ -11,7 +11,7 @@ from bandstrap import BootstrappedTS, EpsilonGreedy, LinearTS, MaillardSampling,
 from bandstrap.errors import InvalidInput
 from contract import test_linear_policies as linear
 from contract.test_policies import either_policy, either_way, every_case, every_form, make
-from policies.own_policies import Sorted
+from policies.own_policies import Fading, Sorted, UndeclaredFading
 from policies.test_available import game, known, told
 
 # Each comparison rejects equal laws with probability 1e-6.
@@ -249,11 +249,20 @@ def test_any_kind_of_generator_is_known_to_have_been_used_or_not(kind):
         assert policy.weights(400) == weights
 
 
-def test_a_state_of_ones_own_is_put_back_before_each_draw():
+def test_chances_of_ones_own_policy_are_those_of_its_formula():
     policy = Sorted(arms=2, rng=0)
     policy.update([0, 1] * 3, [0.5, 0.75] * 3)
     # P(0.5 + U > 0.75 + V) = 0.75^2/2; five standard errors.
     assert policy.weights(4000)[0] == pytest.approx(0.28125, abs=0.036)
+
+
+@either_way
+@pytest.mark.parametrize("own", [Fading, UndeclaredFading])
+def test_what_a_choice_changes_is_put_back_before_each_draw(own, compiled):
+    policy = own(arms=2, rng=0, compiled=compiled)
+    policy.update([0, 1], [0.5, 0.75])
+    # Five standard errors; were it not put back, the share would be 1/4000 at most.
+    assert policy.weights(4000)[0] == pytest.approx(0.5, abs=0.04)
 
 
 # --- actions --------------------------------------------------------------------------------------------------------------

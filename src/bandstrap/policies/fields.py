@@ -37,8 +37,11 @@ class Field(NamedTuple):
         ``"path-dependent"``
             What a choice may change too, and what later choices depend on, be it in the last bit: a round of duels that is
             under way, the start of a solver.
+        ``"memory"``
+            The same of what was worked out from an arm's rewards alone, and would be again but for the last bit. Choices
+            that are drawn to count them, see :meth:`bandstrap.Policy.weights`, need not each work it out anew.
         ``"recomputable"``
-            What was worked out from the others and would be again, bit for bit, in a new state's stead.
+            What was worked out from the others, and would be again, bit for bit, if it were as in a new state.
         ``"scratch"``
             Room to work in. Nothing is lost with its content.
     form
@@ -54,7 +57,7 @@ class Field(NamedTuple):
         ``"never"`` anything.
     """
 
-    kind: Literal["fact", "path-dependent", "recomputable", "scratch"]
+    kind: Literal["fact", "path-dependent", "memory", "recomputable", "scratch"]
     form: Literal["list", "rows", "array"] = "list"
     grows: bool = False
     learned: Literal["any", "first", "added", "never"] = "any"
@@ -62,7 +65,15 @@ class Field(NamedTuple):
     @property
     def is_saved(self) -> bool:
         """Whether a policy could not go on without it."""
-        return self.kind in ("fact", "path-dependent")
+        return self.kind in ("fact", "path-dependent", "memory")
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether taking in a reward may change what is in use and matters.
+
+        What is added behind the last is not in use without its count, and what is scratch is written before it is read.
+        """
+        return self.learned in ("any", "first") and self.kind != "scratch"
 
 
 # The order that breaks ties, drawn at the start.
@@ -77,6 +88,7 @@ FirstRewards = Annotated[Floats, Field("fact", "rows", learned="added")]
 OfFirstRewards = Annotated[Floats, Field("fact", "rows", learned="first")]
 # What choices change.
 Path = Annotated[Floats, Field("path-dependent")]
+Memory = Annotated[Floats, Field("memory")]
 PathCounts = Annotated[NDArray[np.int64], Field("path-dependent")]
 ShuffledHistory = Annotated[Floats, Field("path-dependent", "rows", grows=True, learned="added")]
 # What is one array: whole numbers, others, and such with a row for each observation, or to which rows are only added.
@@ -157,8 +169,7 @@ def getter_of_changed(cls: type) -> Callable[[Any], Any]:
         for name, field in (declared(inner) or {}).items():
             if not isinstance(field, Field):
                 yield from (f"{name}.{path}" for path in paths(field))
-            # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
-            elif field.learned not in ("never", "added") and field.kind != "scratch":
+            elif field.is_rewritten:
                 yield name
 
     found = list(paths(cls))

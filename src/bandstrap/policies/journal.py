@@ -63,8 +63,7 @@ class Rows:
         self.pulls = state.pulls
         self.whole: list[Any] = []
         for name, field, values in declared_leaves(state):
-            # Without the count, what is added behind the last is not there; what is scratch is written before it is read.
-            if field.learned in ("never", "added") or field.kind == "scratch" or (name in by_arm and len(values) == 0):
+            if not field.is_rewritten or (name in by_arm and len(values) == 0):
                 continue
             if name in across:
                 self.numbers.extend(values)
@@ -110,8 +109,11 @@ def save_whole(values: Any) -> Any:
 
 
 def put_back_whole(values: Any, saved: Any) -> None:
-    """Give an array or a list the content it had."""
-    values[... if isinstance(values, np.ndarray) else slice(None)] = saved
+    """Give an array or a list the content it had, of which ``saved`` stays a copy."""
+    if isinstance(values, np.ndarray):
+        values[...] = saved
+    else:
+        values[:] = save_whole(saved)
 
 
 @functools.cache
@@ -119,7 +121,9 @@ def uses_generator(learn: Callable[..., None]) -> bool:
     """Whether a ``learn`` looks at its last parameter, the generator, at all."""
     code = learn.__code__
     rng = code.co_varnames[code.co_argcount - 1]
-    return any(step.opname.startswith("LOAD") and step.argval == rng for step in dis.get_instructions(code))
+    # From Python 3.13 on, one instruction may load two variables.
+    names = (step.argval if isinstance(step.argval, tuple) else (step.argval,) for step in dis.get_instructions(code))
+    return any(rng in named for named in names)
 
 
 def refuse_inside_update(steps: Collection[CodeType], owner: object) -> None:

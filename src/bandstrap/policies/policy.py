@@ -501,8 +501,8 @@ class Policy(LivePolicy):
         self._undo = attributes, self.rng.bit_generator.state if self._draws else None, whole, saved
         try:
             for index, value in pairs:
-                if index not in saved:
-                    saved[index] = self._rows.save(index)
+                if index not in saved:  # of the rows that would be put back: longer ones may be in use by now
+                    saved[index] = rows.save(index)
                 if self._growing:
                     self._make_room(index)
                 self.n_rewards += 1

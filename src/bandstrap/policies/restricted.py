@@ -104,14 +104,16 @@ def ranking(order: Any, arms: Sequence[int]) -> Any:
 def changes(
     state: Any, part: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
 ) -> list[Change]:
-    """What a choice among some arms did to their part, and the whole does not have yet.
+    """What a choice among some arms did to their part, and the whole does not have yet; facts it leaves alone.
 
     Of what could be worked out again, single numbers are left behind: they may be bounds that hold in the part alone.
     """
     found: list[Change] = []
     in_rounds = holds_duels(state)
     for (name, field, values), (_, entries) in zip(declared_leaves(state), leaves(part), strict=True):
-        if name == "order" or (in_rounds and name in DUELS) or not (name in across or name in by_arm):
+        if field.kind in ("fact", "scratch") or name == "order" or not (name in across or name in by_arm):
+            continue
+        if in_rounds and name in DUELS:
             continue
         if isinstance(values, np.ndarray):
             key = (slice(None), list(arms)) if name in across else list(arms)

@@ -25,7 +25,7 @@ from bandstrap.multipliers.enumeration import extreme_quantile_in, extreme_rank
 from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import quantile_bound, tabulate_quantiles
 from bandstrap.multipliers.waves import MOST_TERMS, fit_waves, wave_quantile
-from bandstrap.policies.fields import Numbers, Path, Scratch
+from bandstrap.policies.fields import Memory, Numbers, Scratch
 from bandstrap.policies.quantile_memory import count_reward, new_sums
 
 ENDS = MOST_TERMS // 2
@@ -67,8 +67,8 @@ class SignMemory(NamedTuple):
     ends: Numbers  # the lowest and the highest rewards, in ascending order
     rests: Numbers  # a reward in the middle, then sums of powers around it: of the rewards that are no ends, and of all
     values: Numbers  # how many different rewards there are, then up to four of them, then their counts
-    laws: Path  # how the quantile function is known
-    tables: Path  # the waves of the law, or the probabilities of coins
+    laws: Memory  # how the quantile function is known
+    tables: Memory  # the waves of the law, or the probabilities of coins
     scratch: Scratch
     room: Scratch  # for sums that are counted
 
