@@ -195,6 +195,22 @@ def test_threads_may_add_arms_while_others_play(compiled):
     assert sum(policy._state.pulls) == policy.n_rewards == 80
 
 
+class Label:
+    """A label that is equal to itself alone."""
+
+
+def test_a_copy_has_the_labels_themselves():
+    labels = [Label(), (Label(), 1)]
+    policy = UCB1(arms=labels, rng=0)
+    policy.add_arm(new := Label())
+    policy.retire(labels[0])
+    twin = policy.copy()
+    assert (twin.arms, twin.retired) == (policy.arms, policy.retired) == ((*labels, new), (labels[0],))
+    twin.update([*labels, new], [0.25, 0.5, 0.75])
+    assert twin.select() in (labels[1], new)
+    assert policy.n_rewards == 0
+
+
 # --- retire -------------------------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ from bandstrap.policies.json_values import (
 from bandstrap.policies.linear import LinearPolicy
 from bandstrap.policies.saved import VERSION
 from bandstrap.storage import NO_SEAL, seal
-from policies.own_policies import Failing, First, Mapped, Sorted
+from policies.own_policies import Failing, First, Mapped, Pooled, Sorted
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 
@@ -180,7 +180,7 @@ def test_a_class_does_not_make_a_policy_of_another():
             cls.from_dict(saved)
 
 
-@pytest.mark.parametrize("cls", [Sorted, First])
+@pytest.mark.parametrize("cls", [Sorted, First, Pooled])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_class_of_ones_own_is_found_while_it_is_imported(cls, compiled, tmp_path):
     policy = played(cls(arms=["a", "b"], rng=0, compiled=compiled), 50)
@@ -332,9 +332,9 @@ COUNTS |= {"waiting": [0, 0], "since": [-1, -1], "attempts": [0, 0], "decisions"
         ({"plays": {"arms": [0, 1], "retired": [0, 1]}}, "retired arms are some of its arms"),
         ({"plays": {"arms": [1, 2, 3], "retired": []}}, r"'pulls' is of shape \(3,\); got 2 of them"),
         ({"counts": COUNTS | {"rewards": 8}}, "pulls are as many as its 8 rewards; got 9"),
-        ({"counts": COUNTS | {"waiting": [0, -1]}}, "not pulled less than never"),
+        ({"counts": COUNTS | {"waiting": [0, -1]}}, "'waiting' are counts; got -1"),
         ({"counts": COUNTS | {"waiting": [0]}}, r"of shape \(2,\)"),
-        ({"counts": COUNTS | {"since": [0, -2]}}, "not pulled less than never"),
+        ({"counts": COUNTS | {"since": [0, -2]}}, "'since' are counts; got -2"),
         ({"counts": COUNTS | {"decisions": 1.5}}, "'decisions' is a number of decisions; got 1.5"),
         ({"counts": COUNTS | {"end": -2}}, "'end' is a number of decisions; got -2"),
         ({"counts": COUNTS | {"means": [0.5, None]}}, "numbers"),

@@ -50,12 +50,12 @@ class LivePolicy(Described):
         return compiled
 
     def copy(self) -> Self:
-        """An independent twin that will go on exactly as this one would."""
+        """An independent twin that will go on exactly as this one would; labels of arms are shared, not copied."""
         if not hasattr(self, "_lock"):  # a description
             return copy.deepcopy(self)
         with self._lock:
             self._settle()
-            return copy.deepcopy(self)
+            return copy.deepcopy(self, {id(label): label for label in self.arms})
 
     def to_dict(self) -> dict[str, Any]:
         """All that the policy knows, as a dictionary that JSON can hold.

@@ -37,7 +37,7 @@ from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.own_file import class_in_file
 from bandstrap.policies.policy import FIRST_ROOM, POLICIES
 from bandstrap.policies.saved_state import read_field, read_state, write_state
-from bandstrap.policies.turns import Turns
+from bandstrap.policies.turns import FROM_THE_START, Turns
 from bandstrap.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
 
 FORMAT = "bandstrap policy"
@@ -208,7 +208,7 @@ def read_policy(saved: Any, compiled: bool | None, kind: type[LivePolicy] = Live
 
 
 def check_form(saved: Any) -> None:
-    """Refuse what is no policy, or one in a format of another time."""
+    """Refuse what is no policy, or one in another format."""
     if not isinstance(saved, Mapping) or type(saved.get("format")) is not str or saved["format"] != FORMAT:
         raise Unreadable(f"what to_dict() of a policy gave; got {brief(saved)}")
     version = saved.get("version")
@@ -290,6 +290,20 @@ def read_counts(saved: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     return counts
 
 
+def read_tallies(counts: Mapping[str, Any], n_arms: int) -> tuple[list[int], list[float], Turns]:
+    """How many rewards of each arm were told, their means, and what was handed out in turns."""
+    lists = {name: read_array(counts[name], (n_arms,), np.dtype(np.int64)).tolist() for name in LISTS}
+    for name, numbers in lists.items():
+        if min(numbers) < (FROM_THE_START if name == "since" else 0):
+            raise Unreadable(f"a policy whose {name!r} are counts; got {min(numbers)}")
+    for name in ("decisions", "end"):
+        if type(counts[name]) is not int or not -1 <= counts[name] <= LARGEST_COUNT:
+            raise Unreadable(f"a policy whose {name!r} is a number of decisions; got {brief(counts[name])}")
+    means = read_array(counts["means"], (n_arms,), np.dtype(np.float64)).tolist()
+    told = lists.pop("told")
+    return told, means, Turns(**lists, decisions=counts["decisions"], end=counts["end"])
+
+
 def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
     """A policy of arms: its arms, those handed out without a reward yet, its state."""
     plays = entries(saved, "plays", ["arms", "retired"])
@@ -311,16 +325,11 @@ def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any
         raise Unreadable(
             f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['state']['order'])}"
         )
-    lists = {name: read_array(counts[name], (len(arms),), np.dtype(np.int64)).tolist() for name in LISTS}
-    if min(*lists["waiting"], *lists["told"], *lists["attempts"], *state.pulls) < 0 or min(lists["since"]) < -1:
-        raise Unreadable(f"a policy whose arms are not pulled less than never; got {brief(counts['waiting'])}")
-    for name in ("decisions", "end"):
-        if type(counts[name]) is not int or not -1 <= counts[name] <= LARGEST_COUNT:
-            raise Unreadable(f"a policy whose {name!r} is a number of decisions; got {brief(counts[name])}")
-    means = read_array(counts["means"], (len(arms),), np.dtype(np.float64)).tolist()
+    if min(state.pulls) < 0:
+        raise Unreadable(f"a policy whose 'pulls' are counts; got {min(state.pulls)}")
+    told, means, turns = read_tallies(counts, len(arms))
     policy = cls(**about, arms=arms, rng=0, compiled=compiled)
-    policy._counts, policy._means = lists.pop("told"), means
-    policy._turns = Turns(**lists, decisions=counts["decisions"], end=counts["end"])
+    policy._counts, policy._means, policy._turns = told, means, turns
     policy._state = state
     policy._rows = policy._rows_of(state)
     policy.n_rewards = counts["rewards"]

@@ -38,7 +38,7 @@ def write_state(state: Any, rows: Collection[str] = ()) -> dict[str, Any]:
                 write_array(np.asarray(row)[: used(row, n)]) for row, n in zip(value, state.pulls, strict=False)
             ]
         elif isinstance(value, np.ndarray | list):
-            written[name] = write_array(np.asarray(value)) if len(value) else []
+            written[name] = write_array(np.asarray(value))
         else:
             try:
                 written[name] = write_value(value)
