@@ -1,18 +1,12 @@
 """What every linear policy keeps, over every entry of the registry and the forms of each."""
 
 import inspect
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import bandstrap
-from bandstrap.calls import parse_call
 from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.play import (
     compiled_play_linear,
@@ -26,6 +20,7 @@ from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
 from bandstrap.policies.linear import LinearPolicy
+from contract.test_policies import built_from_words, ident, run, same_result, written
 from naive.feedback import play_with_dictionary
 from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
@@ -54,10 +49,6 @@ FORMS = (
         for alpha in SCHEDULES
     ]
 )
-
-
-def ident(case):
-    return " ".join([case[0], *(f"{key}={value}" for key, value in case[1].items())])
 
 
 every_policy = pytest.mark.parametrize("name", sorted(LINEAR_POLICIES))
@@ -253,10 +244,7 @@ def test_online_play_never_imports_the_compiler():
                 policy.update(actions[policy.select(actions)], (i * 37 % 11) / 11)
         print({"numba", "matplotlib", "polars"} & set(sys.modules))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=os.environ, check=False
-    )
-    assert done.stdout.strip() == "set()", done.stderr
+    assert run(code) == "set()"
 
 
 # --- the online object ------------------------------------------------------------------------------------------------
@@ -318,13 +306,6 @@ def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, comp
         for twin in (policy, forgetful):
             twin.update(sets[t][arm], tape[arm, t])
     assert written(forgetful) == written(policy)
-
-
-def written(policy):
-    """What is saved of a policy, through JSON as strict as can be; whether it is compiled is left out."""
-    saved = json.loads(json.dumps(policy.to_dict(), allow_nan=False))
-    del saved["compiled"]
-    return saved
 
 
 @either_way
@@ -393,15 +374,8 @@ def test_the_same_seed_plays_the_same_game_online(case):
 @every_form
 def test_label_and_repr_build_the_policy_again(case):
     policy = make(case)
-    call = parse_call(policy.label)
-    assert call.name == policy.name == case[0]
-    twin = LINEAR_POLICIES[call.name](**call.options)
-    assert twin.settings() == policy.settings()
-    assert twin.label == policy.label
-    assert twin.make_params(HORIZON) == policy.make_params(HORIZON)
+    twin = built_from_words(policy, LINEAR_POLICIES)
     assert same_states(*(p.start(3, 4, np.random.default_rng(0)) for p in (twin, policy)))
-    again = eval(repr(policy), {cls.__name__: cls for cls in LINEAR_POLICIES.values()})  # noqa: S307
-    assert again.settings() == policy.settings()
 
 
 def test_the_registry_holds_every_linear_policy_and_nothing_else():
@@ -452,15 +426,6 @@ def simulated(contextual, policies=None, **options):
 @pytest.fixture(scope="module", params=[False, True], ids=["fixed", "contextual"])
 def reference(request):
     return request.param, simulated(request.param)
-
-
-def same_result(one, other):
-    return (
-        one.policies == other.policies
-        and one.regret.tobytes() == other.regret.tobytes()
-        and one.pulls.tobytes() == other.pulls.tobytes()
-        and one.replications.tolist() == other.replications.tolist()
-    )
 
 
 @pytest.mark.parametrize("block_size", [1, 3])

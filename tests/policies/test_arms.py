@@ -258,6 +258,12 @@ def test_what_cannot_be_retired_is_refused_with_nothing_changed(name):
     assert policy.weights() == {"c": 1.0}
 
 
+def test_a_refusal_shows_the_first_of_many_labels_and_that_there_are_more():
+    for n_arms, shown in ((20, r"18, 19\]"), (21, r"18, 19, \.\.\.\]")):
+        with pytest.raises(InvalidInput, match=rf"must be one of \[0, 1, .*, {shown}\. Got 'z' instead"):
+            UCB1(arms=n_arms, rng=0).update("z", 0.5)
+
+
 def test_an_arm_that_lacks_rewards_is_waited_for_no_longer_once_it_is_retired():
     policy = UCB1(arms=["a", "b", "c"], rng=0)
     policy.update(["a", "b"], [0.5, 0.25])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bandstrap.calls import Call
 from bandstrap.constructors import Declared
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice, check_flag, check_number, requirement
-from bandstrap.policies.schedule import RULES, Alpha, Schedule, make_schedule
+from bandstrap.errors import brief, check_choice, check_flag, check_number, requirement
+from bandstrap.policies.schedule import Alpha, Schedule, make_schedule
 
 # What every constructor of a policy takes: whether rewards are to be large or small, and the policy's randomness.
 Direction = Literal["max", "min"]
@@ -107,14 +107,11 @@ class Described(metaclass=Declared):
 
     @classmethod
     def from_call(cls, **options: Any) -> Self:
-        """Build it from the options of a call as text; what makes a policy live, or a minimiser, has no place there.
-
-        A simulation has arms and randomness of its own, and maximises rewards.
-        """
-        for option in ("arms", "rng", "direction", "compiled"):
-            if option in options and options[option] != "max":
+        """Build it from the options of a call as text; what makes a policy live, or a minimiser, has no place there."""
+        for option, value in options.items():
+            if option in LIVE_ONLY or (option == "direction" and value != "max"):
                 rule = "left out of a simulation, which has arms and randomness of its own and maximises rewards"
-                raise requirement(option, cls.__name__, rule, repr(options[option]))
+                raise requirement(option, cls.__name__, rule, brief(value))
         return cls(**options)
 
     def settings(self) -> dict[str, Any]:
@@ -176,7 +173,7 @@ class Described(metaclass=Declared):
         if not low <= value <= high:
             raise requirement(parameter, owner, f"inside [{low:g}, {high:g}]", value)
         if abs(value) > largest:
-            raise requirement(parameter, owner, f"no larger than {largest:g}", value)
+            raise requirement(parameter, owner, f"no larger than {largest:g} in size", value)
         return value
 
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:
@@ -194,6 +191,4 @@ class Described(metaclass=Declared):
             if horizon is not None:
                 raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")
             alpha = alpha(self.n_rewards + 1)
-            if not (isinstance(alpha, str) and alpha in RULES):
-                alpha = check_number(alpha, "alpha", owner, above=0, below=1)
         return make_schedule(alpha, self.tau, self.horizon or horizon, owner)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
-from bandstrap.errors import check_count, is_whole, requirement
+from bandstrap.errors import brief, check_count, is_whole, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.fields import as_lists, declared_leaves, is_declared, leaves
 from bandstrap.policies.journal import Rows, put_back_whole, save_whole
@@ -36,6 +36,8 @@ Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
 ONE_NUMBER = (float, int)
 # Rewards of an arm that fit into a new live policy where it keeps them; rows double when they are full.
 FIRST_ROOM = 16
+# Labels that a refusal lists.
+MOST_SHOWN = 20
 
 
 class Online(TypedDict, total=False):
@@ -119,7 +121,7 @@ class Policy(LivePolicy):
         if arms is None:
             for parameter, value in (("rng", rng), ("compiled", compiled or None)):
                 if value is not None:
-                    raise requirement(parameter, type(self).__name__, "left out unless 'arms' is given", repr(value))
+                    raise requirement(parameter, type(self).__name__, "left out unless 'arms' is given", brief(value))
             return
         self.arms = self._labels(arms)
         self._index = {label: i for i, label in enumerate(self.arms)}
@@ -186,7 +188,7 @@ class Policy(LivePolicy):
         for field in needed:
             if field not in getattr(state, "_fields", ()):
                 rule = f"a NamedTuple with the field {field!r}, which the {type(self).__name__}'s kernel is played with"
-                raise requirement("state", f"{type(self).__name__}.make_state", rule, repr(state))
+                raise requirement("state", f"{type(self).__name__}.make_state", rule, brief(state))
         return state
 
     # -- online ----------------------------------------------------------------------------------------------------
@@ -316,15 +318,15 @@ class Policy(LivePolicy):
             return self._active if self.retired else None
         owner = f"{type(self).__name__}.{method}"
         if not (is_several(available) or isinstance(available, AbstractSet)) or len(available) == 0:
-            raise requirement("available", owner, "a non-empty collection of labels of arms", repr(available))
+            raise requirement("available", owner, "a non-empty collection of labels of arms", brief(available))
         for label in available:
             if not self._is_label(label):
-                raise requirement("available", owner, f"made of labels out of {list(self.arms)[:20]}", repr(label))
+                raise requirement("available", owner, f"made of labels out of {self._known_labels()}", brief(label))
             if label in self.retired:
-                raise requirement("available", owner, "made of labels of arms that are not retired", repr(label))
+                raise requirement("available", owner, "made of labels of arms that are not retired", brief(label))
         among = sorted({self._index[label] for label in available})
         if len(among) < len(available):
-            raise requirement("available", owner, "made of different labels", repr(available))
+            raise requirement("available", owner, "made of different labels", brief(available))
         return among if len(among) < len(self.arms) else None
 
     def _next(self, among: list[int] | None) -> tuple[int, list[int]]:
@@ -354,11 +356,11 @@ class Policy(LivePolicy):
         try:
             is_known = label in self._index
         except TypeError:
-            raise requirement("label", owner, "hashable", repr(label)) from None
+            raise requirement("label", owner, "hashable", brief(label)) from None
         with self._lock:
             self._settle()
             if is_known or label in self._index:
-                raise requirement("label", owner, "one that no arm has had, retired ones included", repr(label))
+                raise requirement("label", owner, "one that no arm has had, retired ones included", brief(label))
             self._grow(label)
 
     def _grow(self, label: Hashable) -> None:
@@ -371,11 +373,8 @@ class Policy(LivePolicy):
             place = list(fresh.order).index(new) if "order" in fresh._fields else 0
             fresh = fresh if self.compiled else as_lists(fresh)
             state = with_another_arm(self._state, fresh, place, self._by_arm, self._across)
-            turns, counts, means = (
-                self._turns.with_another(self._state.pulls, self._active),
-                [*self._counts, 0],
-                [*self._means, 0.0],
-            )
+            turns = self._turns.with_another(self._state.pulls, self._active)
+            counts, means = [*self._counts, 0], [*self._means, 0.0]
             active = [*self._active, new]
             vars(self).update(
                 arms=(*self.arms, label),
@@ -412,13 +411,13 @@ class Policy(LivePolicy):
         self._need_arms("retire")
         owner = f"{type(self).__name__}.retire"
         if not self._is_label(label):
-            raise requirement("label", owner, f"one of {list(self.arms)[:20]}", repr(label))
+            raise requirement("label", owner, f"one of {self._known_labels()}", brief(label))
         with self._lock:
             self._settle()
             if label in self.retired:
-                raise requirement("label", owner, "an arm that is not retired", repr(label))
+                raise requirement("label", owner, "an arm that is not retired", brief(label))
             if len(self._active) == 1:
-                raise requirement("label", owner, "another arm than the last that is not retired", repr(label))
+                raise requirement("label", owner, "another arm than the last that is not retired", brief(label))
             active = [arm for arm in self._active if arm != self._index[label]]
             vars(self).update(
                 retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
@@ -459,7 +458,7 @@ class Policy(LivePolicy):
                 part = as_lists(part) if self.compiled else part
                 params = self.round_params(self._params)
                 indices = self.indices(params, part, self.n_rewards + 1, copy_of(self.rng))
-                found = dict(zip(ready, indices or (), strict=indices is not None))
+                found = {} if indices is None else dict(zip(ready, indices, strict=True))
             rows = [
                 ArmRow(
                     label,
@@ -567,19 +566,19 @@ class Policy(LivePolicy):
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if is_whole(arms):
             if arms < 1:
-                raise requirement("arms", owner, rule, repr(arms))
+                raise requirement("arms", owner, rule, brief(arms))
             check_memory(BYTES_PER_ARM * int(arms), "arms", owner, int(arms))
             return tuple(range(int(arms)))
         if not is_several(arms):
-            raise requirement("arms", owner, rule, repr(arms))
+            raise requirement("arms", owner, rule, brief(arms))
         check_memory(BYTES_PER_ARM * length(arms), "arms", owner, length(arms))
         labels = tuple(arms)
         try:
             distinct = len(set(labels))
         except TypeError:
-            raise requirement("arms", owner, rule, repr(arms)) from None
+            raise requirement("arms", owner, rule, brief(arms)) from None
         if not labels or distinct < len(labels):
-            raise requirement("arms", owner, rule, repr(arms))
+            raise requirement("arms", owner, rule, brief(arms))
         return labels
 
     def _pairs(self, arms: Any, rewards: Any) -> tuple[list[Any], list[Any]]:
@@ -588,12 +587,17 @@ class Policy(LivePolicy):
         if not has_axes(rewards) and self._is_label(arms):
             return [arms], [rewards]
         if not has_axes(rewards) or not is_several(arms):
-            raise requirement("arm", owner, f"one of {list(self.arms)[:20]}", repr(arms))
+            raise requirement("arm", owner, f"one of {self._known_labels()}", brief(arms))
         arms, rewards = list(arms), list(rewards)
         if len(arms) != len(rewards):
             rule = "as long as 'arm' when both are sequences"
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
         return arms, rewards
+
+    def _known_labels(self) -> str:
+        """The labels of the arms as a refusal shows them: the first of many."""
+        more = ["..."] if len(self.arms) > MOST_SHOWN else []
+        return f"[{', '.join([*map(brief, self.arms[:MOST_SHOWN]), *more])}]"
 
     def _is_label(self, arm: Any) -> TypeGuard[Hashable]:
         try:
@@ -603,8 +607,7 @@ class Policy(LivePolicy):
 
     def _arm_index(self, label: Any) -> int:
         if not self._is_label(label):
-            known = f"one of {list(self.arms)[:20]}"
-            raise requirement("arm", f"{type(self).__name__}.update", known, repr(label))
+            raise requirement("arm", f"{type(self).__name__}.update", f"one of {self._known_labels()}", brief(label))
         return self._index[label]
 
     def _need_arms(self, method: str) -> None:

@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
-
 from bandstrap.engine.kernel import inlined
-from bandstrap.errors import check_count, check_number, requirement
+from bandstrap.errors import brief, check_count, check_number, is_number, requirement
 
 Rule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
 RULES: dict[Rule, int] = {word: code for code, word in enumerate(get_args(Rule))}
@@ -31,7 +29,7 @@ class Schedule(NamedTuple):
 
 @inlined
 def error_probability(schedule: Schedule, round_: int) -> float:
-    """``alpha_t``; never above 1/2."""
+    """``alpha_t``; the rules give no more than 1/2."""
     if schedule.rule == ANYTIME:
         return 1.0 / (round_ + 1.0)
     if schedule.rule == FIXED:
@@ -59,9 +57,9 @@ def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Sc
                 raise requirement("horizon", owner, rule, "None")
             return Schedule(FIXED, 1.0 / max(rounds, 2) ** 2)
         return Schedule(RULES[alpha], float(tau))
-    if isinstance(alpha, str | bool) or not isinstance(alpha, int | float | np.integer | np.floating):
+    if not is_number(alpha):
         choices = ", ".join(repr(name) for name in RULES)
-        raise requirement("alpha", owner, f"one of {choices}, a number in (0, 1) or a callable", repr(alpha))
+        raise requirement("alpha", owner, f"one of {choices}, a number in (0, 1) or a callable", brief(alpha))
     level = check_number(alpha, "alpha", owner, above=0, below=1)
     if level < SMALLEST_ALPHA:
         raise requirement("alpha", owner, f"at least {SMALLEST_ALPHA:g}", level)

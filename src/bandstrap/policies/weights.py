@@ -10,9 +10,8 @@ import numpy as np
 
 def copy_of(rng: np.random.Generator) -> np.random.Generator:
     """A generator that will draw the same numbers."""
-    twin = np.random.Generator(
-        type(rng.bit_generator)(0)
-    )  # the seed does not matter: without one, a costly one is made
+    # The seed does not matter, but without one NumPy would ask the system for entropy, which takes longer.
+    twin = np.random.Generator(type(rng.bit_generator)(0))
     twin.bit_generator.state = rng.bit_generator.state
     return twin
 
