@@ -1,9 +1,9 @@
 """Tests that draws follow a law. Each of the three checks rejects draws of the right law with probability 1e-6 or less.
 
-What they see with probability 0.99, of ``n`` draws (a side) from a law that is not far from normal: a mean that is off by
+What they see with probability 0.99, of ``n`` draws (per side) from a law that is not far from normal: a mean that is off by
 ``7.4/sqrt(n)`` standard deviations (``10.4/sqrt(n)`` between two samples), a standard deviation that is off by a share of
 ``6/sqrt(n)`` (``8.5/sqrt(n)``), and any distribution function that is off by ``4/sqrt(n)`` somewhere (``5.7/sqrt(n)``).
-At 3000 draws a side that is a fifth of a standard deviation, 16 per cent of it, and 0.1; ``test_laws.py`` measures it.
+At 3000 draws per side that is a fifth of a standard deviation, 16 per cent of it, and 0.1; ``test_laws.py`` measures it.
 """
 
 import math

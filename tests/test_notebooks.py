@@ -27,7 +27,7 @@ def execute(path):
     return module.execute(path)
 
 
-def test_there_is_one_a_reader():
+def test_there_is_one_for_each_reader():
     assert [path.stem for path in NOTEBOOKS] == ["practitioner", "researcher", "statistician"]
 
 

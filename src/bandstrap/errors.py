@@ -226,7 +226,8 @@ def has_masked(values: Any) -> bool:
 def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Rows divided by powers of two that bring their largest reward near 1, and the exponents.
 
-    The division is exact; it keeps squares from overflowing or vanishing.
+    This keeps squares from overflowing or vanishing. The division is exact, but for rewards that are ``2^-1022`` of the
+    largest or less.
     """
     _, exponents = np.frexp(np.abs(rewards).max(axis=-1))
     return np.ldexp(rewards, -exponents[..., None]), exponents.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Frozen ``scipy.stats`` distributions: which objects are, by what name they are called, and what tells them apart."""
+"""Frozen ``scipy.stats`` distributions: how to recognise one, to make one from its name, and to tell it from others."""
 
 from __future__ import annotations
 

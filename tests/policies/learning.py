@@ -6,7 +6,7 @@ from bandstrap.engine.play import compiled_play, play
 
 
 def learned(policy, *samples, seed=0):
-    """Parameters, and a state that has seen the samples, an arm each."""
+    """Parameters, and a state that has seen the samples, one for each arm."""
     rng = np.random.default_rng(seed)
     state = policy.start(len(samples), max(map(len, samples)), rng)
     params = policy.make_params(None)

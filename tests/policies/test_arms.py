@@ -318,7 +318,7 @@ NEW_ARM_CASES = [
 @either_way
 @pytest.mark.parametrize("case", NEW_ARM_CASES, ids=str)
 def test_a_new_arm_with_late_rewards_does_not_take_all_decisions(case, compiled):
-    """As it did before: 900 of 900."""
+    """Were it waited for, these would be 900 of 900."""
     policy = make(case, arms=["a", "b"], rng=0, compiled=compiled)
     policy.update(["a", "b"] * 5, [0.5, 0.25] * 5)
     policy.add_arm("new")
@@ -332,7 +332,7 @@ def test_a_new_arm_with_late_rewards_does_not_take_all_decisions(case, compiled)
 
 @pytest.mark.parametrize("case", NEW_ARM_CASES, ids=str)
 def test_rewards_of_one_arm_that_are_lost_keep_nobody_waiting(case):
-    """They did before: ``abcabc...`` for ever."""
+    """Were they waited for, choices would be ``abcabc...`` for ever."""
     policy = make(case, arms=["a", "b", "c"], rng=0)
     chosen = []
     for t in range(600):

@@ -253,7 +253,9 @@ def known_facts(policy):
     """What was learned; the rewards of an arm in any order."""
     found = [(name, values) for name, field, values in declared_leaves(policy._state) if field.kind == "fact"]
     if hasattr(policy._state, "history"):
-        found.append(("history", [sorted(row[:n]) for row, n in zip(policy._state.history, policy._state.pulls)]))  # noqa: B905
+        found.append(
+            ("history", [sorted(row[:n]) for row, n in zip(policy._state.history, policy._state.pulls, strict=False)])
+        )
     return pickle.dumps([(name, [np.asarray(row).tobytes() for row in values]) for name, values in found])
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import jitable
 from bandstrap.policies.fields import Path
 
-# A ceiling is put where an arm is expected after this part of its way to the leader, or less if its index has jumped past
-# the leader by then, as those of few values do; and above that by more than a solver may be off, as a part of the width.
+# A ceiling is worked out for the moment at which an index is expected to have come this part of its way to the leader's.
+# The part is smaller where the index would have jumped past the leader by then, as indices of few values do.
 PART_OF_THE_WAY = 0.7
+# What a ceiling lies above that index, as a part of its width: more than a solver may be off.
 SLACK = 1e-3
 
 

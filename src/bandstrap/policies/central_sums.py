@@ -48,7 +48,7 @@ def no_sums(n_arms: int) -> CentralSums:
 
 @jitable
 def unit_for(deviation: float) -> float:
-    """The unit of a deviation that is not 0: it has from ``1/MOST_UNITS`` to ``MOST_UNITS`` of them."""
+    """The unit nearest in size to a deviation that is not 0."""
     _, exponent = math.frexp(deviation)
     steps = (exponent + UNIT_STEP // 2) // UNIT_STEP
     return math.ldexp(1.0, UNIT_STEP * min(max(steps, -MOST_STEPS), MOST_STEPS))
