@@ -278,25 +278,6 @@ def test_without_arms_none_come_or_go():
             act()
 
 
-@every_case
-def test_a_policy_whose_arms_came_and_went_is_saved(case):
-    policy = make(case, arms=["a", "b", "c"], rng=7)
-    tell(policy, [("abc"[arm], reward) for arm, reward in events()[0]])
-    policy.add_arm("d")
-    policy.retire("b")
-    policy.select(), policy.select()
-    again = Policy.from_dict(policy.to_dict())
-    assert again.to_dict() == policy.to_dict()
-    assert again.retired == ("b",)
-    assert again.arms == ("a", "b", "c", "d")
-    for _ in range(8):
-        arm = policy.select()
-        assert again.select() == arm
-        assert again.weights(5, rng=1) == policy.weights(5, rng=1)
-        policy.update(arm, 0.5)
-        again.update(arm, 0.5)
-
-
 # --- first turns --------------------------------------------------------------------------------------------------------
 
 
