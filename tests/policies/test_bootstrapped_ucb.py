@@ -588,6 +588,24 @@ def test_the_largest_index_of_bounds_is_selected_next(mode):
         policy.update(arm, rng.normal())
 
 
+@pytest.mark.parametrize("mode", QUANTILES)
+@pytest.mark.parametrize("place", range(3))
+def test_the_largest_index_of_those_not_retired_is_selected_next(mode, place):
+    policy = live(mode)
+    policy.retire(policy.arms[policy._state.order[place]])
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        table = policy.bounds()
+        arm = policy.select()
+        assert table[arm]["index"] == max(row["index"] for label, row in table.items() if label not in policy.retired)
+        policy.update(arm, rng.normal())
+
+
+@pytest.mark.parametrize("mode", QUANTILES)
+def test_bounds_of_machine_code_are_those_of_plain_python(mode):
+    assert live(mode, compiled=True).bounds() == live(mode).bounds()
+
+
 def test_bounds_of_costs_are_in_the_units_of_costs():
     policy = BootstrappedUCB(arms=["a", "b"], rng=0, direction="min", quantile="exact")
     policy.update(["a", "a", "b", "b"], [3.0, 5.0, 7.0, 8.0])

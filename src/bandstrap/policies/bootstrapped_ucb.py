@@ -30,16 +30,19 @@ from bandstrap.policies.bootstrap_index import (
     threshold,
     way_to,
 )
+from bandstrap.policies.fields import as_lists
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.quantile_memory import arm_mean
+from bandstrap.policies.restricted import duplicate
 from bandstrap.policies.schedule import FIXED, Alpha, Schedule
+from bandstrap.policies.weights import copy_of
 
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
-# Of an order statistic in law; a decision in the first rounds then takes a second.
-MOST_RESAMPLES = 10**8
-# What it is raised by for levels and numbers of rewards between those it is computed at.
+# What that constant is raised by, for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
+# Draws of which an order statistic is drawn in law; with so many a decision in the first rounds takes a second.
+MOST_RESAMPLES = 10**8
 
 
 class ArmBounds(TypedDict):
@@ -232,10 +235,6 @@ class BootstrappedUCB(Policy):
             return "fitted"
         return sign_memory.quantile_source(self._state.memory, arm, n, level)
 
-    def draws_in_update(self) -> bool:
-        """Whether weights are drawn with each reward."""
-        return self.quantile == "streaming"
-
     def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
 
@@ -243,27 +242,29 @@ class BootstrappedUCB(Policy):
         is approximate (see the notes of the class), ``"drawn"`` is an order statistic of draws, and ``"none"`` marks an
         arm without rewards.
 
-        Draws nothing from the policy's generator: where the quantile is random, a copy of the generator is used.
+        Nothing changes: where the quantile is random, it is drawn from a copy of the policy's generator.
         """
         self._need_arms("bounds")
         with self._lock:
             self._settle()
-            rng = np.random.Generator(type(self.rng.bit_generator)())
-            rng.bit_generator.state = self.rng.bit_generator.state
+            state = duplicate(self._state)
+            state = as_lists(state) if self.compiled else state
+            rng = copy_of(self.rng)
             params = self.round_params(self._params)
-            shared = prepare(params, self._state, self.n_rewards + 1)
+            shared = prepare(params, state, self.n_rewards + 1)
             main_term = way_to(self.quantile, self.multipliers).main_term
             sign = 1.0 if self.direction == "max" else -1.0
             table: dict[Hashable, Any] = {label: {} for label in self.arms}
-            for i in self._state.order:  # the order in which the next round draws
+            # The order in which the next round draws; it draws nothing for arms that are retired.
+            for i in sorted(state.order, key=lambda arm: self.arms[arm] in self.retired):
                 label = self.arms[i]
-                n = int(self._state.pulls[i])
+                n = int(state.pulls[i])
                 if n == 0:
                     nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
                     table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
                     continue
-                mean = float(arm_mean(self._state.pulls, self._state.memory, i))
-                main = float(main_term(params, self._state, i, shared, rng))
+                mean = float(arm_mean(state.pulls, state.memory, i))
+                main = float(main_term(params, state, i, shared, rng))
                 total = float(threshold(params, n, main, shared))
                 table[label] = {
                     "pulls": n,
