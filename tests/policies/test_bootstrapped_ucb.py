@@ -198,6 +198,18 @@ def test_rewards_far_from_zero_have_the_quantiles_of_their_residuals():
         assert exact_quantiles(far, levels) == pytest.approx(exact_quantiles(near, levels), rel=1e-6)
 
 
+@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+@pytest.mark.parametrize("n", [13, 32, 33])
+def test_rewards_that_differ_little_beside_their_size_have_a_spread(weights, n):
+    near = np.random.default_rng(n).integers(-100, 100, n) * 2.0**-20  # far away they differ by multiples of 2^-23
+    policy = BootstrappedUCB(quantile="exact", weights=weights)
+    mains = []
+    for sample in (near, 1e9 + near):
+        params, state = learned(policy, sample)
+        mains.append(main_term(policy, params, state, 0, at_level(0.03), None))
+    assert mains[1] == pytest.approx(mains[0], rel=0.01)  # the mean is rounded to a thousandth of the spread
+
+
 def test_it_does_not_matter_when_an_outlier_comes():
     rng = np.random.default_rng(4)
     levels = [0.01, 1e-3, 1e-5]

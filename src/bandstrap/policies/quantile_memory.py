@@ -1,8 +1,10 @@
 """What a bootstrap policy remembers of an arm in constant memory: its rewards, in brief, and their quantile function.
 
-There is one memory for random signs, the paper's weights, and one for all other weights. A state holds the arrays as one
-tuple. Taking it out of the state counts a reference for each of them; done once per call it costs nothing that can be
-measured, done in a loop over arms 4 % of a decision of :class:`bandstrap.BootstrappedUCBPlus`.
+The memory for random signs, the paper's weights, is in ``sign_memory.py``. Here is that for all other weights, and what is
+needed where weights are drawn.
+
+A state holds the arrays as one tuple. Taking it out of the state counts a reference for each of them; done once per call it
+costs nothing that can be measured, done in a loop over arms 4 % of a decision of :class:`bandstrap.BootstrappedUCBPlus`.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: f
     for k in range(N_POWERS):
         power *= reward - memory.shifts[arm]
         memory.powers[arm][k] += power
-    mean = memory.shifts[arm] + memory.sums[arm] / n
+    mean = arm_mean(pulls, memory, arm)
     row = memory.curves[arm]
     if n <= MOST_KEPT:
         memory.kept[arm][n - 1] = reward
@@ -99,7 +101,7 @@ def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: f
         for i in range(n):
             a[i] = (memory.kept[arm][i] - mean) / n
             largest = max(largest, abs(a[i]))
-        if largest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
+        if n * largest <= 1e-14 * abs(mean):  # equal rewards, but for the rounding of their mean
             a[:] = 0.0
             flat(row)
         else:
