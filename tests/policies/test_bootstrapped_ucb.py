@@ -39,6 +39,7 @@ from bandstrap.theory import mean_deviation_bound
 from laws import assert_same_law
 from naive import policies as naive
 from naive import sums_of_signs
+from naive.multipliers import lattice_quantile
 from policies.compiled import compiled_learn, compiled_literal_quantiles
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
@@ -90,7 +91,7 @@ CELLS = len(SIZES) * len(REWARDS) * 2
 
 @pytest.mark.parametrize("n", SIZES)
 def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_property):
-    # 96 cells over all n, 1e-4 together (Bonferroni). With 1500 draws a side a mean that is off by a third of a standard
+    # 96 cells over all n, 1e-4 together (Bonferroni). With 1500 draws per side a mean that is off by a third of a standard
     # deviation, or a spread by a half, is seen in each cell with probability 0.99.
     smallest = 1.0
     for law, draw in REWARDS.items():
@@ -147,34 +148,42 @@ def of_two_values(share):
     return lambda rng, n: (rng.random(n) < share).astype(float)
 
 
-# What the notes of BootstrappedUCB say: law, and how many per cent the quantile of 13 to 32 rewards and that of more is at
-# most off.
+# What the notes of BootstrappedUCB say: by how many per cent the quantile of 13 to 32, of 33 to 300 and of more rewards is
+# off at most, to one decimal.
 CLAIMED = {
-    "normal": (lambda rng, n: rng.normal(size=n), 0.8, 0.3),
-    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.8, 0.3),
-    "uniform": (lambda rng, n: rng.random(n), 0.8, 0.3),
-    "laplace": (lambda rng, n: rng.laplace(size=n), 0.8, 0.3),
-    "exponential": (lambda rng, n: rng.exponential(size=n), 0.8, 0.3),
-    "lognormal": (lambda rng, n: rng.lognormal(size=n), 0.8, 0.3),
-    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 0.8, 0.3),
-    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 0.8, 0.3),
-    "three values": (lambda rng, n: rng.integers(0, 3, n).astype(float), 4.7, 6.3),
+    "normal": (lambda rng, n: rng.normal(size=n), 0.5, 0.2, 0.1),
+    "uniform": (lambda rng, n: rng.random(n), 0.5, 0.2, 0.1),
+    "beta": (lambda rng, n: rng.beta(2, 5, size=n), 0.5, 0.2, 0.1),
+    "laplace": (lambda rng, n: rng.laplace(size=n), 0.5, 0.2, 0.1),
+    "exponential": (lambda rng, n: rng.exponential(size=n), 0.5, 0.2, 0.1),
+    "lognormal": (lambda rng, n: rng.lognormal(size=n), 0.5, 0.3, 0.2),
+    "t(3)": (lambda rng, n: rng.standard_t(3, size=n), 0.5, 0.3, 0.2),
+    "two scales": (lambda rng, n: np.where(rng.random(n) < 0.05, 10, 1) * rng.normal(size=n), 0.5, 0.3, 0.2),
+    "pareto": (lambda rng, n: rng.pareto(1.1, size=n), 1.8, 0.2, 0.8),
+    "three values": (lambda rng, n: rng.integers(0, 3, n).astype(float), 5.3, 2.8, 0.5),
 }
+
+
+def right_quantiles(law, sample, levels) -> np.ndarray:
+    if law == "three values" and sample.size <= 300:  # beyond, a grid is fine enough for the lattice
+        return np.array([lattice_quantile(sample.astype(int).tolist(), level) for level in levels])
+    return sums_of_signs.grid_quantiles(sample, levels)
 
 
 @pytest.mark.parametrize("law", CLAIMED)
 def test_the_quantile_without_draws_errs_by_no_more_than_the_notes_say(law, record_property):
     # Fixed seeds, some of those the figures were measured on: a quantile that gets worse fails, chance plays no part.
-    draw, few, many = CLAIMED[law]
-    worst = 0.0
-    for n in (13, 16, 20, 26, 32, 33, 60, 150, 600):
-        levels = [0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n]
-        for seed in range(3):
-            sample = draw(np.random.default_rng([seed, n]), n)
-            errors = np.abs(exact_quantiles(sample, levels) / sums_of_signs.grid_quantiles(sample, levels) - 1)
-            assert 100 * errors.max() < (few if n <= 32 else many), (n, seed, errors)
-            worst = max(worst, float(errors.max()))
-    record_property("worst", f"{worst:.4f}")
+    draw, *claimed = CLAIMED[law]
+    for sizes, claim in zip([(13, 16, 20, 32), (33, 60, 100), (600,)], claimed, strict=True):
+        worst = 0.0
+        for n in sizes:
+            levels = [0.9 / (t + 1) for t in (n, 2 * n, 1000, 20_000, 89_999) if t >= n]
+            for seed in range(3):
+                sample = draw(np.random.default_rng([seed, n]), n)
+                errors = np.abs(exact_quantiles(sample, levels) / right_quantiles(law, sample, levels) - 1)
+                worst = max(worst, 100 * float(errors.max()))
+        record_property(f"worst of {sizes}", f"{worst:.3f}")
+        assert worst < claim + 0.05, sizes
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.5])
@@ -529,7 +538,7 @@ def size_of(policy, horizon):
 def test_memory_does_not_grow_with_the_horizon(quantile):
     policy = BootstrappedUCB(quantile=quantile)
     assert size_of(policy, 1000) == size_of(policy, 100_000)
-    # Streaming keeps three numbers a resample, the others a table of 264 numbers, and room to count sums for all arms.
+    # Streaming keeps three numbers per resample, the others a table of 264 numbers, and room to count sums for all arms.
     most = 5 * (3 * 200 * 8 + 1000) if quantile == "streaming" else 5 * (270 * 8 + 1000) + 2 * 2048 * 8
     assert size_of(policy, 100_000) < most
 
