@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.robust_ucb import RobustUCB, learn, prepare, score
 from naive import policies
 from naive import resampling_policies as naive
+from policies.learning import choices_on, learned, scores
 
 ORACLES = {
     "truncated-mean": naive.truncated_mean_index,
@@ -48,30 +48,30 @@ def test_choices_are_those_of_the_naive_index(estimator, seed):
     horizon = 150
     tape = heavy((3, horizon), seed)
     policy = RobustUCB(estimator=estimator, moment=0.5)
-    rng = np.random.default_rng(seed)
-    state = policy.start(3, horizon, rng)
-    order = state.order.tolist()
-    choices = np.empty(horizon, dtype=np.int64)
-    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
-    slow, _ = policies.play(lambda y, t: ORACLES[estimator](y, t, 1.0, 0.5), tape, horizon, order)
+    choices = choices_on(policy, tape, order=[2, 0, 1])
+    slow, _ = policies.play(lambda y, t: ORACLES[estimator](y, t, 1.0, 0.5), tape, horizon, [2, 0, 1])
     assert choices.tolist() == slow
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=40), st.sampled_from([1e-3, 1.0, 1e6]))
 def test_catoni_finds_the_root_from_any_start(sample, moment):
-    policy = RobustUCB(estimator="catoni", moment=moment)
-    rng = np.random.default_rng(0)
-    state = policy.start(1, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 0, reward, 1, rng)
+    params, state = learned(RobustUCB(estimator="catoni", moment=moment), sample)
     state.cached[0][0] = sample[0]
     t = 4  # 4 log t^2 < 12
-    found = score(params, state, 0, prepare(params, state, t), rng)
+    found = score(params, state, 0, prepare(params, state, t), np.random.default_rng(0))
     log = math.log(t**2)
     a = math.sqrt(2 * log / (len(sample) * moment * (1 + 2 * log / (len(sample) - 2 * log))))
     assert found == pytest.approx(naive.catoni_index(np.array(sample), t, moment), rel=1e-9, abs=1e-7 + 1e-7 / a)
+
+
+@pytest.mark.parametrize("place", [0, 7, 40, 63, 64, 119])
+def test_a_huge_reward_spoils_no_block_but_its_own(place):
+    sample = np.random.default_rng(1).normal(3.0, 1.0, 120)
+    sample[place] = 1e30
+    for n in (119, 120):
+        found = scores(RobustUCB(estimator="median-of-means"), [sample[:n]], 500)[0]
+        assert found == pytest.approx(naive.median_of_means_index(sample[:n], 500, 1.0, 1.0), rel=1e-12)
 
 
 def test_catoni_asks_for_enough_rewards_first():
