@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.mars import MARS, learn, prepare, score
+from bandstrap.policies import MARS
 from laws import assert_same_law
 from naive import resampling_policies as naive
+from policies.learning import learned
 
 
 def bound(policy, sample, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 1, float(reward), 1, rng)
-    return score(params, state, 1, prepare(params, state, 5), rng)
+    params, state = learned(policy, sample, seed=rng)
+    return policy.kernel.score(params, state, 0, policy.kernel.prepare(params, state, 5), rng)
 
 
 @pytest.mark.parametrize("n", [5, 8, 20])
@@ -68,3 +66,8 @@ def test_the_number_of_subsets_is_the_inverse_of_the_error_probability():
 def test_bad_parameters_are_refused(alpha):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of MARS must be a number in the open interval \(0, 1\)"):
         MARS(alpha=alpha)
+
+
+def test_more_subsets_than_memory_would_hold_are_refused():
+    with pytest.raises(InvalidInput, match=r"'arms' parameter of MARS must be small enough for .* Got 100000, which"):
+        MARS(alpha=1e-7, arms=100_000)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_number, requirement
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
@@ -137,15 +138,23 @@ class MARS(Policy):
         """Numbers for the kernel."""
         return Params(self.alpha)
 
+    @property
+    def _n_subsets(self) -> int:
+        """``m``; a quotient that rounding put above an integer is that integer."""
+        return math.ceil(1 / self.alpha - 1e-9)
+
+    def check_size(self, size: int) -> None:
+        """Refuse more arms than memory would hold the subsets of, with two numbers for each."""
+        check_memory(2 * WORD * size * self._n_subsets, "arms", type(self).__name__, size)
+
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: empty subsets, and infinite bounds."""
-        n_subsets = math.ceil(1 / self.alpha - 1e-9)
         return State(
             order=order,
             pulls=np.zeros(n_arms, dtype=np.int64),
             sums=np.zeros(n_arms),
             tops=np.full(n_arms, -np.inf),
-            signed=np.zeros((n_arms, n_subsets)),
-            signs=np.zeros((n_arms, n_subsets)),
+            signed=np.zeros((n_arms, self._n_subsets)),
+            signs=np.zeros((n_arms, self._n_subsets)),
             bounds=np.full(n_arms, np.inf),
         )
