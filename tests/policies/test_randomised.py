@@ -117,7 +117,8 @@ def test_uniform_choice_is_uniform():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PHE(a=0), r"'a' parameter of PHE must be a finite number greater than 0. Got 0"),
+        (lambda: PHE(a=0), r"'a' parameter of PHE must be a number in the open interval \(0, 1e\+06\). Got 0"),
+        (lambda: PHE(a=1e19), r"'a' parameter of PHE must be a number in the open interval .* Got 1e\+19"),
         (lambda: ReBoot(sigma=-1), r"'sigma' parameter of ReBoot must be a finite number greater than 0. Got -1"),
         (lambda: ReBoot(r=None), r"'r' parameter of ReBoot must be a finite number greater than 0. Got None"),
         (

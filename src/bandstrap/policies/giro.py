@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_count
+from bandstrap.errors import check_count, check_number
 from bandstrap.policies.draws import draw_heads, draw_successes, sum_of_draws
 from bandstrap.policies.history import State, no_rewards
 from bandstrap.policies.policy import Online, Policy
+
+# Beyond, rewards are lost among pseudo-rewards, and a decision takes seconds.
+LARGEST_A = 1e6
 
 
 class Params(NamedTuple):
@@ -109,8 +112,8 @@ class Giro(Policy):
     def __init__(
         self, *, a: float = 1.0, check_range: bool = True, most_kept: int | None = None, **online: Unpack[Online]
     ) -> None:
-        self.a = self.positive(a, "a")
-        self.most_kept = None if most_kept is None else check_count(most_kept, "most_kept", "Giro")
+        self.a = check_number(a, "a", type(self).__name__, above=0, below=LARGEST_A)
+        self.most_kept = None if most_kept is None else check_count(most_kept, "most_kept", type(self).__name__)
         self.limit_range(check_range)
         super().__init__(**online)
 

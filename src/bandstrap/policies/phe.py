@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
+from bandstrap.errors import check_number
 from bandstrap.policies.draws import draw_heads
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
+
+# Beyond, rewards are lost among pseudo-rewards, and compiled code could not count these.
+LARGEST_A = 1e6
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -68,7 +72,7 @@ class PHE(Policy):
     kernel = KERNEL
 
     def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Unpack[Online]) -> None:
-        self.a = self.positive(a, "a")
+        self.a = check_number(a, "a", type(self).__name__, above=0, below=LARGEST_A)
         self.limit_range(check_range)
         super().__init__(**online)
 
