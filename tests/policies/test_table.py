@@ -7,6 +7,7 @@ from bandstrap import (
     OFUL,
     UCB1,
     BootstrappedUCB,
+    EdgeworthUCB,
     LinearBootstrappedUCB,
     LinearTS,
     LinUCB,
@@ -103,6 +104,14 @@ def test_the_table_of_bootstrapped_ucb_agrees_with_its_bounds(quantile):
         assert row.index == pytest.approx(bounds[row.arm]["index"], rel=1e-14)
         assert row.mean == pytest.approx(bounds[row.arm]["mean"], rel=1e-14)
         assert row.index < row.mean
+
+
+def test_who_looks_for_bounds_is_told_of_the_table():
+    policy = EdgeworthUCB(arms=2, rng=0)
+    with pytest.raises(AttributeError, match=r"EdgeworthUCB has no bounds\(\): table\(\) shows .* its index included"):
+        policy.bounds()
+    assert not hasattr(policy, "bounds")
+    assert hasattr(BootstrappedUCB(arms=2, rng=0), "bounds")
 
 
 def test_arms_without_rewards_and_retired_ones_have_no_index():

@@ -271,6 +271,10 @@ class EdgeworthUCB(Policy):
     >>> policy.update(["a", "b"] * 5, [0.1, 1.0, 0.3, 1.2, 0.2, 0.9, 0.1, 1.1, 0.2, 1.0])
     >>> policy.select()
     'b'
+    >>> policy.table()
+    arm  pulls  mean  upper bound
+      a      5  0.18     0.204655
+      b      5  1.04      1.06592
 
     References
     ----------

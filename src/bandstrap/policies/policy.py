@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,14 @@ class Online(TypedDict, total=False):
     rng: Randomness
     direction: Direction
     compiled: bool
+
+
+class NoBounds:
+    """Tells who looks for ``bounds()``, which :class:`bandstrap.BootstrappedUCB` has, what every policy has."""
+
+    def __get__(self, policy: object, owner: type) -> NoReturn:
+        rest = "table() shows what is known of each arm, its index included."
+        raise AttributeError(f"{owner.__name__} has no bounds(): {rest}")
 
 
 class Policy(LivePolicy):
@@ -101,6 +109,8 @@ class Policy(LivePolicy):
     steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back", "_grow")
     # Whether indices are bounds on the mean, in its units, from above; of costs, from below.
     indices_are_bounds: ClassVar[bool] = False
+    if not TYPE_CHECKING:  # type checkers say themselves that there is no such method
+        bounds = NoBounds()
     # Pulls of each arm before scores are compared.
     n_initial: int = 1
 
