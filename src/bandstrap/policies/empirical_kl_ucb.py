@@ -112,7 +112,8 @@ class EmpiricalKLUCB(Policy):
     Parameters
     ----------
     upper
-        ``u``, the largest possible reward. The lower end does not matter.
+        ``u``, the largest possible reward. The lower end does not matter. Costs (``direction="min"``) are at least ``-u``:
+        give 0 if they are never negative.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction, compiled

@@ -87,7 +87,8 @@ class IMED(Policy):
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     upper
-        The largest possible reward, used by ``"bounded"`` only. There is no lower end.
+        The largest possible reward, used by ``"bounded"`` only. There is no lower end. Costs (``direction="min"``) are at
+        least ``-upper``: give 0 if they are never negative.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 

@@ -46,7 +46,8 @@ class NPTS(Policy):
     Parameters
     ----------
     upper
-        ``u``, the largest possible reward. The lower end does not matter.
+        ``u``, the largest possible reward. The lower end does not matter. Costs (``direction="min"``) are at least ``-u``:
+        give 0 if they are never negative.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 

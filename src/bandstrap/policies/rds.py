@@ -100,7 +100,8 @@ class RDS(Policy):
     ----------
     upper
         The largest possible reward, which then takes the place of ``b`` (BDS). Without it (default, RDS) nothing is
-        assumed about the rewards' range or scale.
+        assumed about the rewards' range or scale. Costs (``direction="min"``) are at least ``-upper``: give 0 if they are
+        never negative.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
