@@ -188,7 +188,7 @@ class BootstrappedUCBPlus(Policy):
     ) -> None:
         self.sigma = None if sigma is None else self.positive(sigma, "sigma")
         self.exploration = self.not_negative(exploration, "exploration")
-        self.delta = check_number(delta, "delta", "BootstrappedUCBPlus", above=0, below=1)
+        self.delta = check_number(delta, "delta", type(self).__name__, above=0, below=1)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

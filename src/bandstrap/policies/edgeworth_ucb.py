@@ -292,9 +292,9 @@ class EdgeworthUCB(Policy):
     def __init__(
         self, *, caution: float = 1.0, exploration: float = 0.25, randomized: bool = False, **online: Unpack[Online]
     ) -> None:
-        self.caution = check_number(caution, "caution", "EdgeworthUCB", above=0, below=MOST_CAUTION)
+        self.caution = check_number(caution, "caution", type(self).__name__, above=0, below=MOST_CAUTION)
         self.exploration = self.not_negative(exploration, "exploration")
-        self.randomized = check_flag(randomized, "randomized", "EdgeworthUCB")
+        self.randomized = check_flag(randomized, "randomized", type(self).__name__)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

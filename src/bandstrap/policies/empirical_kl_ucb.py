@@ -149,7 +149,7 @@ class EmpiricalKLUCB(Policy):
 
     def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Unpack[Online]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
-        self.c = check_number(c, "c", type(self).__name__, at_least=0)
+        self.c = self.not_negative(c, "c")
         super().__init__(**online)
         self.support = self.support_up_to(self.upper)
 

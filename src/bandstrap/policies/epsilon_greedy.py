@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.errors import check_number
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
@@ -94,8 +93,8 @@ class EpsilonGreedy(Policy):
     kernel = KERNEL
 
     def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Unpack[Online]) -> None:
-        self.epsilon = check_number(epsilon, "epsilon", type(self).__name__, at_least=0)
-        self.decay = check_number(decay, "decay", type(self).__name__, at_least=0)
+        self.epsilon = self.not_negative(epsilon, "epsilon")
+        self.decay = self.not_negative(decay, "decay")
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.errors import check_choice, check_flag, check_number
+from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
 from bandstrap.policies.policy import Online, Policy
 from bandstrap.policies.schedule import exploration
@@ -105,7 +105,7 @@ class KLUCB(Policy):
         self.divergence = check_choice(divergence, "divergence", owner, DIVERGENCES)
         self.sigma = self.positive(sigma, "sigma")
         self.plus = check_flag(plus, "plus", owner)
-        self.c = check_number(c, "c", owner, at_least=0)
+        self.c = self.not_negative(c, "c")
         if self.divergence == "bernoulli":
             self.support = (0.0, 1.0)
         super().__init__(**online)

@@ -79,7 +79,7 @@ class NPTS(Policy):
     def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
-        self.support = (-np.inf, self.upper) if self.direction == "max" else (-self.upper, np.inf)
+        self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""

@@ -412,20 +412,21 @@ class StudentizedUCB(Policy):
         randomized: bool = False,
         **online: Unpack[Online],
     ) -> None:
+        owner = type(self).__name__
         self.exploration = self.not_negative(exploration, "exploration")
         self.borrowed = self.not_negative(borrowed, "borrowed")
         self.skew = self.not_negative(skew, "skew")
-        self.proved = check_flag(proved, "proved", "StudentizedUCB")
+        self.proved = check_flag(proved, "proved", owner)
         if self.proved:
             for name, value, default in (("borrowed", self.borrowed, BORROWED), ("skew", self.skew, SKEW)):
                 if value not in (0.0, default):
-                    raise requirement(name, "StudentizedUCB", "0, or left out, where 'proved' is true", value)
+                    raise requirement(name, owner, "0, or left out, where 'proved' is true", value)
             self.borrowed = self.skew = 0.0
-        self.caution = check_number(caution, "caution", "StudentizedUCB", above=0, below=MOST_CAUTION)
+        self.caution = check_number(caution, "caution", owner, above=0, below=MOST_CAUTION)
         self.crowd = self.not_negative(crowd, "crowd")
-        self.randomized = check_flag(randomized, "randomized", "StudentizedUCB")
+        self.randomized = check_flag(randomized, "randomized", owner)
         if self.proved and self.randomized:
-            raise requirement("randomized", "StudentizedUCB", "false, or left out, where 'proved' is true", True)
+            raise requirement("randomized", owner, "false, or left out, where 'proved' is true", True)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
