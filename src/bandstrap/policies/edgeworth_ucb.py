@@ -45,10 +45,12 @@ LEVEL_PART = 0.75
 FEW_RIVALS = 4.0
 LOG_2 = math.log(2.0)
 
-# What ``State.facts`` holds of the arms, row by row, besides WEIGHT, VARIANCE and NOISE of StudentizedUCB: pulls of an arm
-# with any spread, and the sums of its standardised deviations to the third and sixth power; for the pooled kurtosis, the
-# arm's weight, which needs four rewards, and that times its excess kurtosis; S3/S2, in the arm's unit; and of its pulls,
-# inverse and logarithm.
+# What ``State.facts`` holds of the arms, one row each, besides WEIGHT, VARIANCE and NOISE of StudentizedUCB:
+#
+# SPREAD_PULLS: the pulls of an arm with any spread. CUBES, SIXTHS: sums of its standardised deviations to these powers.
+# KURTOSIS_WEIGHT, KURTOSIS: for the pooled kurtosis, the arm's weight, which needs four rewards, and that times its excess.
+# OWN_SKEWNESS: S3/S2, in the arm's unit.
+# INVERSE_PULLS, LOG_PULLS: of its pulls.
 SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, OWN_SKEWNESS, INVERSE_PULLS, LOG_PULLS = range(3, 11)
 
 

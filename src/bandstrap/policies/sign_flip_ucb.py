@@ -40,14 +40,16 @@ MARGIN = 0.005
 # Rewards whose common unit is smaller than this share of one of them are taken to have none.
 FINEST_UNIT = 2.0**-10
 
-# What ``State.facts`` holds of the arms, one row each. SCALE is a power of two: all else that is known of an arm, but
-# for BOUND, is in units of it, so that no power of a reward is too large or too small for a double. Of
-# an arm's rewards: SHIFT, the first; MEAN; SQUARE, their mean squared deviation; and UNIT, which is 0 while all are equal
-# and negative if they have none in common. Of its bound, at levels from FIRST up to, but not including, LAST: LOW at the
-# upper end of the octave and HIGH at the lower, beyond MOST_KEPT rewards as quotients of normal quantiles; and LUMP, the
-# distance of values near which rewards crowd, or 0. Where subsets are counted LUMP is COUNTED and LOW the bound itself.
-# FITTED are the pulls for which these were computed. BOUND is the bound at LEVEL, which is 0 if the arm was pulled since.
-# One array for all: each one of a state counts references.
+# What ``State.facts`` holds of the arms, one row each; one array for all, because each one of a state counts references.
+#
+# SCALE: a power of two. All else but BOUND is in units of it, so that no power of a reward is beyond the doubles.
+# SHIFT, MEAN, SQUARE: the first reward, the mean, and the mean squared deviation.
+# UNIT: the common unit of the rewards, 0 while all are equal, negative if they have none.
+# FIRST, LAST: what follows holds at levels from FIRST up to, but not including, LAST.
+# LOW, HIGH: the bound at the upper and lower end of the octave; beyond MOST_KEPT rewards over the normal quantile there.
+# LUMP: the distance of values near which rewards crowd, or 0; COUNTED where subsets are counted, and LOW is the bound.
+# FITTED: the pulls for which these were computed.
+# LEVEL, BOUND: the bound at a level, which is 0 if the arm was pulled since.
 SCALE, SHIFT, MEAN, SQUARE, UNIT, FIRST, LAST, LOW, HIGH, LUMP, FITTED, LEVEL, BOUND = range(13)
 COUNTED = -1.0
 # SCALE at first, and how many units of it a reward may have: one of more makes it larger.
@@ -97,7 +99,7 @@ def octave_of(level: float) -> int:
 
 
 @jitable
-def share(alpha: float, sigma: float, octave: Floats) -> Shared:
+def shared_at(alpha: float, sigma: float, octave: Floats) -> Shared:
     """The level in all the forms that arms need."""
     level = min(alpha, 0.5)
     k = octave_of(level)
@@ -176,9 +178,8 @@ def refit(facts: Floats, arm: int, n: int, sums: Floats, rewards: Floats, level:
     mean = facts[MEAN][arm]
     pulls_before = fitted[arm]
     fitted[arm] = 0.0
-    is_other = (
-        pulls_before < min(n, MOST_KEPT + 1) or lumps[arm] < 0.0
-    )  # the rewards kept are not those of the last time
+    # Whether the rewards kept are not those of the last time.
+    is_other = pulls_before < min(n, MOST_KEPT + 1) or lumps[arm] < 0.0
     y = rewards
     if is_other or n <= MOST_KEPT:
         y = ascending(rewards[: min(n, MOST_KEPT)])
@@ -236,7 +237,7 @@ def update_bounds(state: State, shared: Shared, start: int, stop: int) -> None:
 
 def prepare(params: Params, state: State, round_: int) -> Shared:
     """The level in all the forms that arms need, and all bounds at this level."""
-    shared = share(error_probability(params.schedule, round_), params.sigma, state.room[OCTAVE])
+    shared = shared_at(error_probability(params.schedule, round_), params.sigma, state.room[OCTAVE])
     update_bounds(state, shared, 0, len(state.pulls))
     return shared
 

@@ -49,14 +49,23 @@ DOMINANCE = 16.0
 # Levels below this one are extrapolated from it and the second, along their normal quantiles.
 DEEPEST, DEEPEST_Z = 1e-7, 5.199337582
 SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
-# How a law is known, and the places of a row.
+# How a law is known.
 STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
+# The places of a row of ``SignMemory.laws``:
+#
+# KIND: how the law is known.
+# UNIT: the largest term. ALONE: the same where that term outweighs the others together, else 0.
+# SCALE, TOTAL: standard deviation and largest value of the sum, without a term that stands alone.
+# C0 to C3: coefficients of Cornish and Fisher's expansion.
+# HALF, N_WAVES, SHRINK: half the period of the waves, their number, and the factor that undoes their blur.
+# N_NONZERO: how many rewards differ from the mean.
+# RANK, COUNTED: the last quantile that was counted, and its rank among the sums.
+# FROM_LEVEL, TO_LEVEL: of two values, the levels it is for. COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE: the one before that.
+# MISS: of two values, how far off the expansion was, in standard deviations.
+# HEIGHT, HEIGHT_TO: what the index is at most above the quantile, at error probabilities down to this one.
 KIND, UNIT, ALONE, SCALE, TOTAL, C0, C1, C2, C3, HALF, N_WAVES, SHRINK, N_NONZERO = range(13)
-# The rank of the last sum that was counted; quantiles that were counted, the last one and the one before, and the levels
-# that they are for; how far off the expansion was; and a number at least as far above the quantile as the index is, with
-# the error probability that this is so down to.
 RANK, COUNTED, FROM_LEVEL, TO_LEVEL, COUNTED_BEFORE, FROM_BEFORE, TO_BEFORE, MISS, HEIGHT, HEIGHT_TO = range(13, 23)
-N_PLACES = 23
+N_PLACES = HEIGHT_TO + 1
 
 
 class SignMemory(NamedTuple):
