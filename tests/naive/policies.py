@@ -130,12 +130,12 @@ def hoeffding_width(n: int, alpha: float, sigma: float) -> float:
 
 
 def sub_weibull_width(n: int, alpha: float, sigma: float, beta: float, constant: float) -> float:
-    """Theorem 2 with this constant, corrected."""
+    """Theorem 2 with this constant, mended where ``1 < beta < 2`` (``docs/explanation/errata.md``)."""
     return deviation(n, math.log(1 / alpha), constant * sigma, beta)
 
 
 def bootstrapped_threshold(form: str, n: int, alpha: float, delta: float, main: float, phi: float) -> float:
-    """Main term plus second-order correction in one of the forms of spec 1.2 and T1."""
+    """Main term plus second-order correction: as in the experiments, as theorem 1 states it, as it is proved, or sharp."""
     if form == "none":
         return main
     if form == "practical":

@@ -19,7 +19,10 @@ def pooled_scale(samples):
 
 
 def plus_index(samples, arm, t, *, sigma=None, exploration=0.5, delta=0.1):
-    """Spec 4.1, with the larger of pooled and own scale and forced pulls."""
+    """``ybar + q_{(1 - delta) e} + s sqrt(2 log(1/e))/n`` with ``e = min(1/2, n/(t + 1))`` and forced pulls.
+
+    ``s`` is the larger of the pooled and the own scale.
+    """
     y = np.asarray(samples[arm])
     n = len(y)
     if n < exploration * math.log(t):
