@@ -1,18 +1,21 @@
-"""A policy's kernel on given samples, for tests of scores and draws."""
+"""A policy's kernel on given samples, for tests of scores, draws and choices."""
+
+from itertools import count
 
 import numpy as np
 
-from bandstrap.engine.play import compiled_play, play
+from bandstrap.engine.play import compiled_play
 
 
 def learned(policy, *samples, seed=0):
-    """Parameters, and a state that has seen the samples, one for each arm."""
+    """Parameters, and a state that has seen the samples, one for each arm; ``seed`` may be a generator."""
     rng = np.random.default_rng(seed)
     state = policy.start(len(samples), max(map(len, samples)), rng)
     params = policy.make_params(None)
+    rounds = count(1)
     for arm, sample in enumerate(samples):
         for reward in sample:
-            policy.kernel.learn(params, state, arm, float(reward), 1, rng)
+            policy.kernel.learn(params, state, arm, float(reward), next(rounds), rng)
     return params, state
 
 
@@ -25,21 +28,11 @@ def scores(policy, samples, t, seed=0):
 
 
 def draws(policy, sample, size, seed=0):
-    """Scores of one arm, again and again."""
+    """Scores of one arm, again and again; ``seed`` may be a generator."""
     params, state = learned(policy, sample)
     shared = policy.kernel.prepare(params, state, 10)
     rng = np.random.default_rng(seed)
     return np.array([policy.kernel.score(params, state, 0, shared, rng) for _ in range(size)])
-
-
-def run(policy, tape, seed=0):
-    """Choices on a tape, and the order that breaks ties."""
-    n_arms, horizon = tape.shape
-    rng = np.random.default_rng(seed)
-    state = policy.start(n_arms, horizon, rng)
-    choices = np.empty(horizon, dtype=np.int64)
-    play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, n_arms * policy.n_initial)
-    return choices.tolist(), state.order.tolist()
 
 
 class Exponentials:

@@ -17,7 +17,7 @@ from bandstrap.policies.edgeworth_ucb import (
     tempered_quantile,
 )
 from naive import scale_free as naive
-from policies.learning import Exponentials, choices_on, indices_of, learned
+from policies.learning import Exponentials, indices_of, learned
 
 numbers = st.floats(-5, 5, width=32)
 a_sample = (
@@ -129,20 +129,6 @@ def test_caution_and_the_number_of_arms_move_the_level():
     for caution, n_arms, expected in ((1.0, 9, 100 / 0.75), (0.5, 5, 100 / 0.75), (0.5, 2, 100 / 0.75)):
         shared = prepare(*learned(EdgeworthUCB(caution=caution), *samples[:n_arms]), 200)
         assert math.exp(shared.log_rounds) == pytest.approx(expected)
-
-
-def test_an_arm_short_of_pulls_comes_first():
-    few = [[0.1, 0.2], [5.0, 5.1, 5.3, 5.2]]
-    assert [math.isinf(value) for value in indices(few, 10_000)] == [True, False]
-    assert not any(map(math.isinf, indices(few, 10_000, exploration=0.0)))
-
-
-def test_while_all_rewards_are_equal_arms_take_turns():
-    for value in (0.0, 1.0, -1e300, 1e-300):
-        assert np.bincount(choices_on(EdgeworthUCB(), np.full((4, 100), value)), minlength=4).tolist() == [25] * 4
-    tape = np.zeros((3, 400))
-    tape[2] = np.random.default_rng(0).binomial(1, 0.1, 400)
-    assert np.bincount(choices_on(EdgeworthUCB(), tape, order=[0, 1, 2]))[2] > 200
 
 
 @pytest.mark.parametrize(

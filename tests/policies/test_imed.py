@@ -3,10 +3,11 @@ import math
 import numpy as np
 import pytest
 
+from bandstrap.engine.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import IMED
 from naive import indices as naive
-from policies.learning import run, scores
+from policies.learning import choices_on, scores
 
 FORMS = [
     {"divergence": "bernoulli"},
@@ -36,7 +37,7 @@ def test_scores_are_the_formula(options, samples):
 @pytest.mark.parametrize("options", FORMS, ids=str)
 def test_choices_are_those_of_the_formula_over_a_run(options):
     tape = np.random.default_rng(3).beta([[2.0], [2.5], [3.0]], 3, (3, 150))
-    choices, _ = run(IMED(**options), tape)
+    choices = choices_on(IMED(**options), tape, by=play).tolist()
     pulls = [1, 1, 1]
     for chosen in choices[3:]:
         indices = naive.imed_indices([tape[k, :n] for k, n in enumerate(pulls)], *form_of(options))

@@ -1,20 +1,23 @@
-"""Index policies of constant memory against their formulas: KL-UCB, MOSS, UCB-V, UCB1-tuned, CHK-UCB."""
+"""Index policies of constant memory against their formulas: UCB1, KL-UCB, MOSS, UCB-V, UCB1-tuned, CHK-UCB."""
 
 import math
 
 import numpy as np
 import pytest
 
+from bandstrap.engine.play import play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCBV, UCBTuned
+from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCB1, UCBV, UCBTuned
 from naive import indices as naive
-from naive.policies import play
-from policies.learning import run, scores
+from naive import policies
+from policies.learning import choices_on, scores
 
 N_ARMS = 4
 INDICES = [
     pytest.param(policy, index, id=policy.label)
     for policy, index in [
+        (UCB1(), lambda y, t: policies.ucb1_index(y, policies.anytime(t), 1.0)),
+        (UCB1(sigma=0.3), lambda y, t: policies.ucb1_index(y, policies.anytime(t), 0.3)),
         (KLUCB(), lambda y, t: naive.kl_ucb_index(y, t)),
         (KLUCB(c=3.0), lambda y, t: naive.kl_ucb_index(y, t, c=3.0)),
         (KLUCB(plus=True), lambda y, t: naive.kl_ucb_index(y, t, plus=True)),
@@ -51,16 +54,16 @@ def test_scores_are_the_formula(policy, index, samples, extra):
 @pytest.mark.parametrize(("policy", "index"), INDICES)
 def test_choices_are_those_of_the_formula_over_a_run(policy, index):
     tape = np.random.default_rng(2).beta([[2.0], [2.2], [3.0], [3.5]], 3, (N_ARMS, 200))
+    order = [2, 0, 3, 1]
+    choices = choices_on(policy, tape, by=play, order=order).tolist()
     if isinstance(policy, CHKUCB):  # three pulls first
-        choices, _ = run(policy, tape)
         pulls = [3] * N_ARMS
         for t in range(13, 201):
             indices = [index(tape[k, :n], t) for k, n in enumerate(pulls)]
             assert indices[choices[t - 1]] >= max(indices) - 1e-9
             pulls[choices[t - 1]] += 1
         return
-    choices, order = run(policy, tape)
-    expected, narrowest = play(index, tape, 200, order)
+    expected, narrowest = policies.play(index, tape, 200, order)
     assert choices == expected or narrowest < 1e-9  # no tie for rounding to break
     assert narrowest > 1e-9 or isinstance(policy, MOSS)  # MOSS gives well-explored arms their mean
 
@@ -86,6 +89,12 @@ def test_choices_are_those_of_the_formula_over_a_run(policy, index):
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+@pytest.mark.parametrize("sigma", [0, -1, np.inf, np.nan, None, "2", True])
+def test_a_scale_that_is_none_is_refused(sigma):
+    with pytest.raises(InvalidInput, match=r"'sigma' parameter of UCB1 must be a finite number greater than 0. Got"):
+        UCB1(sigma=sigma)
 
 
 def test_ranges_follow_the_parameters():

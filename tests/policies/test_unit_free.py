@@ -1,4 +1,6 @@
-"""What indices that are told nothing have in common: units do not matter, nor names, nor that a reward is late."""
+"""What indices that are told nothing have in common: units, names and late rewards do not matter; all arms have turns."""
+
+import math
 
 import numpy as np
 import pytest
@@ -91,3 +93,22 @@ def test_the_form_that_is_not_drawn_draws_nothing(kind, formula):
     before = policy.rng.bit_generator.state
     assert len({policy.select() for _ in range(20)}) == 1
     assert policy.rng.bit_generator.state == before
+
+
+@every_index
+def test_an_arm_short_of_pulls_comes_first(kind, formula):
+    few = [[0.1, 0.2], [5.0, 5.1, 5.3, 5.2]]
+    assert [math.isinf(value) for value in indices_of(kind(), few, 10_000)] == [True, False]
+    assert not any(map(math.isinf, indices_of(kind(exploration=0.0), few, 10_000)))
+    tape = np.stack([np.full(10_000, 1.0), np.zeros(10_000)]) + 0.01 * np.random.default_rng(0).normal(size=(2, 10_000))
+    assert np.bincount(choices_on(kind(), tape))[1] >= 0.25 * math.log(10_000)
+
+
+@every_index
+def test_while_all_rewards_are_equal_arms_take_turns(kind, formula):
+    # The arm that is first in the order must not wait for a reward that never comes.
+    for value in (0.0, 1.0, -1e300, 1e-300):
+        assert np.bincount(choices_on(kind(), np.full((4, 100), value)), minlength=4).tolist() == [25] * 4
+    tape = np.zeros((3, 400))
+    tape[2] = np.random.default_rng(0).binomial(1, 0.1, 400)
+    assert np.bincount(choices_on(kind(), tape, order=[0, 1, 2]))[2] > 200
