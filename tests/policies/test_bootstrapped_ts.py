@@ -9,32 +9,24 @@ import pytest
 from scipy import stats
 
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.bootstrapped_ts import BootstrappedTS, learn, prepare, score
+from bandstrap.policies import BootstrappedTS
 from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
+from policies.learning import draws, learned
 
 SIGNIFICANCE = 1e-6
 N_REPLICATES = 3000
 
 
-def learned(policy, sample, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 1, float(reward), 1, rng)
-    return params, state
-
-
 def replicate_means(state):
-    return (state.rewards[1] + state.sums[1]) / (state.pulls[1] + state.totals[1])
+    return (state.rewards[0] + state.sums[0]) / (state.pulls[0] + state.totals[0])
 
 
 @pytest.mark.parametrize("prior", ["fixed", "drawn"])
 @pytest.mark.parametrize("n", [1, 4, 20])
 def test_replicates_hold_each_reward_twice_or_not_at_all(prior, n):
-    rng = np.random.default_rng(n)
-    sample = rng.beta(2, 3, n)
-    _, state = learned(BootstrappedTS(n_replicates=N_REPLICATES, ones=2.0, zeros=0.5, prior=prior), sample, rng)
+    sample = np.random.default_rng(n).beta(2, 3, n)
+    _, state = learned(BootstrappedTS(n_replicates=N_REPLICATES, ones=2.0, zeros=0.5, prior=prior), sample)
     other = np.random.default_rng(7)
     ones, zeros = (
         np.full(N_REPLICATES, weight) if prior == "fixed" else other.gamma(weight, size=N_REPLICATES)
@@ -52,11 +44,9 @@ def test_drawn_prior_data_are_a_beta_prior():
 
 
 def test_a_decision_draws_one_replicate_of_each_arm():
-    rng = np.random.default_rng(0)
-    params, state = learned(BootstrappedTS(n_replicates=8), rng.random(5), rng)
-    found = [score(params, state, 1, prepare(params, state, 5), rng) for _ in range(4000)]
-    values, counts = np.unique(found, return_counts=True)
-    np.testing.assert_allclose(values, np.unique(replicate_means(state)))
+    policy, sample = BootstrappedTS(n_replicates=8), np.random.default_rng(0).random(5)
+    values, counts = np.unique(draws(policy, sample, 4000, seed=1), return_counts=True)
+    np.testing.assert_allclose(values, np.unique(replicate_means(learned(policy, sample)[1])))
     assert stats.chisquare(counts).pvalue > SIGNIFICANCE
 
 

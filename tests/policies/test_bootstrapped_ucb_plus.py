@@ -5,27 +5,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus, choose, learn, pooled_scale, score
+from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus, choose, pooled_scale, score
 from naive import scale_free as naive
+from policies.learning import choices_on, learned
 
 samples = st.lists(st.lists(st.floats(-5, 5), min_size=2, max_size=9), min_size=2, max_size=4)
 
 
 def scores(samples, t, **options):
-    policy = BootstrappedUCBPlus(**options)
-    rng = np.random.default_rng(0)
-    state = policy.start(len(samples), max(map(len, samples)), rng)
-    params = policy.make_params(1000)
-    for arm, sample in enumerate(samples):
-        for reward in sample:
-            learn(params, state, arm, float(reward), 1, rng)
+    params, state = learned(BootstrappedUCBPlus(**options), *samples)
     least = params.exploration * math.log(t)
     pooled = pooled_scale(params, state)
     found = [score(params, state, k, t, pooled) if state.pulls[k] >= least else math.inf for k in range(len(samples))]
     order = state.order.tolist()
-    assert choose(params, state, t, rng) == max(order, key=lambda arm: (found[arm], -order.index(arm)))
+    assert choose(params, state, t, np.random.default_rng(0)) == max(
+        order, key=lambda arm: (found[arm], -order.index(arm))
+    )
     return found
 
 
@@ -64,14 +60,7 @@ def test_equal_rewards_in_every_arm_leave_the_range_of_means_as_scale():
 def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     tape = np.random.default_rng(2).normal(size=(4, 700)) + np.array([[0.0], [0.3], [0.5], [0.2]])
 
-    def played(rewards):
-        policy = BootstrappedUCBPlus()
-        state = policy.start(4, 700, np.random.default_rng(5))
-        choices = np.empty(700, dtype=np.int64)
-        compiled_play(policy.kernel, policy.make_params(700), state, rewards, np.random.default_rng(5), choices, 8)
-        return choices.tolist()
-
-    assert played(tape) == played(shift + scale * tape)
+    assert (choices_on(BootstrappedUCBPlus(), tape) == choices_on(BootstrappedUCBPlus(), shift + scale * tape)).all()
 
 
 @pytest.mark.parametrize("options", [{"exploration": -0.1}, {"sigma": 0}, {"delta": 1.0}, {"exploration": np.nan}])

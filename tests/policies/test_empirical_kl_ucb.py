@@ -4,22 +4,11 @@ import numpy as np
 import pytest
 
 from bandstrap.bounds.empirical_kl import solve_dual
-from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, learn, optimistic_index, solve_arm
+from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, optimistic_index, solve_arm
 from bandstrap.policies.schedule import exploration
 from naive import policies as naive
-
-
-def learned(policy, *samples):
-    rng = np.random.default_rng(0)
-    state = policy.start(len(samples), max(map(len, samples)), rng)
-    params = policy.make_params(None)
-    for arm, sample in enumerate(samples):
-        for reward in sample:
-            learn(params, state, arm, float(reward), 1, rng)
-    return params, state
-
+from policies.learning import choices_on, learned
 
 SAMPLES = [
     [0.3],
@@ -76,10 +65,7 @@ def test_lazy_choices_are_those_of_solving_every_arm_in_every_round(law, seed):
         tape, upper = rng.normal([[0.0], [0.2], [0.3]], 0.5, (3, horizon)), 5.0
     else:
         tape, upper = (rng.random((3, horizon)) < [[0.5], [0.4], [0.55]]).astype(float), 1.0
-    policy = EmpiricalKLUCB(upper=upper)
-    state = policy.start(len(tape), horizon, rng)
-    choices = np.empty(horizon, dtype=np.int64)
-    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
+    choices = choices_on(EmpiricalKLUCB(upper=upper), tape)
     pulls = np.ones(len(tape), dtype=int)
     for t in range(len(tape) + 1, horizon + 1):
         indices = np.array([solve_dual(tape[k, :n], upper, math.log(t) / n, -math.inf)[0] for k, n in enumerate(pulls)])

@@ -13,32 +13,19 @@ from scipy import stats
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.giro import Giro, learn, prepare, score
+from bandstrap.policies.giro import Giro, prepare, score
 from laws import assert_same_law
 from naive import policies as naive
-
-
-def learned(policy, sample, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 1, float(reward), 1, rng)
-    return params, state
-
-
-def draws(params, state, size, rng):
-    return np.array([score(params, state, 1, prepare(params, state, 5), rng) for _ in range(size)])
+from policies.learning import draws, learned
 
 
 @pytest.mark.parametrize("a", [1.0, 2.0, 0.5])
 @pytest.mark.parametrize("n", [2, 8, 76])
 def test_mean_variance_and_law_are_those_of_a_bootstrap_of_the_history(a, n):
-    rng = np.random.default_rng(n)
-    sample = rng.beta(2, 5, n)
-    params, state = learned(Giro(a=a), sample, rng)
+    sample = np.random.default_rng(n).beta(2, 5, n)
     pseudo = int(a * n)
     history = naive.giro_history(sample, pseudo)
-    found = draws(params, state, 4000, rng)
+    found = draws(Giro(a=a), sample, 4000)
     variance = history.var() / history.size
     assert abs(found.mean() - history.mean()) < 5 * math.sqrt(variance / 4000)
     # the variance of a sample variance of nearly normal draws is 2 v^2/(N - 1); bounded draws have less
@@ -67,7 +54,7 @@ def test_a_fractional_number_of_pseudo_rewards_is_rounded_anew_for_every_index(a
     rng = np.random.default_rng(n)
     law = naive.giro_index_law(ones, n, a)
     sample = [1.0] * ones + [0.0] * (n - ones)
-    found = draws(*learned(Giro(a=float(a)), sample, rng), 4000, rng)
+    found = draws(Giro(a=float(a)), sample, 4000, rng)
     assert misfit(found, law) > 1e-6
     if (a * n).denominator > 1:
         for pseudo in (math.floor(a * n), math.ceil(a * n)):
@@ -80,9 +67,8 @@ def test_a_fractional_number_of_pseudo_rewards_is_rounded_anew_for_every_index(a
 @pytest.mark.parametrize("a", [0.1, 1 / 3])
 @pytest.mark.parametrize("n", [1, 4, 37])
 def test_fractional_pseudo_rewards_among_rewards_of_any_size(a, n):
-    rng = np.random.default_rng(n)
-    sample = rng.beta(2, 5, n)
-    found = draws(*learned(Giro(a=a), sample, rng), 4000, rng)
+    sample = np.random.default_rng(n).beta(2, 5, n)
+    found = draws(Giro(a=a), sample, 4000)
     slow = naive.giro_fractional_draws(sample, a, 4000, np.random.default_rng(1))
     assert_same_law(found.round(12), slow.round(12))
 
@@ -90,7 +76,7 @@ def test_fractional_pseudo_rewards_among_rewards_of_any_size(a, n):
 @pytest.mark.parametrize("a", [0.1, 1.0])
 def test_whole_games_are_those_of_the_algorithm_written_down_once_more(a):
     # z-tests as above; of 1500 games they see mean pulls of the worse arm that are off by 0.27 of their deviation.
-    # Rounding once a pull instead of at every index, a = 0.1, gives 53 pulls instead of 30, ten standard errors away.
+    # Rounding once per pull instead of at every index, a = 0.1, gives 53 pulls instead of 30, ten standard errors away.
     p = [0.3, 0.5]
     result = simulate(Giro(a=a), Bernoulli(p), horizon=200, replications=1500, seed=12, progress=False)
     found, slow = result.pulls[0, :, 0], naive.giro_pulls(p, a, 200, 1500, np.random.default_rng(2))[:, 0]
@@ -100,18 +86,18 @@ def test_whole_games_are_those_of_the_algorithm_written_down_once_more(a):
 
 def test_whole_numbers_of_pseudo_rewards_take_no_draw_of_their_own():
     policy = Giro(a=0.5)
-    params, state = learned(policy, [0.25, 0.75], np.random.default_rng(0))
+    params, state = learned(policy, [0.25, 0.75])
     rng, twin = np.random.default_rng(1), np.random.default_rng(1)
-    score(params, state, 1, prepare(params, state, 5), rng)
-    of_rewards = (
-        twin.random(4) < 0.5
-    ).sum()  # which of four draws are of the two rewards, not of the two pseudo-rewards
-    twin.random((of_rewards < 4) + (of_rewards + 1) // 2)  # the others' ones, all at once, and two rewards a number
+    score(params, state, 0, prepare(params, state, 5), rng)
+    # Which of four draws are of the two rewards, not of the two pseudo-rewards; the others' ones, all at once, and two
+    # rewards per number.
+    of_rewards = (twin.random(4) < 0.5).sum()
+    twin.random((of_rewards < 4) + (of_rewards + 1) // 2)
     assert rng.bit_generator.state == twin.bit_generator.state
 
 
 def test_few_pseudo_rewards_serve_bernoulli_rewards_well():
-    # Rounded anew for every index the mean regret is 39.5 +- 0.5 (1500 replications); rounded once a pull it was 89 on
+    # Rounded anew for every index the mean regret is 39.5 +- 0.5 (1500 replications); rounded once per pull it was 89 on
     # this seed, because an arm left without pseudo-rewards may never be pulled again. The limit lies eight standard
     # errors of 200 replications above the former.
     result = simulate(Giro(a=0.1), Bernoulli(), horizon=2000, replications=200, seed=11, progress=False)
@@ -119,9 +105,7 @@ def test_few_pseudo_rewards_serve_bernoulli_rewards_well():
 
 
 def test_an_arm_of_zeros_is_still_drawn_above_zero():
-    rng = np.random.default_rng(3)
-    params, state = learned(Giro(), np.zeros(4), rng)
-    found = draws(params, state, 1000, rng)
+    found = draws(Giro(), np.zeros(4), 1000)
     assert (found > 0).mean() > 0.95
     assert ((found >= 0) & (found <= 1)).all()
 
@@ -130,8 +114,8 @@ def test_an_arm_of_zeros_is_still_drawn_above_zero():
 def test_a_history_that_stops_growing_holds_the_first_rewards(most):
     sample = np.random.default_rng(4).normal(size=40)
     cut, first = Giro(check_range=False, most_kept=most), Giro(check_range=False)
-    found = draws(*learned(cut, sample, np.random.default_rng(5)), 50, np.random.default_rng(6))
-    expected = draws(*learned(first, sample[:most], np.random.default_rng(5)), 50, np.random.default_rng(6))
+    found = draws(cut, sample, 50, seed=6)
+    expected = draws(first, sample[:most], 50, seed=6)
     assert found.tolist() == expected.tolist()
     live = Giro(arms=2, check_range=False, most_kept=most, rng=0)
     live.update([0, 1] * 20, sample)

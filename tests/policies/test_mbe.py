@@ -6,26 +6,18 @@ import numpy as np
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.mbe import MBE, learn, prepare, score
+from bandstrap.policies import MBE
 from laws import assert_same_law
 from naive import resampling_policies as naive
-
-
-def draws(policy, sample, size, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 1, float(reward), 1, rng)
-    return np.array([score(params, state, 1, prepare(params, state, 5), rng) for _ in range(size)])
+from policies.learning import draws
 
 
 @pytest.mark.parametrize("weights", ["gaussian", "exponential"])
 @pytest.mark.parametrize(("strength", "variance"), [(0.5, 0.5), (0.1, 2.0)])
 @pytest.mark.parametrize("n", [1, 2, 15])
 def test_draws_are_means_of_rewards_and_pseudo_rewards_under_fresh_weights(weights, strength, variance, n):
-    rng = np.random.default_rng(n)
-    sample = rng.random(n)
-    found = draws(MBE(strength=strength, weights=weights, variance=variance), sample, 3000, rng)
+    sample = np.random.default_rng(n).random(n)
+    found = draws(MBE(strength=strength, weights=weights, variance=variance), sample, 3000)
     other = np.random.default_rng(7)
     laws = {
         "gaussian": lambda shape: other.normal(1, math.sqrt(variance), shape),

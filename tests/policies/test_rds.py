@@ -8,21 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from bandstrap.engine.play import compiled_play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.rds import RDS, beats, learn
+from bandstrap.policies.rds import RDS, beats
 from naive import resampling_policies as naive
+from policies.learning import choices_on, learned
 
 N_DRAWS = 4000
-
-
-def learned(policy, challenger, leader, rng):
-    state = policy.start(2, len(leader), rng)
-    params = policy.make_params(None)
-    for arm, sample in ((0, challenger), (1, leader)):
-        for reward in sample:
-            learn(params, state, arm, float(reward), 1, rng)
-    return params, state
 
 
 @pytest.mark.parametrize("upper", [None, 1.0, 4.0])
@@ -31,7 +22,7 @@ def test_a_challenger_wins_as_often_as_its_reweighted_mean_reaches_the_leaders(u
     rng = np.random.default_rng(n)
     challenger = rng.random(n) - 0.3
     leader = np.append(rng.random(12), 0.7)
-    params, state = learned(RDS(upper=upper), challenger, leader, rng)
+    params, state = learned(RDS(upper=upper), challenger, leader)
     found = np.mean([beats(params, state, 0, 1, rng) for _ in range(N_DRAWS)])
     expected = naive.dirichlet_win_rate(challenger, leader.mean(), upper, N_DRAWS, np.random.default_rng(1))
     assert abs(found - expected) < 5 * math.sqrt(2 * 0.25 / N_DRAWS)
@@ -40,7 +31,7 @@ def test_a_challenger_wins_as_often_as_its_reweighted_mean_reaches_the_leaders(u
 
 def test_a_challenger_whose_mean_reaches_the_leaders_wins_without_a_draw():
     rng = np.random.default_rng(0)
-    params, state = learned(RDS(), [0.5, 1.0], [0.5, 1.0, 0.75], rng)
+    params, state = learned(RDS(), [0.5, 1.0], [0.5, 1.0, 0.75])
     before = rng.bit_generator.state
     assert beats(params, state, 0, 1, rng)
     assert rng.bit_generator.state == before
@@ -48,7 +39,7 @@ def test_a_challenger_whose_mean_reaches_the_leaders_wins_without_a_draw():
 
 def test_equal_rewards_below_the_leader_still_win_sometimes():
     rng = np.random.default_rng(0)
-    params, state = learned(RDS(), [0.0, 0.0], [1.0, 1.0, 1.0], rng)
+    params, state = learned(RDS(), [0.0, 0.0], [1.0, 1.0, 1.0])
     share = np.mean([beats(params, state, 0, 1, rng) for _ in range(N_DRAWS)])
     rho = math.sqrt(math.log(3))  # w_0 b >= m: Beta(1, 2) above 1/(1 + rho)
     assert abs(share - (1 - 1 / (1 + rho)) ** 2) < 5 * math.sqrt(0.25 / N_DRAWS)
@@ -56,14 +47,7 @@ def test_equal_rewards_below_the_leader_still_win_sometimes():
 
 def test_choices_do_not_change_when_rewards_are_scaled():
     tape = np.random.default_rng(2).normal(0, 1, (4, 300))
-    choices = []
-    for scale in (1.0, 2.0**20):
-        rng = np.random.default_rng(0)
-        choices.append(np.empty(300, dtype=np.int64))
-        policy = RDS()
-        state = policy.start(4, 300, rng)
-        compiled_play(policy.kernel, policy.make_params(300), state, scale * tape, rng, choices[-1], 4)
-    assert choices[0].tolist() == choices[1].tolist()
+    assert choices_on(RDS(), tape).tolist() == choices_on(RDS(), 2.0**20 * tape).tolist()
 
 
 def test_a_known_bound_is_a_range():

@@ -11,32 +11,19 @@ from scipy import stats
 
 from bandstrap.bounds import sign_flip
 from bandstrap.engine import play as engine
-from bandstrap.engine.play import compiled_play, play
+from bandstrap.engine.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import subset_mean
 from bandstrap.policies import UCB1
 from bandstrap.policies.sign_flip_ucb import MOST_COUNTED, MOST_KEPT, SignFlipUCB, learn, prepare, score
 from naive import scale_free as naive
 from naive.bounds import exact_subset_mean_quantile
+from policies.learning import choices_on, scores
 
 
 def index(y, t, **options):
     """Index of an arm with rewards ``y`` in round ``t``."""
-    policy = SignFlipUCB(**options)
-    rng = np.random.default_rng(0)
-    state = policy.start(1, len(y), rng)
-    params = policy.make_params(1000)
-    for reward in y:
-        learn(params, state, 0, float(reward), 1, rng)
-    return score(params, state, 0, prepare(params, state, t), rng)
-
-
-def played(policy, tape, horizon, by=play):
-    state = policy.start(len(tape), horizon, np.random.default_rng(5))
-    choices = np.empty(horizon, dtype=np.int64)
-    rng = np.random.default_rng(5)
-    by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
-    return choices
+    return scores(SignFlipUCB(**options), [y], t)[0]
 
 
 def fill(kernel, params, state, rows, rng, out):
@@ -119,7 +106,7 @@ def test_three_values_are_missed_at_most_alpha(n):
 @pytest.mark.parametrize("n", [10, 16, 17, 22, 27, 36, 48, 49, 100, 200])
 @pytest.mark.parametrize("law", ["whole", "lumps", "lattice of lumps", "normal", "cauchy"])
 def test_discrete_rewards_are_missed_at_most_alpha_as_far_as_samples_tell(n, law):
-    # A right index fails with probability 1e-4 a case; a miss rate of 1.4 alpha, which a smooth formula has on lumps at
+    # A right index fails with probability 1e-4 per case; a miss rate of 1.4 alpha, which a smooth formula has on lumps at
     # n = 17 and 22, passes with probability below 1e-4.
     replications, alpha = 3000, 0.05
     rng = np.random.default_rng([n, len(law)])
@@ -190,19 +177,14 @@ def test_large_samples_approach_the_normal_formula():
 @pytest.mark.parametrize("shift", [0.0, 55.0])
 def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     tape = np.random.default_rng(2).laplace(size=(4, 700)) + np.array([[0.0], [0.3], [0.5], [0.2]])
-    assert (
-        played(SignFlipUCB(), tape, 700, compiled_play)
-        == played(SignFlipUCB(), shift + scale * tape, 700, compiled_play)
-    ).all()
+    assert (choices_on(SignFlipUCB(), tape) == choices_on(SignFlipUCB(), shift + scale * tape)).all()
 
 
 @pytest.mark.parametrize("scale", [2.0**-1040, 1e-200, 1e150, 2.0**1000])
 def test_choices_do_not_change_where_powers_of_rewards_are_no_doubles(scale):
     # Whole rewards, exact in all these units; indices lose bits in the smallest, which hold 34 behind the point.
     tape = np.round(8 * np.random.default_rng(2).laplace(size=(3, 300))) + np.array([[0.0], [3.0], [5.0]])
-    assert (
-        played(SignFlipUCB(), tape, 300, compiled_play) == played(SignFlipUCB(), scale * tape, 300, compiled_play)
-    ).all()
+    assert (choices_on(SignFlipUCB(), tape) == choices_on(SignFlipUCB(), scale * tape)).all()
 
 
 @pytest.mark.parametrize("n", [3, 12, 17, 40, 49, 60])
@@ -238,23 +220,12 @@ def test_a_scale_caps_the_index_at_hoeffdings():
     ids=["normal", "cauchy", "weibull", "uniform"],
 )
 def test_bounds_cover_at_every_sample_size_of_a_tape(law):
-    replications, longest, t = 2000, 64, 19  # alpha = 0.05
-    tape = law.rvs(size=(replications, longest), random_state=np.random.default_rng(7))
-    policy = SignFlipUCB()
-    rng = np.random.default_rng(0)
-    misses = np.zeros(longest, dtype=int)
-    params = policy.make_params(1000)
-    batch = 200
-    state = policy.start(batch, longest, rng)
-    shared = prepare(params, state, t)
+    alpha = 0.05
+    tape = law.rvs(size=(2000, 64), random_state=np.random.default_rng(7))
     for n in (5, 6, 8, 12, 16, 17, 24, 32, 48, 49, 64):
-        state = policy.start(batch, longest, rng)
-        for arm in range(batch):
-            for reward in tape[arm, :n]:
-                learn(params, state, arm, reward, 1, rng)
-            misses[n - 1] += score(params, state, arm, shared, rng) < 0
-        # at most 5 %, give or take the noise of 200 samples, and the moments' per cent at n >= 49
-        assert stats.binom.sf(misses[n - 1] - 1, batch, 0.05) > 1e-6
+        # a right index fails with probability 1e-6; one that misses with 0.09 is seen with probability 0.99
+        misses = (indices(tape[:, :n], alpha) < 0).sum()
+        assert stats.binom.sf(misses - 1, len(tape), alpha) > 1e-6
 
 
 def test_equal_rewards_have_no_optimism_left():
@@ -300,8 +271,8 @@ def test_choices_are_those_of_indices_computed_afresh_in_every_round(law, n_arms
     horizon = min(MOST_KEPT, 20 * n_arms)
     rng = np.random.default_rng(n_arms)
     tape = LAWS[law](rng, (n_arms, horizon)) + np.round(rng.normal(size=(n_arms, 1)))
-    choices = played(SignFlipUCB(), tape, horizon)
-    assert (choices == played(SignFlipUCB(), tape, horizon, compiled_play)).all()
+    choices = choices_on(SignFlipUCB(), tape, by=play)
+    assert (choices == choices_on(SignFlipUCB(), tape)).all()
     order = SignFlipUCB().start(n_arms, horizon, np.random.default_rng(5)).order
     for t in range(n_arms, horizon):
         pulls = np.bincount(choices[:t], minlength=n_arms)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine.play import compiled_play, select
+from bandstrap.engine.play import select
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.studentized_ucb import StudentizedUCB, prepare, score
 from naive import scale_free as naive
-from policies.learning import Exponentials, learned
+from policies.learning import Exponentials, choices_on, indices_of, learned
 
 SIZE = 4000
 SIGNIFICANCE = 1e-6
@@ -31,9 +31,7 @@ a_sample = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=9) | st.lis
 
 def index(samples, arm, t, generator, **options):
     """An arm's index in the units of rewards."""
-    params, state = learned(StudentizedUCB(**options), *samples)
-    shared = prepare(params, state, t)
-    return shared.best_first + shared.best_step + shared.unit * score(params, state, arm, shared, generator)
+    return indices_of(StudentizedUCB(**options), samples, t, generator)[arm]
 
 
 @settings(max_examples=80, deadline=None)
@@ -128,15 +126,8 @@ def test_an_arm_that_lacks_pulls_is_forced_with_the_probability_of_its_level():
 def test_choices_do_not_change_with_the_unit():
     tape = np.random.default_rng(2).normal(size=(4, 500)) + np.array([[0.0], [0.3], [0.5], [0.2]])
 
-    def played(rewards):
-        policy = StudentizedUCB(randomized=True)
-        rng = np.random.default_rng(5)
-        state = policy.start(4, 500, rng)
-        choices = np.empty(500, dtype=np.int64)
-        compiled_play(policy.kernel, policy.make_params(500), state, rewards, rng, choices, 8)
-        return choices.tolist()
-
-    assert played(tape) == played(2.0**-40 * tape) == played(2.0**200 * tape)
+    played = [choices_on(StudentizedUCB(randomized=True), scale * tape).tolist() for scale in (1.0, 2.0**-40, 2.0**200)]
+    assert played[0] == played[1] == played[2]
 
 
 @pytest.mark.parametrize(("n_arms", "horizon", "batch", "most"), [(5, 2000, 1, 1.1), (10, 1500, 100, 0.8)])

@@ -5,22 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from bandstrap.engine.play import compiled_play
 from bandstrap.engine.simulate import simulate
 from bandstrap.environments import Bernoulli, Gaussian
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.subsample_duels import SubsampleDuels, learn, sampled_sum
+from bandstrap.policies.subsample_duels import SubsampleDuels, sampled_sum
 from naive import resampling_policies as naive
+from policies.learning import choices_on, learned
 
 SAMPLERS = ("random-block", "last-block", "without-replacement")
-
-
-def played(policy, tape, horizon, seed=0):
-    rng = np.random.default_rng(seed)
-    state = policy.start(len(tape), horizon, rng)
-    choices = np.empty(horizon, dtype=np.int64)
-    compiled_play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, len(tape))
-    return choices.tolist(), state.order.tolist()
 
 
 def lattice(shape, seed=0):
@@ -33,7 +25,8 @@ def lattice(shape, seed=0):
 def test_rounds_of_last_block_duels_are_those_of_the_definition(seed, forced):
     tape = lattice((4, 300), seed)
     policy = SubsampleDuels(sampler="last-block", forced_exploration=forced)
-    choices, order = played(policy, tape, 300, seed)
+    order = np.random.default_rng(seed).permutation(4).tolist()
+    choices = choices_on(policy, tape, order=order).tolist()
     assert choices[:4] == [0, 1, 2, 3]
     rewards = [tape[k, :1] for k in range(4)]
     t, r, last = 4, 1, None
@@ -55,32 +48,24 @@ def test_rounds_of_last_block_duels_are_those_of_the_definition(seed, forced):
         r += 1
 
 
-def learned(policy, sample, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for i, reward in enumerate(sample):
-        learn(params, state, 1, float(reward), i + 1, rng)
-    return params, state
-
-
 def test_a_random_block_is_any_block_with_the_same_chance():
     rng = np.random.default_rng(0)
     sample = lattice(9, 5) ** 3  # no two blocks with the same sum
-    params, state = learned(SubsampleDuels(), sample, rng)
+    params, state = learned(SubsampleDuels(), sample)
     expected = 4 * (naive.block_means(sample, 4) - sample[0])
     assert len(set(expected)) == 6
-    found = np.array([sampled_sum(params, state, 1, 4, rng) for _ in range(6000)])
+    found = np.array([sampled_sum(params, state, 0, 4, rng) for _ in range(6000)])
     counts = (found[:, None] == expected).sum(axis=0)
     assert counts.sum() == 6000
     assert (abs(counts - 1000) < 5 * math.sqrt(1000 * 5 / 6)).all()
 
 
-def test_without_replacement_every_reward_has_the_same_chance_and_sums_the_right_variance():
+def test_without_replacement_every_reward_has_the_same_chance_and_every_pair():
     rng = np.random.default_rng(0)
     n, size = 9, 4
     indicators = np.r_[0.0, 2.0 ** np.arange(1, n)]  # a sum says which rewards it holds
-    params, state = learned(SubsampleDuels(sampler="without-replacement"), indicators, rng)
-    sums = np.array([sampled_sum(params, state, 1, size, rng) for _ in range(6000)]).astype(int)
+    params, state = learned(SubsampleDuels(sampler="without-replacement"), indicators)
+    sums = np.array([sampled_sum(params, state, 0, size, rng) for _ in range(6000)]).astype(int)
     inside = (sums[:, None] >> np.arange(1, n)) & 1
     assert (inside.sum(axis=1) <= size).all()
     assert (inside.sum(axis=1) >= size - 1).all()  # the first reward stands for nothing
@@ -96,7 +81,7 @@ def test_without_replacement_every_reward_has_the_same_chance_and_sums_the_right
 def test_choices_do_not_change_when_rewards_are_scaled_and_shifted(sampler, scale, shift):
     tape = lattice((5, 400), 7)
     policy = SubsampleDuels(sampler=sampler)
-    assert played(policy, tape, 400) == played(policy, scale * tape + shift, 400)
+    assert choices_on(policy, tape).tolist() == choices_on(policy, scale * tape + shift).tolist()
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -127,7 +112,7 @@ def test_regret_of_random_blocks_is_the_published_one(environment, horizon, repl
 
 def test_plain_play_grows_its_running_sums():
     tape = lattice((2, 200))
-    online = SubsampleDuels(arms=2, rng=np.random.default_rng(0))
+    online = SubsampleDuels(arms=2, rng=np.random.default_rng(5))
     pulls = [0, 0]
     choices = []
     for _ in range(200):
@@ -135,7 +120,7 @@ def test_plain_play_grows_its_running_sums():
         online.update(arm, float(tape[arm, pulls[arm]]))
         pulls[arm] += 1
         choices.append(arm)
-    assert choices == played(SubsampleDuels(), tape, 200)[0]
+    assert choices == choices_on(SubsampleDuels(), tape).tolist()
     assert all(len(row) >= n for row, n in zip(online._state.running, online._state.pulls, strict=True))
     assert len(online._state.history) == 0
 

@@ -5,22 +5,10 @@ import pytest
 from scipy import stats
 
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.weighted_bootstrap import WeightedBootstrap, learn, prepare, score
+from bandstrap.policies import WeightedBootstrap
 from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
-
-
-def learned(policy, sample, rng):
-    state = policy.start(2, len(sample), rng)
-    params = policy.make_params(None)
-    for reward in sample:
-        learn(params, state, 1, float(reward), 1, rng)
-    return params, state
-
-
-def draws(policy, sample, size, rng):
-    params, state = learned(policy, sample, rng)
-    return np.array([score(params, state, 1, prepare(params, state, 5), rng) for _ in range(size)])
+from policies.learning import draws, learned
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(1, 1), (2, 5)])
@@ -28,20 +16,17 @@ def draws(policy, sample, size, rng):
 def test_draws_are_weighted_means_of_rewards_and_pseudo_rewards(ones, zeros, n):
     rng = np.random.default_rng(n)
     sample = rng.permutation(np.r_[rng.beta(2, 5, n), [0.0, 1.0, 1.0][: n // 2]])
-    found = draws(WeightedBootstrap(ones=ones, zeros=zeros), sample, 3000, rng)
     slow = naive.weighted_bootstrap_draws(sample, ones, zeros, 3000, np.random.default_rng(7))
-    assert_same_law(found, slow)
+    assert_same_law(draws(WeightedBootstrap(ones=ones, zeros=zeros), sample, 3000), slow)
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(1.0, 1.0), (0.5, 2.5)])
 @pytest.mark.parametrize("heads", [0, 3, 10])
 def test_on_zeros_and_ones_it_is_thompson_sampling(ones, zeros, heads):
-    rng = np.random.default_rng(heads)
     sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
     policy = WeightedBootstrap(ones=ones, zeros=zeros)
-    found = draws(policy, sample, 3000, rng)
-    assert_follows(found, stats.beta(ones + heads, zeros + 10 - heads))
-    assert not learned(policy, sample, rng)[1].history.any()  # counted, not kept
+    assert_follows(draws(policy, sample, 3000), stats.beta(ones + heads, zeros + 10 - heads))
+    assert not learned(policy, sample)[1].history.any()  # counted, not kept
 
 
 def test_range_is_checked_unless_told_not_to():
