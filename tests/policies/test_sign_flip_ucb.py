@@ -104,7 +104,7 @@ def test_three_values_are_missed_at_most_alpha(n):
 
 
 @pytest.mark.parametrize("n", [10, 16, 17, 22, 27, 36, 48, 49, 100, 200])
-@pytest.mark.parametrize("law", ["whole", "lumps", "lattice of lumps", "normal", "cauchy"])
+@pytest.mark.parametrize("law", ["whole", "lumps", "lattice of lumps"])
 def test_discrete_rewards_are_missed_at_most_alpha_as_far_as_samples_tell(n, law):
     # A right index fails with probability 1e-4 per case; a miss rate of 1.4 alpha, which a smooth formula has on lumps at
     # n = 17 and 22, passes with probability below 1e-4.
@@ -115,8 +115,6 @@ def test_discrete_rewards_are_missed_at_most_alpha_as_far_as_samples_tell(n, law
         "whole": lambda: rng.integers(-3, 4, size=size),
         "lumps": lambda: rng.choice([-1.0, 1.0], size=size) + 0.01 * rng.normal(size=size),
         "lattice of lumps": lambda: 20 * rng.choice([-1, 1], size=size) + rng.integers(-1, 2, size=size),
-        "normal": lambda: rng.normal(size=size),
-        "cauchy": lambda: rng.standard_cauchy(size=size),
     }[law]()
     misses = (indices(rows, alpha) < 0).sum()
     assert stats.binom.sf(misses - 1, replications, alpha) > 1e-4
@@ -221,8 +219,8 @@ def test_a_scale_caps_the_index_at_hoeffdings():
 )
 def test_bounds_cover_at_every_sample_size_of_a_tape(law):
     alpha = 0.05
-    tape = law.rvs(size=(2000, 64), random_state=np.random.default_rng(7))
-    for n in (5, 6, 8, 12, 16, 17, 24, 32, 48, 49, 64):
+    tape = law.rvs(size=(2000, 200), random_state=np.random.default_rng(7))
+    for n in (5, 6, 8, 12, 16, 17, 24, 32, 48, 49, 64, 100, 200):
         # a right index fails with probability 1e-6; one that misses with 0.09 is seen with probability 0.99
         misses = (indices(tape[:, :n], alpha) < 0).sum()
         assert stats.binom.sf(misses - 1, len(tape), alpha) > 1e-6
