@@ -51,6 +51,7 @@ class GaussianTS(Policy):
     See Also
     --------
     bandstrap.BernoulliTS : for rewards in [0, 1].
+    bandstrap.GaussianTSUnknownVariance : where no scale is known.
 
     Examples
     --------

@@ -73,8 +73,8 @@ class Giro(Policy):
     Parameters
     ----------
     a
-        Pseudo-rewards of each kind per reward. The default is that of Giro's theory and matches the paper's figures;
-        0.1 does better in practice.
+        Pseudo-rewards of each kind per reward, fewer than a million. The default is that of Giro's theory and matches the
+        paper's figures; 0.1 does better in practice.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
         on unbounded rewards, where it fails: ``False`` lets it.

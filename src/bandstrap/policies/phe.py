@@ -44,8 +44,8 @@ class PHE(Policy):
     Parameters
     ----------
     a
-        Pseudo-rewards per reward. Regret is proved logarithmic for ``a > 1``, and the default 1.1 is just above; with
-        less it can grow almost linearly.
+        Pseudo-rewards per reward, fewer than a million. Regret is proved logarithmic for ``a > 1``, and the default 1.1 is
+        just above; with less it can grow almost linearly.
     check_range
         Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
     arms, rng, direction, compiled
