@@ -74,6 +74,19 @@ def test_a_huge_reward_spoils_no_block_but_its_own(place):
         assert found == pytest.approx(naive.median_of_means_index(sample[:n], 500, 1.0, 1.0), rel=1e-12)
 
 
+@every_estimator
+@pytest.mark.parametrize("shift", [1e8, -1e12, 1e15])
+def test_rewards_far_from_zero_have_indices_as_exact_as_they_are(estimator, shift):
+    sample = shift + np.round(np.random.default_rng(1).normal(0.0, 8.0, 200)) / 8
+    policy, rng = RobustUCB(estimator=estimator), np.random.default_rng(0)
+    params, state = policy.make_params(None), policy.start(1, 200, rng)
+    for n, reward in enumerate(sample, start=1):
+        learn(params, state, 0, reward, n, rng)
+        found = score(params, state, 0, prepare(params, state, n + 1), rng)
+        if n >= 150:
+            assert found == pytest.approx(ORACLES[estimator](sample[:n], n + 1, 1.0, 1.0), rel=1e-14, abs=1e-7)
+
+
 def test_catoni_asks_for_enough_rewards_first():
     policy = RobustUCB(estimator="catoni", arms=3, rng=0)
     for _ in range(3):

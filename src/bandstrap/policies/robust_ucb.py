@@ -181,7 +181,7 @@ def catoni_mean(params: Params, state: State, arm: int, log: float) -> float:
         else:
             high = theta
         step = total / (a * slope)
-        if abs(step) * a <= TOLERANCE:
+        if abs(step) * a <= TOLERANCE or theta + step == theta:  # far from 0 a step may be less than a bit
             break
         theta += step
         if not low < theta < high:  # beyond a value known to be too far, which is then finite, as is the other end
