@@ -246,14 +246,18 @@ def test_a_million_rewards_leave_no_trace_of_rounding():
         assert exact_quantiles(sample, [level])[0] == pytest.approx(scale * normal_quantile(level), rel=1e-4)
 
 
-def test_huge_and_tiny_rewards_have_a_finite_quantile():
-    sample = np.random.default_rng(0).normal(size=50)
+@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+@pytest.mark.parametrize(
+    ("n", "error"), [(20, 1e-9), (50, 0.1)]
+)  # of 50 rewards sixth powers are summed, which are no doubles
+def test_huge_and_tiny_rewards_have_the_quantile_of_others(weights, n, error):
+    sample = np.random.default_rng(0).exponential(size=n)
     mains = []
-    for scale in (1.0, 1e140, 1e-140):
-        policy = BootstrappedUCB(arms=1, rng=0, quantile="exact")
-        policy.update([0] * 50, (scale * sample).tolist())
+    for scale in (1.0, 1e140, 1e-80, 1e-110, 1e-140):
+        policy = BootstrappedUCB(arms=1, rng=0, quantile="exact", weights=weights)
+        policy.update([0] * n, (scale * sample).tolist())
         mains.append(policy.bounds()[0]["main"] / scale)
-    assert mains[1:] == pytest.approx([mains[0]] * 2, rel=0.05)  # sixth powers are beyond the largest float
+    assert mains[1:] == pytest.approx([mains[0]] * 4, rel=error)
 
 
 def test_bounds_say_how_each_quantile_is_known():

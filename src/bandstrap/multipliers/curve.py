@@ -20,6 +20,7 @@ from bandstrap.multipliers.saddlepoint import saddlepoint_quantile
 from bandstrap.multipliers.weights import GAUSSIAN
 
 ROW = 6
+COEFFICIENTS = 2  # where they begin
 NODES = (0.25, 0.5, 0.75, 1.0)
 ODD, OPEN = 0.0, 1.0  # even in z after division by z; not
 

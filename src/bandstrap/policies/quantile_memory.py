@@ -16,7 +16,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import inlined, jitable
-from bandstrap.multipliers.curve import ROW, evaluate_curve, fit_sums, fit_terms
+from bandstrap.multipliers.curve import COEFFICIENTS, ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.weights import GAUSSIAN
 from bandstrap.policies.fields import FirstRewards, Numbers, OfFirstRewards
 from bandstrap.policies.rewards import N_POWERS, central_moments
@@ -25,6 +25,7 @@ from bandstrap.policies.rewards import N_POWERS, central_moments
 MOST_KEPT = 32
 # Normal quantile of the smallest level an arm's curve is fitted for (3e-7); beyond, the polynomial is extrapolated.
 LARGEST_Z = 5.0
+SMALLEST = 1e-290  # of a fourth power that is as exact as others
 
 
 class Sums(NamedTuple):
@@ -41,7 +42,7 @@ class CurveMemory(NamedTuple):
     shifts: Numbers
     powers: Numbers  # sums of powers of the rewards, around the first
     kept: FirstRewards  # the first MOST_KEPT rewards
-    residuals: OfFirstRewards  # their distances from the mean
+    residuals: OfFirstRewards  # their distances from the mean, in some unit
     curves: Numbers  # the polynomial
 
 
@@ -105,14 +106,21 @@ def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: f
             a[:] = 0.0
             flat(row)
         else:
+            # In units of a power of two, which changes no bit, and keeps cubes of huge and of tiny terms among the doubles.
+            _, exponent = math.frexp(largest)
+            unit = math.ldexp(1.0, exponent)
+            for i in range(n):
+                a[i] /= unit
             fit_terms(law, a, LARGEST_Z, row)
+            for i in range(COEFFICIENTS, ROW):
+                row[i] *= unit
         return
     m2, m3, m4, _, m6 = central_moments(memory.powers[arm], n)
     if not m2 > 1e-14 * memory.powers[arm][1] / n:
         flat(row)
-    elif m4 >= m2 * m2 and m6 * m2 >= m4 * m4 and m6 < math.inf:
+    elif SMALLEST < m2 * m2 <= m4 and m6 * m2 >= m4 * m4 and m6 < math.inf:
         fit_sums(law, n, m2, m3, m4, LARGEST_Z, row)
-    else:  # rounding or overflow spoiled the higher moments: the normal quantile
+    else:  # rounding, overflow or underflow spoiled the higher moments: the normal quantile
         fit_sums(GAUSSIAN, n, m2, 0.0, m2 * m2, LARGEST_Z, row)
 
 
