@@ -43,6 +43,11 @@ def test_a_reward_between_zero_and_one_is_a_coin_tossed_once():
     assert abs(heads.mean() - sample.sum()) < 5 * np.sqrt((sample * (1 - sample)).sum() / 3000)  # 5 standard errors
 
 
+def test_a_small_prior_is_not_lost_beside_many_rewards():
+    for policy, rewards in ((BernoulliTS(zeros=1e-20), np.ones(5)), (BernoulliTS(ones=1e-20), np.zeros(5))):
+        assert draws(policy, rewards, 5).round(9).tolist() == rewards.tolist()
+
+
 def test_bad_parameters_are_refused():
     with pytest.raises(InvalidInput, match=r"'sigma' parameter of GaussianTS must be a finite number greater than 0"):
         GaussianTS(sigma=0)

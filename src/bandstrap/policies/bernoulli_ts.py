@@ -27,7 +27,7 @@ def prepare(params: Params, state: State, round_: int) -> int:
 def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Generator) -> float:
     """A draw from ``Beta(ones + heads, zeros + tails)``."""
     heads = state.sums[arm]
-    return rng.beta(params.ones + heads, params.zeros + state.pulls[arm] - heads)
+    return rng.beta(params.ones + heads, params.zeros + (state.pulls[arm] - heads))
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
