@@ -431,6 +431,16 @@ def test_the_default_constant_is_tight_at_a_fixed_level_and_what_is_given_is_tak
         BootstrappedUCB(constant=0.0)
 
 
+@pytest.mark.parametrize("beta", [1e-3, 1e-300, 5e-324])
+def test_an_exponent_without_a_constant_is_refused(beta):
+    rule = (
+        r"'beta' parameter of BootstrappedUCB must be large enough that the constant of theorem 2 is a number, .* Got"
+    )
+    with pytest.raises(InvalidInput, match=rule):
+        BootstrappedUCB(phi="sub_weibull", beta=beta, arms=2)
+    assert BootstrappedUCB(phi="sub_weibull", beta=beta, constant=1.0, arms=2).select() == 0
+
+
 def resampled_score(params, state, arm, shared, rng) -> float:
     state.drawn[arm] = order_statistic_sum(shared.rank, params.n_resamples, rng)
     return resampled_score_at(params, state, arm, shared)

@@ -38,7 +38,7 @@ from bandstrap.policies.schedule import FIXED, Alpha, Schedule
 from bandstrap.policies.weights import copy_of
 
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
-LEVELS = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
+LEVELS: tuple[float, ...] = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What that constant is raised by, for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
 # Draws of which an order statistic is drawn in law; with so many a decision in the first rounds takes a second.
@@ -213,11 +213,21 @@ class BootstrappedUCB(Policy):
         """``C`` of theorem 2 for all levels of the schedule; 1 where ``phi`` does not ask for it."""
         if self.constant is not None or self.phi != "sub_weibull":
             return self.constant or 1.0
+        levels = LEVELS
         if schedule.rule == FIXED and not callable(self.alpha):
-            return MARGIN * theorem_constant(self.beta, (schedule.value,))
-        # A callable goes through levels like a rule does, and may return one above 1/2, where the rules never are.
-        above = (schedule.value,) if schedule.rule == FIXED and schedule.value > LEVELS[0] else ()
-        return MARGIN * theorem_constant(self.beta, above + LEVELS)
+            levels = (schedule.value,)
+        elif schedule.rule == FIXED and schedule.value > LEVELS[0]:
+            # A callable goes through levels like a rule does, and may return one above 1/2, where the rules never are.
+            levels = (schedule.value, *LEVELS)
+        try:
+            with np.errstate(all="ignore"):
+                constant = MARGIN * theorem_constant(self.beta, levels)
+        except (ArithmeticError, ValueError):  # of moments that are no numbers
+            constant = math.nan
+        if not math.isfinite(constant):
+            rule = "large enough that the constant of theorem 2 is a number, unless 'constant' is given"
+            raise requirement("beta", type(self).__name__, rule, self.beta)
+        return constant
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: an empty quantile memory, and room for what ``quantile`` needs."""
