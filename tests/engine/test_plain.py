@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from bandstrap import GaussianTS, simulate
 from bandstrap.environments import Gaussian
@@ -120,6 +121,15 @@ def test_what_cannot_be_copied_or_made_is_refused():
 
     with pytest.raises(InvalidInput, match=r"the policy Needs cannot be made: .*something"):
         race(Needs)
+
+
+def test_an_error_of_numba_in_an_object_is_its_own():
+    class Compiled(Turns):
+        def select(self):
+            raise NumbaError("cannot determine the type of x")
+
+    with pytest.raises(NumbaError, match="cannot determine the type of x"):
+        race(Compiled)
 
 
 def test_half_of_the_two_methods_is_no_policy():

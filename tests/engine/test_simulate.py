@@ -90,6 +90,16 @@ def test_policies_may_be_named_by_a_mapping():
     assert result.policies == ("mine", "yours")
 
 
+def test_no_two_policies_have_one_name():
+    class Named(GaussianTS):
+        label = "ucb1 #2"
+
+    result = quick([Named(), UCB1(), UCB1(), UCB1()])
+    assert result.policies == ("ucb1 #2", "ucb1", "ucb1 #3", "ucb1 #4")
+    with pytest.raises(InvalidInput, match=r"must be a mapping of names that differ as texts. Got \[1, .1.\] instead"):
+        quick({1: UCB1(), "1": GaussianTS()})
+
+
 def test_one_replication_one_arm_and_a_horizon_of_one():
     result = quick(UCB1(), Gaussian([0.5]), horizon=1, replications=1)
     assert result.regret.tolist() == [[[0.0]]]

@@ -338,12 +338,12 @@ def compiled(function: Any, kernel: Kernel, *, nogil: bool = True) -> Any:
 
 
 @contextmanager
-def in_a_sentence(kernel: Kernel, label: str) -> Iterator[None]:
-    """Report a failed compilation in a sentence; numba's own words are its cause."""
+def in_a_sentence(kernel: Kernel | None, label: str) -> Iterator[None]:
+    """Report a failed compilation of a kernel in a sentence; numba's own words are its cause."""
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith("numba."):
+        if kernel is None or not type(error).__module__.startswith("numba."):
             raise
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)

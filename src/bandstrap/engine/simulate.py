@@ -199,19 +199,23 @@ class Interrupted(KeyboardInterrupt):
 
 
 def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Names and policies; equal labels are numbered."""
+    """Names, no two alike, and policies; equal labels are numbered."""
+    named: dict[str, Any] = {}
     if isinstance(policies, Mapping):
-        names, described = [str(name) for name in policies], [as_policy(policy) for policy in policies.values()]
+        named = {str(name): as_policy(policy) for name, policy in policies.items()}
+        if len(named) < len(policies):
+            raise requirement("policies", "simulate", "a mapping of names that differ as texts", brief(list(policies)))
     else:
         several = isinstance(policies, Sequence) and not isinstance(policies, str)
-        described = [as_policy(policy) for policy in (policies if several else [policies])]
-        names = []
-        for policy in described:
-            same = sum(name == policy.label or name.startswith(f"{policy.label} #") for name in names)
-            names.append(f"{policy.label} #{same + 1}" if same else policy.label)
-    if not described:
+        for policy in map(as_policy, policies if several else [policies]):
+            name, number = policy.label, 1
+            while name in named:
+                number += 1
+                name = f"{policy.label} #{number}"
+            named[name] = policy
+    if not named:
         raise requirement("policies", "simulate", "at least one policy", "none")
-    return tuple(names), tuple(described)
+    return tuple(named), tuple(named.values())
 
 
 def as_policy(thing: Any) -> Any:
