@@ -135,17 +135,6 @@ def test_small_needs_do_not_ask_the_system(monkeypatch):
     check_memory(memory.SMALL, "horizon", "simulate", 10)
 
 
-def test_a_run_that_takes_much_says_so_on_a_terminal(monkeypatch, capsys):
-    memory.announce_memory(3 * 10**9, shown=True)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    memory.announce_memory(3 * 10**9, shown=False)
-    memory.announce_memory(10**8, shown=True)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    memory.announce_memory(3 * 10**9, shown=True)
-    assert capsys.readouterr().err == "this takes about 3 GB of memory\n"
-
-
 class Crowded(Gaussian):
     """Rewards that count how many are drawn at the same time, for so long that others come in between."""
 

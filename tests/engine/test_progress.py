@@ -8,7 +8,7 @@ import pytest
 
 from bandstrap.engine import progress
 from bandstrap.engine.pool import finish
-from bandstrap.engine.progress import Lines, announced, is_terminal, progress_bar, tell, write
+from bandstrap.engine.progress import Lines, announce_memory, announced, is_terminal, progress_bar, tell, write
 
 
 @pytest.fixture
@@ -124,6 +124,18 @@ def test_a_terminal_is_told_what_is_waited_for_once_it_takes_long(monkeypatch, c
     assert gone.strip() == ""  # and wiped out again
 
 
+def test_a_run_that_takes_much_memory_says_so_on_a_terminal(monkeypatch, capsys):
+    announce_memory(3 * 10**9, shown=True)
+    assert capsys.readouterr() == ("", "")  # nobody looks
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    announce_memory(3 * 10**9, shown=False)
+    announce_memory(10**8, shown=True)
+    assert screen.getvalue() == ""
+    announce_memory(3 * 10**9, shown=True)
+    assert screen.getvalue() == "this takes about 3 GB of memory\n"
+
+
 @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "closed"])
 def test_nothing_is_lost_where_nothing_can_be_written(monkeypatch, clock, stream):
     if stream is not None:
@@ -132,6 +144,7 @@ def test_nothing_is_lost_where_nothing_can_be_written(monkeypatch, clock, stream
     assert not is_terminal()
     write("x")
     tell("x")
+    announce_memory(3 * 10**9, shown=True)
     with progress_bar(10, shown=True) as show:
         clock[0] += 5
         show(5)

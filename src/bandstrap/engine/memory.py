@@ -6,7 +6,6 @@ import contextlib
 import math
 import mmap
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -25,8 +24,6 @@ PROCESS = Path("/proc/self")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 # This much is always there: it is not worth the files that the system would have to be asked.
 SMALL = 2**24
-# More than this is worth a word before a run begins.
-LARGE = 2**30
 # Of the memory that there is, what is left to games that are played at the same time.
 SHARE = 0.75
 # Seconds between two looks of who waits for memory.
@@ -213,12 +210,6 @@ class Room:
                 with self._changed:
                     self._taken -= needed
                     self._changed.notify_all()
-
-
-def announce_memory(needed: int, *, shown: bool) -> None:
-    """On a terminal, say what a run will need before it begins, if that is much."""
-    if shown and needed > LARGE and sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"this takes about {gigabytes(needed)} of memory\n")
 
 
 def length(values: Any) -> int:

@@ -17,6 +17,8 @@ PATIENCE = 2.0
 SILENCE = 60.0
 # Seconds between two looks of a bar.
 REDRAW = 0.1
+# Bytes of memory that are worth a word before a run begins.
+LARGE = 2**30
 
 
 class Show(Protocol):
@@ -92,7 +94,7 @@ def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterat
 
 
 class Lines:
-    """Lines for a log: one once it is clear that it takes long, then one at every tenth and at least one a minute.
+    """Lines for a log: one once it is clear that it takes long, then one at every tenth and at least one every minute.
 
     No two follow each other at once, however fast the tenths go by, but for the last.
     """
@@ -123,6 +125,14 @@ def tell(message: str, *, shown: bool = True) -> None:
     """On a terminal, say what is being waited for, in place of what was said before."""
     if shown and is_terminal():
         write(f"\r{visible(message):<70}\r")
+
+
+def announce_memory(needed: int, *, shown: bool) -> None:
+    """On a terminal, say what a run will need before it begins, if that is much."""
+    if shown and needed > LARGE and is_terminal():
+        from bandstrap.engine.memory import gigabytes  # not with this module, by which a command says that it loads
+
+        write(f"this takes about {gigabytes(needed)} of memory\n")
 
 
 @contextlib.contextmanager

@@ -23,16 +23,10 @@ from bandstrap.engine.blocks import (
 )
 from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.memory import (
-    WORD,
-    announce_memory,
-    bytes_of_result,
-    check_memory,
-    check_room,
-    length,
-)
+from bandstrap.engine.memory import WORD, bytes_of_result, check_memory, check_room, length
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
 from bandstrap.engine.pool import check_executor, finish
+from bandstrap.engine.progress import announce_memory
 from bandstrap.engine.result import Result
 from bandstrap.engine.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
 from bandstrap.errors import brief, check_count, check_flag, requirement

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.memory import announce_memory, check_memory
+from bandstrap.engine.memory import check_memory
 from bandstrap.engine.pool import Unfinished, worker_count
-from bandstrap.engine.progress import progress_bar, tell
+from bandstrap.engine.progress import announce_memory, progress_bar, tell
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.run import PanelData, run_experiments
