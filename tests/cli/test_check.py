@@ -10,7 +10,9 @@ from bandstrap import EpsilonGreedy
 from bandstrap.engine.blocks import Block, Played
 from bandstrap.environments import Beta
 from bandstrap.experiments import cost as module
-from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.lanes import digest
+from bandstrap.experiments.plan import BoundBlock, plan_panel
+from bandstrap.experiments.run import measure_block
 from bandstrap.experiments.spec import read_experiment
 
 TEXT = """
@@ -122,6 +124,22 @@ def test_the_time_foretold_is_about_that_of_playing(tmp_path):
     assert 0.2 < expected / spent < 5  # processors' time, which others on the machine disturb a little
 
 
+def test_the_time_foretold_of_a_bound_is_about_that_of_measuring():
+    """Though the first samples are bounded in plain Python, and the command is in the main thread."""
+    block = BoundBlock("betting", "uniform", 20, 0.05, 4000, 0)
+    expected = module.time_bound(block)
+    spent = measure_block(block).seconds
+    assert 0.2 < expected / spent < 5  # processors' time, which others on the machine disturb a little
+
+
+def test_a_machine_of_one_core_is_told_so(run, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr(module, "seconds_of", lambda blocks, **_: {digest(block.about): 5.0 for block in blocks})
+    *_, memory, time = run("check", "mine.toml").stdout.splitlines()
+    assert memory.endswith(" of memory beside Python's own, with 1 worker")
+    assert time == "30 s of one core"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -141,7 +159,7 @@ def test_what_is_wrong_is_said_in_one_sentence(run, tmp_path, old, new, message)
 
 
 def test_rewards_that_policies_share_are_paid_for_once():
-    """Drawing a hundred rewards a round costs far more than a simple choice among them."""
+    """Drawing a hundred rewards per round costs far more than a simple choice among them."""
     environment, marks = Beta(n_arms=100), np.array([2000])
 
     def block(epsilon):
@@ -162,7 +180,7 @@ def test_choices_of_long_games_are_cut_small_or_refused(run, tmp_path, monkeypat
     (tmp_path / "mine.toml").write_text(text.format(horizon=10**6, sigmas=[*range(1, 9)]))
     experiment = read_experiment(tmp_path / "mine.toml")
     block, *_ = plan_panel(experiment.panels[0], experiment, 0)
-    assert (block.size, block.size * 10**6 * 2) == (8, 16_000_000)  # of two bytes a choice
+    assert (block.size, block.size * 10**6 * 2) == (8, 16_000_000)  # of two bytes per choice
     plain, *_ = plan_panel(experiment.panels[0], experiment, 0, choices=False)
     assert (plain.size, plain.about) == (25, block.about)
     plans = [plan_panel(experiment.panels[0], experiment, 0)]

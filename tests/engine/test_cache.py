@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from numba.core import config
 
 import bandstrap
 from bandstrap.engine import cache
+from bandstrap.engine.compiling import seconds_compiling
 from bandstrap.engine.identity import identify
 from bandstrap.errors import CacheWarning
 
@@ -122,6 +124,19 @@ def test_machine_code_for_another_signature_processor_or_version_is_not_taken(fu
             assert not is_loaded(function, 1.0)
             newest.unlink()
     assert is_loaded(function, 1.0)
+
+
+def test_the_time_of_compiling_and_of_loading_is_counted(function):
+    counted = []
+    for _ in range(2):
+        fresh, before, start = compiled(function), seconds_compiling(), time.thread_time()
+        fresh(1.0)
+        counted.append(seconds_compiling() - before)
+        assert 0 < counted[-1] <= time.thread_time() - start
+        again = seconds_compiling()
+        fresh(2.0)
+        assert seconds_compiling() == again
+    assert counted[1] < counted[0]
 
 
 def test_two_classes_of_one_name_are_two_signatures(place, tmp_path):

@@ -1,5 +1,6 @@
 """Running: the same numbers as the functions behind it, once, however often it is stopped."""
 
+import dataclasses
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import pytest
 
 import bandstrap.experiments.run as module
 from bandstrap import OFUL, UCB1, GaussianTS, simulate
+from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import coverage, measure_exact
+from bandstrap.engine.compiling import compiling
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.experiments import read_experiment, run_experiments
-from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.plan import BoundBlock, plan_panel
 from bandstrap.experiments.run import CurveData
 from bandstrap.experiments.spec import Curve
 from bandstrap.experiments.store import Store
@@ -169,6 +172,39 @@ def test_one_replication_has_no_standard_error(run):
     panel = run(TEXT.replace("replications = 50", "replications = 1"))[0]
     assert panel["UCB"].values.shape == (1, 40)
     assert np.isnan(panel["UCB"].standard_error).all()
+
+
+def busy(seconds):
+    """Work for so long."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_the_seconds_of_a_measurement_are_those_of_the_thread_that_measures(monkeypatch):
+    """Of the main thread another one takes the work, so that it can answer signals: threads, processes, a command."""
+    entry = BOUNDS["student_t"]
+
+    def slow(*sample, **options):
+        busy(0.1)
+        return entry.function(*sample, **options)
+
+    monkeypatch.setitem(BOUNDS, "student_t", dataclasses.replace(entry, function=slow))
+    block = BoundBlock("student_t", "normal", 5, 0.05, 10, 7)
+    with ThreadPoolExecutor(1) as pool:
+        found = [module.measure_block(block).seconds, pool.submit(module.measure_block, block).result().seconds]
+    assert all(0.1 <= seconds < 1 for seconds in found)
+
+
+def test_a_compiler_is_no_part_of_a_measurement(monkeypatch):
+    def measured(*_):
+        busy(0.1)
+        with compiling():
+            busy(0.3)
+        return measure_exact("uniform", 2, 0.05)
+
+    monkeypatch.setattr(module, "measure_curve", measured)
+    assert 0.1 <= module.measure_block(BoundBlock("exact", "uniform", 2, 0.05, 10, 7)).seconds < 0.3
 
 
 # --- resuming ---------------------------------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ def check(
     chosen = sum(cost.bytes_of_choices for cost in costs)
     if chosen:
         say(f"choices are kept: {gigabytes(chosen)} more, before they are compressed")
-    say(f"about {gigabytes(memory)} of memory beside Python's own, with {cores} workers")
+    say(f"about {gigabytes(memory)} of memory beside Python's own, with {cores} worker{'s' * (cores != 1)}")
     if timing:
         total = sum(cost.seconds or 0.0 for cost in costs)
-        say(f"{duration(total)} of one core, {duration(total / cores)} on the {cores} of this machine")
+        on_all = f", {duration(total / cores)} on the {cores} of this machine" if cores > 1 else ""
+        say(f"{duration(total)} of one core{on_all}")

@@ -27,7 +27,7 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core import config, serialize
+from numba.core import config, event, serialize
 from numba.core.caching import (
     InTreeCacheLocator,
     NullCache,
@@ -38,7 +38,7 @@ from numba.core.caching import (
 from numba.core.compiler import CompileResult
 from numba.core.types.containers import BaseTuple, StructRef
 
-from bandstrap.engine.compiling import end_turn, take_turn
+from bandstrap.engine.compiling import begin_compiling, end_compiling, end_turn, take_turn
 from bandstrap.engine.identity import Identity
 from bandstrap.errors import CacheWarning
 
@@ -46,6 +46,21 @@ from bandstrap.errors import CacheWarning
 N_KEPT = 3
 
 _has_warned = False
+
+
+class Clock(event.Listener):
+    """Told by numba, in the thread that compiles or loads, when it begins and when it ends."""
+
+    def on_start(self, event: Any) -> None:
+        """Begin."""
+        begin_compiling()
+
+    def on_end(self, event: Any) -> None:
+        """End."""
+        end_compiling()
+
+
+event.register("numba:compiler_lock", Clock())  # which is held all the while
 
 
 def compile_cached(

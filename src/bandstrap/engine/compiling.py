@@ -3,6 +3,8 @@
 Many processes of one machine may need the same code at once, none of which is on the disk: the workers of a cluster when a
 run begins. One of them compiles it, as the system takes back a lock however its holder ends, and the others load it.
 Where there are no locks every process compiles by itself, which gives the same code and takes longer.
+
+How long a thread has compiled is counted, so that it is not taken for the time of the work that the code was needed for.
 """
 
 from __future__ import annotations
@@ -79,3 +81,32 @@ def end_turn(file: Path) -> None:
 def lock_of(file: Path) -> Path:
     """Where the lock of a file is."""
     return file.with_name(f".{file.name}.lock")
+
+
+def seconds_compiling() -> float:
+    """Processor seconds that this thread has spent so far on compiling functions, or on loading them."""
+    return getattr(_here, "seconds", 0.0)
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Count what this thread does in the context as compiling."""
+    begin_compiling()
+    try:
+        yield
+    finally:
+        end_compiling()
+
+
+def begin_compiling() -> None:
+    """Count as compiling all that this thread does, until :func:`end_compiling` is called as often as this."""
+    _here.depth = getattr(_here, "depth", 0) + 1
+    if _here.depth == 1:
+        _here.since = time.thread_time()
+
+
+def end_compiling() -> None:
+    """See :func:`begin_compiling`."""
+    _here.depth -= 1
+    if _here.depth == 0:
+        _here.seconds = seconds_compiling() + time.thread_time() - _here.since

@@ -19,6 +19,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from bandstrap.engine.compiling import compiling
 from bandstrap.engine.identity import Identity, identify
 from bandstrap.errors import requirement
 
@@ -104,11 +105,12 @@ class Entry:
     def compiled(self, *arguments: Any) -> Any:
         """Run compiled, compiling or loading from the disk cache first if needed."""
         if self._compiled is None:
-            from bandstrap.engine.cache import compile_cached
-            from bandstrap.engine.twins import twin
+            with compiling():
+                from bandstrap.engine.cache import compile_cached
+                from bandstrap.engine.twins import twin
 
-            identity = identify(self.function, body=compiled_as)
-            self._compiled = compile_cached(twin(self.function), self.function.__name__, self.function, identity)
+                identity = identify(self.function, body=compiled_as)
+                self._compiled = compile_cached(twin(self.function), self.function.__name__, self.function, identity)
         return self._compiled(*arguments)
 
 

@@ -21,9 +21,11 @@ from bandstrap.experiments.merged import KEPT, LARGEST_FILE
 from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan, keeps_choices
 from bandstrap.experiments.run import measure_block
 
-# Rounds of the replication that tells how fast a policy is, and rewards of the measurement of a bound.
+# Rounds of the replication that tells how fast a policy is, and rewards of the measurement of a bound at first.
 ROUNDS = 2000
 REWARDS = 2000
+# Core-seconds that such a measurement should take.
+LONG_ENOUGH = 0.05
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,18 @@ def time_play(block: Block, n_racing: int = 1) -> float:
 
 
 def time_bound(block: BoundBlock) -> float:
-    """Core-seconds of a measurement, from those of one with fewer samples."""
-    few = min(block.replications, max(1, REWARDS // block.sample_size))
-    short = replace(block, replications=few)
-    start = time.thread_time()
-    measure_block(short)
-    return (time.thread_time() - start) * block.replications / few
+    """Core-seconds of a measurement, from those of one with fewer samples.
+
+    These are as many as take a while: the first few would run as plain Python, whatever the rest does.
+    """
+    few = max(1, REWARDS // block.sample_size)
+    while True:
+        few = min(few, block.replications)
+        short = replace(block, replications=few)
+        seconds = min(measure_block(short).seconds for _ in range(2))  # the first may begin as plain Python
+        if few == block.replications or seconds > LONG_ENOUGH:
+            return seconds * block.replications / few
+        few *= 4
 
 
 def replications_of(block: AnyBlock) -> int:

@@ -60,7 +60,7 @@ class BoundBlock:
 
     @property
     def needs(self) -> None:
-        """Nothing: what is compiled is compiled on the way."""
+        """Nothing: what is compiled is compiled on the way, and its time not counted."""
 
     @property
     def label(self) -> str:
