@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import polars
 import pytest
 
 from bandstrap import UCB1, GaussianTS, simulate
@@ -211,3 +212,26 @@ def test_choices_are_read_while_another_process_merges_them(folder):
         file.unlink()
     with pytest.raises(InvalidInput, match="choices are missing, or damaged: run the experiment again"):
         chosen(block().about, folder)
+
+
+def test_the_type_of_arms_is_found_while_another_process_merges(folder, monkeypatch):
+    save(folder.store(), block(), 7)
+    whole = polars.read_parquet_schema
+
+    def merged_meanwhile(file):
+        folder.store().choices.merge(block())
+        return whole(file)
+
+    monkeypatch.setattr(polars, "read_parquet_schema", merged_meanwhile)
+    assert Choices(folder.choices).kind(block().about) == polars.UInt8
+
+
+def test_damaged_files_of_another_size_go_when_the_choices_are_merged(folder):
+    save(folder.store(), block(), 7)
+    file = next(folder.choices.glob("*-0-7.parquet"))
+    file.write_bytes(file.read_bytes()[:-1])
+    store = folder.store()
+    assert not store.choices.is_whole(block().about)
+    save(store, block())
+    assert store.choices.merge(block())
+    assert names(folder) == ["0-60.parquet"]

@@ -9,6 +9,7 @@ from bandstrap import UCB1
 from bandstrap.bounds.coverage import coverage
 from bandstrap.engine.blocks import Block, Played
 from bandstrap.environments import Gaussian
+from bandstrap.experiments import lanes
 from bandstrap.experiments import merged as module
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.lanes import lane_of
@@ -82,6 +83,29 @@ def test_lanes_of_different_widths_share_a_file(folder):
     assert folder.merge(plan(*blocks), store)
     for each in blocks:
         assert is_there(folder.store().merged.load(each.about), each)
+
+
+def test_a_merge_lists_its_folder_once(folder, monkeypatch):
+    blocks = [block(sigma) for sigma in SIGMAS]
+    store = folder.store()
+    save(store, *blocks)
+    listed, whole = [], lanes.names_in
+    monkeypatch.setattr(lanes, "names_in", lambda place: (listed.append(place), whole(place))[1])
+    assert folder.merge(plan(*blocks), store)
+    assert listed == [folder.blocks]
+    assert block_files(folder) == []
+    assert store.listing.of(lane_of(block().about)) == []
+
+
+def test_damaged_blocks_of_another_size_go_when_the_panel_is_merged(folder):
+    store = folder.store()
+    for piece in block().cut(7):
+        store.save(piece, outcome(piece))
+    file = store.path(next(block().cut(7)))
+    file.write_bytes(file.read_bytes()[:-1])
+    save(store, block())
+    assert folder.merge(plan(block()), store)
+    assert block_files(folder) == []
 
 
 def test_a_panel_that_lacks_a_piece_is_not_merged_and_keeps_its_blocks(folder):

@@ -49,15 +49,10 @@ class Choices:
 
     def is_whole(self, about: About) -> bool:
         """Whether there are files of all replications of a block, and each is what was written, to the last bit."""
-        while True:
-            slices = self._cover(about)
-            if slices is None:
-                return False
-            if all(self._check(each.kept.file, about) for each in slices):
-                return True
+        return self._whole_files(about) is not None
 
     def read(self, about: About) -> Iterator[tuple[int, Array]]:
-        """The choices of a block, file by file, each with its first replication; ``ValueError`` if any are missing."""
+        """The choices of a block, file by file, each with its first replication; refused if any are missing."""
         first, last = span(about)
         while first < last:
             each = self._files({**about, "first": first, "last": last})[0]
@@ -73,13 +68,26 @@ class Choices:
         """The type of the arms of a block."""
         import polars
 
-        return polars.read_parquet_schema(self._files(about)[0].kept.file)["choices"].inner  # type: ignore[attr-defined]
+        while True:
+            try:
+                schema: Any = polars.read_parquet_schema(self._files(about)[0].kept.file)
+                return schema["choices"].inner
+            except FileNotFoundError:  # merged into another, meanwhile
+                self._listing.look()
 
     def _files(self, about: About) -> list[Slice]:
-        """Whole files with all replications of a block, in their order."""
-        if not self.is_whole(about):
+        """Whole files with all replications of a block, in their order; refused if any are missing."""
+        slices = self._whole_files(about)
+        if slices is None:
             raise InvalidInput("choices are missing, or damaged: run the experiment again.")
-        return self._cover(about) or []
+        return slices
+
+    def _whole_files(self, about: About) -> list[Slice] | None:
+        """Whole files with all replications of a block, in their order; ``None`` if any are missing."""
+        while True:
+            slices = self._cover(about)
+            if slices is None or all(self._check(each.kept.file, about) for each in slices):
+                return slices
 
     def _cover(self, about: About) -> list[Slice] | None:
         """Files with all replications of a block, in their order; ``None`` if any are missing."""
@@ -88,8 +96,8 @@ class Choices:
         own = self._path(lane, first, last)
         if own.is_file() and not self._is_damaged(own):  # perhaps since it was last looked
             return [Slice(Kept(own, first, last), first, last)]
-        for kept in [kept for kept in self._listing.of(lane) if self._is_damaged(kept.file)]:
-            self._listing.forget(kept.file)
+        if self._damaged:
+            self._listing.forget(*(kept.file for kept in self._listing.of(lane) if self._is_damaged(kept.file)))
         return self._listing.cover(lane, first, last)
 
     def _is_damaged(self, file: Path) -> bool:
@@ -127,27 +135,29 @@ class Choices:
 
     def merge(self, block: Block) -> bool:
         """Put the pieces of a block together in few files; whether none was missing."""
+        lane = lane_of(block.about)
         self._listing.look()
+        before = list(self._listing.of(lane))  # damaged ones among them
         n_bytes = block.horizon * type_of_choices(block.environment.n_arms).itemsize
         size = max(1, LARGEST_FILE // n_bytes)
-        lane = lane_of(block.about)
         kept = set()
         for piece in block.cut(size):
-            if not self.is_whole(piece.about):
+            slices = self._whole_files(piece.about)
+            if slices is None:
                 return False
-            (first, *others) = self._files(piece.about)
-            file, start, end = first.kept
+            first, *others = slices
+            start, end = first.kept.first, first.kept.last
             if not others and (start == piece.first or end - start > size):  # one file has it all, and perhaps more
-                kept.add(file)
+                kept.add(first.kept.file)
                 continue
             arrays = [array for _, array in self.read(piece.about)]
             self.save(piece, np.concatenate(arrays))
             kept.add(self._path(lane, piece.first, piece.last))
-        self._listing.look()
-        for each in self._listing.of(lane):
-            if each.file not in kept and block.first <= each.first and each.last <= block.last:
-                each.file.unlink(missing_ok=True)
-        self._listing.look()
+        inside = [each.file for each in before if block.first <= each.first and each.last <= block.last]
+        gone = [file for file in inside if file not in kept]
+        for file in gone:
+            file.unlink(missing_ok=True)
+        self._listing.forget(*gone)
         return True
 
     def _path(self, lane: str, first: int, last: int) -> Path:

@@ -168,13 +168,13 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         with locked(self.path, waiting):
             store.listing.look()
+            files = [file for block in plan for file in store.files_of(block)]
             is_whole = store.merged.merge(plan, store.read)
             if not is_whole or not all(store.choices.merge(block) for block in plan if keeps_choices(block)):
                 return False
-            store.listing.look()
-            for block in plan:
-                store.remove(block)
-            store.listing.look()
+            for file in files:
+                file.unlink(missing_ok=True)
+            store.listing.forget(*files)
         return True
 
     def merge_complete(
@@ -198,13 +198,11 @@ class FolderStore(Store):
         """What is there of a piece; whoever merges writes the panel before it removes the blocks, so these come first."""
         return super().read(about) or self.merged.load(about)
 
-    def remove(self, block: AnyBlock) -> None:
-        """Remove the files of a block that is in a complete panel, of whatever size its pieces are."""
-        self.path(block).unlink(missing_ok=True)
+    def files_of(self, block: AnyBlock) -> list[Path]:
+        """The files that a block is in, of whatever size its pieces are, when the folder was last looked at."""
         first, last = span(block.about)
-        for kept in self.listing.of(lane_of(block.about)):
-            if first <= kept.first and kept.last <= last:
-                kept.file.unlink(missing_ok=True)
+        kept = self.listing.of(lane_of(block.about))
+        return [self.path(block), *(each.file for each in kept if first <= each.first and each.last <= last)]
 
     def has(self, block: AnyBlock) -> bool:
         """Whether all of a block is in complete panels, and its choices are there if they are wanted."""

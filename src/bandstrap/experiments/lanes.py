@@ -94,12 +94,13 @@ class Listing:
                 files.append(kept)
             self._reach.pop(lane, None)
 
-    def forget(self, file: Path) -> None:
-        """Take nothing from a file, until it is looked at again."""
-        lane = file.name[:32]
-        if self._lanes is not None and lane in self._lanes:
-            self._lanes[lane] = [kept for kept in self._lanes[lane] if kept.file != file]
-            self._reach.pop(lane, None)
+    def forget(self, *files: Path) -> None:
+        """Take nothing from files, until they are looked at again."""
+        gone = set(files)
+        for lane in {file.name[:32] for file in files}:
+            if self._lanes is not None and lane in self._lanes:
+                self._lanes[lane] = [kept for kept in self._lanes[lane] if kept.file not in gone]
+                self._reach.pop(lane, None)
 
     def cover(self, lane: str, first: int, last: int) -> list[Slice] | None:
         """The fewest files with all of some replications, in their order; ``None`` if any is missing."""
