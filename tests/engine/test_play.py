@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from bandstrap.engine.identity import identify
 from bandstrap.engine.play import (
     compiled,
     compiled_play,
     highest_score,
     play,
     play_linear,
+    rounds,
+    rounds_borrowing,
     select,
     select_action,
 )
@@ -88,6 +91,11 @@ def test_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
     assert built is compiled(play, UCB1.kernel)
     assert built is not compiled(play, MOSS.kernel)
     assert built.targetoptions.get("nogil") is True
+
+
+def test_the_same_rounds_with_and_without_counting_references_are_two_to_the_cache():
+    assert rounds_borrowing.__code__ is rounds.__code__
+    assert identify(rounds_borrowing).digest != identify(rounds).digest
 
 
 def test_every_policy_has_a_kernel_that_scores_or_chooses():

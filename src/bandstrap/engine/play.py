@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def play(
     on at its ``bookmark`` when it is called again, see :class:`bandstrap.engine.tape.Bookmark`.
     """
     page = opened(bookmark, tape.shape[0], 0, 0)
-    play_rounds(kernel, params, state, tape, rng, choices, n_first, by_round, page)
+    rounds(kernel, params, state, tape, rng, choices, n_first, by_round, page)
 
 
 @inlined
@@ -98,7 +99,7 @@ def rounds(
     by_round: bool,
     bookmark: Bookmark,
 ) -> None:
-    """The rounds of :func:`play`."""
+    """The rounds of :func:`play`, with references counted where a kernel makes arrays."""
     n_arms, length = tape.shape
     used = bookmark.used
     first = bookmark.n_played[0]
@@ -115,36 +116,10 @@ def rounds(
     bookmark.n_played[0] = n_played
 
 
-@inlined
-def play_rounds(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    n_first: int,
-    by_round: bool,
-    bookmark: Bookmark,
-) -> None:
-    """:func:`rounds`, with references counted where a kernel makes arrays."""
-    rounds(kernel, params, state, tape, rng, choices, n_first, by_round, bookmark)
-
-
-@borrowing
-def play_rounds_borrowing(
-    kernel: Kernel,
-    params: Any,
-    state: Any,
-    tape: Floats,
-    rng: np.random.Generator,
-    choices: NDArray[np.int64],
-    n_first: int,
-    by_round: bool,
-    bookmark: Bookmark,
-) -> None:
-    """:func:`rounds` of a kernel that borrows its arrays."""
-    rounds(kernel, params, state, tape, rng, choices, n_first, by_round, bookmark)
+# The same code for a kernel that borrows its arrays.
+rounds_borrowing = FunctionType(rounds.__code__, globals(), "rounds_borrowing")
+rounds_borrowing.__qualname__ = "rounds_borrowing"  # or the two would have one identity
+borrowing(rounds_borrowing)
 
 
 def play_late(
@@ -315,7 +290,7 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     if kernel.choose is None:
         generics[select] = highest_score
     borrows = all(is_borrowing(function) for function in kernel.functions)
-    return generics | {rounds: rounds, play_rounds: play_rounds_borrowing if borrows else play_rounds}
+    return generics | {rounds: rounds_borrowing if borrows else rounds}
 
 
 _compiled: dict[tuple[Any, str], Any] = {}
