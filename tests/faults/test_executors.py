@@ -17,9 +17,10 @@ import pytest
 
 from bandstrap import UCB1, simulate
 from bandstrap.cli.workers import Processes
-from bandstrap.engine import pool as pool_module
+from bandstrap.engine import executors
 from bandstrap.engine.errand import Errand, WorkerError
-from bandstrap.engine.pool import Unfinished, finish, worker_count
+from bandstrap.engine.executors import worker_count
+from bandstrap.engine.pool import Unfinished, finish
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from pieces import (
@@ -450,11 +451,11 @@ def test_workers_that_come_late_are_waited_for_but_not_for_ever(small, monkeypat
     cluster, client = small
     executor = client.get_executor()
     assert worker_count(executor) == 0
-    monkeypatch.setattr(pool_module, "LOOK", 0.1)
-    monkeypatch.setattr(pool_module, "NO_WORKERS", 0.5)
+    monkeypatch.setattr(executors, "LOOK", 0.1)
+    monkeypatch.setattr(executors, "NO_WORKERS", 0.5)
     with pytest.raises(BrokenExecutor, match=r"There has been no worker for 0 s\. What was finished before is kept\."):
         total(5, executor=executor)
-    monkeypatch.setattr(pool_module, "NO_WORKERS", PATIENCE)
+    monkeypatch.setattr(executors, "NO_WORKERS", PATIENCE)
     timer = threading.Timer(0.3, cluster.scale, [1])
     timer.start()
     assert total(5, executor=executor) == all_squares(5)

@@ -155,7 +155,7 @@ def simulate(
 
 def simulate_file(path: Path, seed: int, out: Path | None, pool: Executor, *, choices: bool = False) -> None:
     """Run an experiment; print the end of every curve, and keep pictures and numbers in a folder if there is one."""
-    from bandstrap.engine.pool import worker_count
+    from bandstrap.engine.executors import worker_count
     from bandstrap.experiments.cost import check_driver
     from bandstrap.experiments.folder import Folder, planned
     from bandstrap.experiments.plan import plan_panel
@@ -200,7 +200,7 @@ class PanelsOfRun:
 
     def play(self, pool: Executor) -> Iterator[PanelData]:
         """Play what the folder lacks, each panel merged when it is complete, and give what a picture of each shows."""
-        from bandstrap.engine.pool import worker_count
+        from bandstrap.engine.executors import worker_count
         from bandstrap.experiments.merging import Merging
         from bandstrap.experiments.runs import Run
 

@@ -13,96 +13,21 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from bandstrap.engine.errand import Errand, UnfitWorker, WorkerError, as_errors, causes, in_words, nothing
+from bandstrap.engine.errand import Errand, as_errors, causes, in_words, nothing
+from bandstrap.engine.executors import Workers, WorkersDied, check_executor, refusal_in
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.progress import Show, progress_bar
-from bandstrap.errors import InvalidInput, requirement
+from bandstrap.engine.work import Part, StoreLike, Work, groups_of
+from bandstrap.errors import InvalidInput
 from bandstrap.text import shortened
-
-
-class Work(Protocol):
-    """Work, or a piece of it."""
-
-    @property
-    def work(self) -> int:
-        """How much it is, for the progress bar."""
-        ...
-
-    @property
-    def group(self) -> Hashable:
-        """What it shares with others that are best done together."""
-        ...
-
-    @property
-    def race(self) -> Hashable:
-        """What it shares with others whose pieces may be of one group."""
-        ...
-
-    @property
-    def needs(self) -> Hashable:
-        """What must be prepared first, once for all that need the same; ``None`` if nothing."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """What to call it while it is prepared."""
-        ...
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Everything its outcome depends on."""
-        ...
-
-    def cut(self) -> Iterator[Any]:
-        """Its pieces, each made when it is asked for."""
-        ...
-
-    def record(self) -> Record:
-        """Where the outcomes of its pieces are put together."""
-        ...
-
-
-class Record(Protocol):
-    """Outcomes of pieces, put together."""
-
-    def put(self, piece: Any, outcome: Any) -> None:
-        """Add the outcome of a piece."""
-        ...
-
-
-Piece = TypeVar("Piece", bound=Work)
-
-
-class StoreLike(Protocol):
-    """Where finished work is kept.
-
-    One that has a method ``fail(piece, error)``, too, is told of pieces that are given up, and the rest is done.
-    """
-
-    def load(self, piece: Any) -> Any:
-        """The outcome of a piece of work; ``None`` if it is not there."""
-        ...
-
-    def save(self, piece: Any, outcome: Any) -> None:
-        """Keep its outcome."""
-        ...
-
-
-class Part(NamedTuple):
-    """A piece, and the work it was cut from."""
-
-    whole: Any
-    piece: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +40,15 @@ class Group:
     is_suspect: bool = False
 
 
-# At most this many pieces of work are done together.
-MOST_TOGETHER = 8
 # Groups handed out for each worker: one to do, and one to begin at once.
 IN_FLIGHT = 2
 # How often a piece is tried.
 TRIES = 3
-# Pools that break one after another, with nothing done in between, before it is said that none will do.
-MOST_BREAKS = 10
-# Seconds in which a pool that has broken so often does a piece of nothing, if it can.
-SECONDS_TO_ANSWER = 60.0
-# Seconds between two looks at how many workers there are, and after which nobody waits for a first one any longer.
-LOOK = 2.0
-NO_WORKERS = 300.0
 # Reasons that are told of work that was given up, and characters of each.
 MOST_REASONS = 5
 LONGEST_REASON = 300
 
-
-class WorkersDied(WorkerError):
-    """Workers of dask died while they had a piece, which may be to blame or only have been there."""
+Whole = TypeVar("Whole", bound=Work)
 
 
 class Unfinished(RuntimeError):
@@ -157,16 +71,15 @@ class Unfinished(RuntimeError):
 
 
 def finish(
-    wholes: Iterable[Piece],
+    wholes: Iterable[Whole],
     run: Callable[[Sequence[Any]], list[Any]],
     *,
     prepare: Callable[[Any], None] = nothing,
     executor: Executor | None = None,
     store: StoreLike | None = None,
     progress: bool = True,
-    cut: Callable[[Piece], Iterable[Any]] = lambda whole: whole.cut(),
-    records: dict[Piece, Any] | None = None,
-) -> dict[Piece, Any]:
+    records: dict[Whole, Any] | None = None,
+) -> dict[Whole, Any]:
     """The record of each work, its pieces from the store or done now.
 
     Parameters
@@ -184,8 +97,6 @@ def finish(
         Where finished work is looked for and kept.
     progress
         Show how far it is on standard error.
-    cut
-        Pieces of a work, if not those it makes itself.
     records
         Where outcomes are put, so that they are there even if the work is stopped half-way.
 
@@ -200,79 +111,20 @@ def finish(
     """
     check_executor(executor, "bandstrap")
     records = {} if records is None else records
-    leaders: dict[Hashable, Piece] = {}
+    leaders: dict[Hashable, Whole] = {}
     for whole in wholes:
         leader = leaders.setdefault(id(whole) if store is None else repr(whole.about), whole)
         if whole not in records:
             records[whole] = records[leader] if leader in records else leader.record()
     todo = list(leaders.values())
     with progress_bar(sum(whole.work for whole in todo), shown=progress) as show:
-        Loop(run, prepare, executor, store, records, show).work_on(groups_of(todo, cut))
+        Loop(run, prepare, executor, store, records, show).work_on(groups_of(todo))
     return records
-
-
-def check_executor(executor: Any, owner: str) -> None:
-    """Refuse what cannot be handed work."""
-    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
-        raise requirement("executor", owner, "a concurrent.futures.Executor", repr(executor))
-
-
-def groups_of(wholes: Iterable[Piece], cut: Callable[[Piece], Iterable[Any]]) -> Iterator[list[Part]]:
-    """Pieces in groups that are done together, race by race; each is cut when its turn comes."""
-    races: dict[Hashable, list[Piece]] = {}
-    for whole in wholes:
-        races.setdefault(whole.race, []).append(whole)
-    for race in races.values():
-        for rank in zip_longest(*(parts_of(whole, cut) for whole in race)):
-            groups: dict[Hashable, list[Part]] = {}
-            for part in rank:
-                if part is not None:
-                    groups.setdefault(part.piece.group, []).append(part)
-            for members in groups.values():
-                for start in range(0, len(members), MOST_TOGETHER):
-                    yield members[start : start + MOST_TOGETHER]
-
-
-def parts_of(whole: Piece, cut: Callable[[Piece], Iterable[Any]]) -> Iterator[Part]:
-    """The pieces of a work, which they remember."""
-    return (Part(whole, piece) for piece in cut(whole))
-
-
-def worker_count(executor: Executor | None) -> int:
-    """How many workers an executor has now; of one that does not tell, one for each core is assumed.
-
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> worker_count(ThreadPoolExecutor(3))
-    3
-    """
-    client = dask_client(executor)
-    if client is not None:
-        return sum(client.ncores().values())
-    for name in ("_max_workers", "num_workers"):  # of Python's own executors, and of mpi4py's
-        n_workers = getattr(executor, name, None)
-        if isinstance(n_workers, int) and n_workers > 0:
-            return n_workers
-    return os.cpu_count() or 1
-
-
-def can_work(executor: Any) -> bool:
-    """Whether an executor does work that harms nobody."""
-    try:
-        executor.submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
-    except Exception:  # noqa: BLE001 - whatever keeps it from that
-        return False
-    return True
 
 
 def player_of(part: Part) -> Hashable:
     """What is prepared for a part: others that need the same code may play, or be played against, otherwise."""
     return part.piece.needs, part.piece.label, part.whole.race
-
-
-def dask_client(executor: Executor | None) -> Any:
-    """The client of dask that is behind an executor, if one is; its workers come and go."""
-    client = getattr(executor, "_client", None)
-    return client if hasattr(client, "ncores") else None
 
 
 class Loop:
@@ -288,18 +140,14 @@ class Loop:
         show: Show,
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
-        self._lent = executor
-        try:
-            self._n_workers = worker_count(executor)
-        except Exception:  # noqa: BLE001 - of a scheduler that is gone: whoever hands out work will be told
-            self._n_workers = 0
         self._events: SimpleQueue[Any] = SimpleQueue()
+        self._lent, self._workers = executor, Workers(executor, self._events)
         self._called_off = Flag()
         # What is in flight, and how far it is.
         self._waiting: dict[Future[list[Any]], tuple[Group, Task]] = {}
         # What is to be tried again, and how much of that or in flight is suspected to break pools.
         self._again: deque[Group] = deque()
-        self._n_suspects = self._n_breaks = 0
+        self._n_suspects = 0
         self._failed: list[tuple[Any, BaseException]] = []
         # A group that waits for pieces to be prepared, the first of them since some time.
         self._held: Group | None = None
@@ -309,14 +157,11 @@ class Loop:
         self._prepared: set[Hashable] = {None}
         self._unfit: dict[Hashable, Exception] = {}
         self._done = self._shown = self._found = 0
-        # A look at how many workers there are, and when there last were any.
-        self._looking: Future[int] | None = None
-        self._looked = self._seen = time.monotonic()
 
     def work_on(self, groups: Iterator[list[Part]]) -> None:
         """Do all groups."""
         with listening(self._hear):
-            pool = self._lent if self._lent is not None else ThreadPoolExecutor(self._n_workers)
+            pool = self._lent if self._lent is not None else ThreadPoolExecutor(self._workers.count)
             try:
                 self._go_round(groups, pool)
             except BaseException:
@@ -351,13 +196,13 @@ class Loop:
                 is_last = is_last or group is None
                 self._hold(group)
             self._go_on(pool)
-            self._count_workers()
+            self._workers.look(are_wanted=bool(self._waiting))
             self._tell()
 
     @property
     def _room(self) -> int:
         """How many groups may be in flight."""
-        return 1 if self._n_suspects else IN_FLIGHT * max(self._n_workers, 1)
+        return 1 if self._n_suspects else IN_FLIGHT * max(self._workers.count, 1)
 
     def _take_in(self, event: Any) -> None:
         """What a future that has ended brings."""
@@ -373,9 +218,8 @@ class Loop:
                 if not self._notes_failures:
                     raise
                 self._unfit[player_of(part)] = error
-        elif self._looking is not None and event is self._looking:
-            self._n_workers = 0 if self._looking.exception() is not None else self._looking.result()
-            self._looking, self._looked = None, time.monotonic()
+        else:
+            self._workers.take_in(event)
 
     def _next_of(self, groups: Iterator[list[Part]]) -> Group | None:
         """The next group, without what the store has of it; ``None`` if there are no more."""
@@ -445,13 +289,13 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - it may be anybody's
             self._try_again(group, error)
             return
-        self._n_breaks = 0
+        self._workers.have_worked()
         self._keep(group, outcomes)
 
     def _try_again(self, group: Group, error: BaseException) -> None:
         """Put a group that failed back among those to be done, in single pieces, unless that is of no use."""
         error = refusal_in(error)
-        self._check_executor(error)
+        self._workers.check(error, is_last=not self._waiting)
         is_break = isinstance(error, BrokenExecutor | WorkersDied)
         # A user's mistake is the same each time; but of pieces that failed together it may be the mistake of one.
         is_hopeless = isinstance(error, InvalidInput) and len(group.parts) == 1
@@ -461,25 +305,6 @@ class Loop:
             else:
                 self._again.append(Group([part], group.failures + 1, is_break))
                 self._n_suspects += is_break
-
-    def _check_executor(self, error: BaseException) -> None:
-        """Raise what an executor, and not the work it was given, fails by."""
-        client = dask_client(self._lent)
-        if isinstance(error, UnfitWorker):
-            raise error
-        if client is not None and client.status != "running":
-            raise BrokenExecutor(
-                "The connection to the dask scheduler is lost. What was finished before is kept."
-            ) from error
-        if isinstance(error, BrokenExecutor):
-            self._n_breaks += not self._waiting  # all that was in flight fails by one break
-            renews = getattr(self._lent, "renews_itself", False)
-            if renews and self._n_breaks > MOST_BREAKS and can_work(self._lent):
-                self._n_breaks = 0  # the work is to blame, and will be given up
-            if not renews or self._n_breaks > MOST_BREAKS:
-                raise type(error)(
-                    "A worker of the executor has died, killed or short of memory. What was finished before is kept."
-                ) from error
 
     @property
     def _notes_failures(self) -> bool:
@@ -510,9 +335,8 @@ class Loop:
         for future in [future for future in self._waiting if future.cancel()]:
             del self._waiting[future]
         # Threads have been called off. If a step of theirs takes long, they end after it and nobody waits for that.
-        is_threads = self._lent is None or isinstance(self._lent, ThreadPoolExecutor)
-        until = time.monotonic() + (GRACE if is_threads else math.inf)
         begun = time.monotonic()
+        until = begun + (GRACE if self._workers.are_threads else math.inf)
         is_patient = True
         while self._waiting and is_patient:
             event = next_event(self._events, wait=True)
@@ -525,23 +349,10 @@ class Loop:
                     with contextlib.suppress(OSError):  # the disk is full, perhaps: what ends this will say so
                         self._keep(group, future.result())
 
-    def _count_workers(self) -> None:
-        """Look now and then how many workers there are, if they come and go; without any, wait only so long."""
-        if dask_client(self._lent) is None:
-            return
-        now = time.monotonic()
-        if self._n_workers > 0 or not self._waiting:
-            self._seen = now
-        elif now - self._seen > NO_WORKERS:
-            raise BrokenExecutor(f"There has been no worker for {NO_WORKERS:.0f} s. What was finished before is kept.")
-        if self._looking is None and now - self._looked > LOOK:
-            self._looking = in_own_thread(worker_count, self._lent)
-            self._looking.add_done_callback(self._events.put)
-
     def _tell(self) -> None:
         """Show how far it is."""
         doing = ""
-        if self._n_workers == 0:
+        if self._workers.count == 0:
             doing = "waiting for workers"
         if self._preparing is not None:
             label, seconds = self._unprepared[0].piece.label, time.monotonic() - self._since
@@ -551,10 +362,3 @@ class Loop:
         done = self._done + sum(task.done for _, task in self._waiting.values())
         self._show(done - self._shown, doing, self._found)
         self._shown, self._found = done, 0
-
-
-def refusal_in(error: BaseException) -> BaseException:
-    """The sentence about a user's mistake that an error was raised from, if there is one; else the error itself."""
-    if type(error).__name__ == "KilledWorker":  # dask's, which need not be there; its text differs from piece to piece
-        return WorkersDied("every worker of dask that was given it has died, killed or short of memory")
-    return next((cause for cause in causes(error) if isinstance(cause, InvalidInput)), error)

@@ -21,11 +21,12 @@ from bandstrap.engine.blocks import (
     type_of_choices,
     warm,
 )
+from bandstrap.engine.executors import check_executor
 from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import WORD, bytes_of_result, check_memory, check_room, length
 from bandstrap.engine.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
-from bandstrap.engine.pool import check_executor, finish
+from bandstrap.engine.pool import finish
 from bandstrap.engine.progress import announce_memory
 from bandstrap.engine.result import Result
 from bandstrap.engine.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand

@@ -15,8 +15,9 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
+from bandstrap.engine.executors import check_executor, worker_count
 from bandstrap.engine.memory import bytes_of_result, check_memory
-from bandstrap.engine.pool import Unfinished, check_executor, finish, worker_count
+from bandstrap.engine.pool import Unfinished, finish
 from bandstrap.engine.progress import announce_memory, tell
 from bandstrap.engine.tape import bytes_of_replication
 from bandstrap.errors import InvalidInput, check_count

@@ -14,8 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandstrap.engine.executors import check_executor, worker_count
 from bandstrap.engine.memory import check_memory
-from bandstrap.engine.pool import Unfinished, check_executor, worker_count
+from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import Show, announce_memory, progress_bar, tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.folder import Folder, FolderStore, planned

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.executors import worker_count
 from bandstrap.engine.memory import check_memory
-from bandstrap.engine.pool import Unfinished, worker_count
+from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import announce_memory, progress_bar, tell
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import plan_panel

@@ -1,0 +1,103 @@
+"""Work, and the pieces it is cut into: what the loop (``pool.py``) asks of them, and which are done together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any, NamedTuple, Protocol
+
+# At most this many pieces of work are done together.
+MOST_TOGETHER = 8
+
+
+class Work(Protocol):
+    """Work, or a piece of it."""
+
+    @property
+    def work(self) -> int:
+        """How much it is, for the progress bar."""
+        ...
+
+    @property
+    def group(self) -> Hashable:
+        """What it shares with others that are best done together."""
+        ...
+
+    @property
+    def race(self) -> Hashable:
+        """What it shares with others whose pieces may be of one group."""
+        ...
+
+    @property
+    def needs(self) -> Hashable:
+        """What must be prepared first, once for all that need the same; ``None`` if nothing."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What to call it while it is prepared."""
+        ...
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything its outcome depends on."""
+        ...
+
+    def cut(self) -> Iterator[Any]:
+        """Its pieces, each made when it is asked for."""
+        ...
+
+    def record(self) -> Record:
+        """Where the outcomes of its pieces are put together."""
+        ...
+
+
+class Record(Protocol):
+    """Outcomes of pieces, put together."""
+
+    def put(self, piece: Any, outcome: Any) -> None:
+        """Add the outcome of a piece."""
+        ...
+
+
+class StoreLike(Protocol):
+    """Where finished work is kept.
+
+    One that has a method ``fail(piece, error)``, too, is told of pieces that are given up, and the rest is done.
+    """
+
+    def load(self, piece: Any) -> Any:
+        """The outcome of a piece of work; ``None`` if it is not there."""
+        ...
+
+    def save(self, piece: Any, outcome: Any) -> None:
+        """Keep its outcome."""
+        ...
+
+
+class Part(NamedTuple):
+    """A piece, and the work it was cut from."""
+
+    whole: Any
+    piece: Any
+
+
+def groups_of(wholes: Iterable[Work]) -> Iterator[list[Part]]:
+    """Pieces in groups that are done together, race by race; each is cut when its turn comes."""
+    races: dict[Hashable, list[Work]] = {}
+    for whole in wholes:
+        races.setdefault(whole.race, []).append(whole)
+    for race in races.values():
+        for rank in zip_longest(*(parts_of(whole) for whole in race)):
+            groups: dict[Hashable, list[Part]] = {}
+            for part in rank:
+                if part is not None:
+                    groups.setdefault(part.piece.group, []).append(part)
+            for members in groups.values():
+                for start in range(0, len(members), MOST_TOGETHER):
+                    yield members[start : start + MOST_TOGETHER]
+
+
+def parts_of(whole: Work) -> Iterator[Part]:
+    """The pieces of a work, which they remember."""
+    return (Part(whole, piece) for piece in whole.cut())
