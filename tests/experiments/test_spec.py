@@ -188,6 +188,10 @@ WRONG_TEXTS = [
     (sweep(panel='horizon = "20"'), ["'panels[0]'", "'horizon' should be a whole number of at least 1"]),
     (sweep("[10.5]", policy="ucb1", panel='horizon = "{s}"'), ["panels[0].horizon", "a whole number", "Got '10.5'"]),
     (sweep("[-10]", policy="ucb1", panel='horizon = "{s}"'), ["panels[0].horizon", "a whole number", "Got '-10'"]),
+    (
+        sweep("[1e15]", policy="ucb1", panel='horizon = "{s}"'),
+        ["'horizon'", "of memory available", "Got 1000000000000000,"],
+    ),
     (regret(panel="replications = 0"), ["'panels[0].replications'", "greater than or equal to 1"]),
     (regret(panel="replications = true"), ["'panels[0].replications'", "valid integer"]),
     (regret(curve=", replications = 1.5"), ["'panels[0].curves[0].replications'", "valid integer"]),

@@ -76,6 +76,7 @@ from the folder where the command is run, and drawn with replacement.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -91,6 +92,7 @@ from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.grid import (
+    NAME,
     Grid,
     Settings,
     combinations,
@@ -126,7 +128,7 @@ from bandstrap.policies.own_file import anchored
 class Sweep(Strict):
     """What is varied: ``{name}`` stands for each of the values in the panel's policies, environment and its keys."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
+    name: Annotated[str, Field(pattern=f"^{NAME}$")]
     values: Annotated[tuple[Number, ...], Field(min_length=1)]
     label: str = ""
     log: Flag = False
@@ -212,7 +214,7 @@ class Panel(Strict):
         for key in of_play if self.plot == "bounds" else ("alpha", "show", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
-        if self.sweep is not None and not any("{" + self.sweep.name + "}" in text for text in self.swept_texts()):
+        if self.sweep is not None and self.sweep.name not in names_in(*self.swept_texts()):
             raise ValueError(
                 f"the swept name must stand in curly brackets, {{{self.sweep.name}}}, in the environment, a policy, or the "
                 "horizon, delay, batch or lost"
@@ -220,8 +222,7 @@ class Panel(Strict):
         numbers = {"horizon": "whole number of at least 1", "batch": "whole number of at least 1", "lost": "number"}
         for key, number in numbers.items():
             text = getattr(self, key)
-            varied = {*(self.grid or ()), *([self.sweep.name] if self.sweep is not None else [])}
-            if isinstance(text, str) and names_in(text).isdisjoint(varied):
+            if isinstance(text, str) and names_in(text).isdisjoint(self.varied):
                 raise ValueError(f"{key!r} should be a {number}, or a swept name in curly brackets")
         wanted, other = ("bound", "policy") if self.plot == "bounds" else ("policy", "bound")
         for curve in self.curves:
@@ -244,20 +245,23 @@ class Panel(Strict):
                 f"{{{min(unused)}}}, a name of the panel's grid, must stand in its environment, distribution, horizon, "
                 "delay, batch or lost, or in a policy or bound"
             )
-        taken = [{*(self.grid or ())}, {self.sweep.name} if self.sweep is not None else set()]
         for curve in self.curves:
             unused = {*(curve.grid or ())} - names_in(calls[curve.label])
             if unused:
                 raise ValueError(
                     f"{{{min(unused)}}}, a name of the grid of the curve {curve.label!r}, must stand in its policy or bound"
                 )
-            for one, other in ((taken[0], taken[1]), *((each, {*(curve.grid or ())}) for each in taken)):
-                if one & other:
-                    raise ValueError(
-                        f"{min(one & other)!r} is varied twice: by a grid, and by another grid or the sweep"
-                    )
+            counts = Counter([*self.varied, *(curve.grid or ())])
+            twice = [name for name, count in counts.items() if count > 1]
+            if twice:
+                raise ValueError(f"{min(twice)!r} is varied twice: by a grid, and by another grid or the sweep")
             if curve.published is not None and (self.grid or curve.grid):
                 raise ValueError(f"the curve {curve.label!r} is made from a grid, which has no one published value")
+
+    @property
+    def varied(self) -> list[str]:
+        """The names that its grid and its sweep give values to."""
+        return [*(self.grid or ()), *([self.sweep.name] if self.sweep is not None else [])]
 
     def swept_texts(self) -> list[str]:
         """Where a swept name may appear."""
@@ -407,11 +411,7 @@ def planned_replications(panel: Panel, curve: Curve, experiment: Experiment, sha
 
 def filled(text: str, panel: Panel, value: float | None) -> str:
     """A text with the swept value in place of its name."""
-    if panel.sweep is None or value is None:
-        return text
-    short = f"{value:.12g}"
-    exact = short if float(short) == value else repr(value)
-    return text.replace("{" + panel.sweep.name + "}", exact)
+    return text if panel.sweep is None or value is None else fill(text, {panel.sweep.name: value})
 
 
 def make_environment(panel: Panel, value: float | None) -> Any:
