@@ -52,7 +52,15 @@ def test_same_seed_same_row_and_other_seed_another():
 
 @pytest.mark.parametrize(
     ("text", "takes"),
-    [("exact:beta=1", "no options"), ("moment", "the options beta"), ("theorem_2:beta=1,sigma=2", "beta, form, power")],
+    [
+        ("exact:beta=1", "no options"),
+        ("moment", "the options beta"),
+        ("theorem_2:beta=1,sigma=2", "beta, form, power"),
+        (
+            "quantile_above_joint:level=square",
+            "'level' parameter of quantile_above_joint must be one of 'as used', 'squared'",
+        ),
+    ],
 )
 def test_options_are_checked(text, takes):
     with pytest.raises(InvalidInput, match=takes):

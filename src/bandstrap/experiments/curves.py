@@ -8,14 +8,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
 from bandstrap.bounds.laws import target
 from bandstrap.calls import Call
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.theory.tails import (
     Form,
@@ -27,6 +27,9 @@ from bandstrap.theory.tails import (
 
 # Samples from which the law of the weighted mean is known, far more than are looked at.
 N_POOLED = 400_000
+# What the number that quantiles are compared with belongs to: ``alpha``, or its square.
+Level = Literal["as used", "squared"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 def exact(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
@@ -70,7 +73,7 @@ def moment(distribution: str, n: int, alpha: float, replications: int, seed: int
 
 
 def quantile_above_joint(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, level: str = "as used"
+    distribution: str, n: int, alpha: float, replications: int, seed: int, *, level: Level = "as used"
 ) -> CoverageRow:
     r"""How often the bootstrapped quantile of a sample exceeds the quantile of the weighted mean over all samples.
 
@@ -79,6 +82,7 @@ def quantile_above_joint(
     theorem 3 takes the probability of that to be at most ``alpha`` (``level="as used"``); Markov's inequality gives it if
     ``x`` belongs to ``alpha^2`` (``level="squared"``).
     """
+    check_choice(level, "level", "quantile_above_joint", LEVELS)
     rng = np.random.default_rng([seed, n, 2])
     law = resolve_distribution(distribution)
     mean = target(law)
@@ -108,7 +112,7 @@ def kl_visits(
 
     Counted on the method of the paper's package, PymaBandits: one look at ``f(U) < D``, where
     ``f(v) = mean log(v - y) + log mean 1/(v - y)`` and ``D = log(t)/n``; else Newton's method on ``f(v) = D`` from
-    ``max y + 0.1`` until a step is below ``1e-4``, one look a step. Arms have been pulled equally often, ``t = n_arms n``.
+    ``max y + 0.1`` until a step is below ``1e-4``, one look at each. Arms have been pulled equally often, ``t = n_arms n``.
     """
     rng = np.random.default_rng([seed, n, 3])
     divergence = math.log(n_arms * n) / n
@@ -151,7 +155,7 @@ CURVES: Mapping[str, Callable[..., CoverageRow]] = {
 
 
 def check_curve(call: Call, distribution: str, alpha: float) -> None:
-    """Refuse a curve that would fail, by looking at a sample of one or two."""
+    """Refuse a curve that would fail, by looking at a sample of one."""
     checked = inspect.signature(CURVES[call.name])
     known = [name for name, option in checked.parameters.items() if option.kind is option.KEYWORD_ONLY]
     needed = [name for name in known if checked.parameters[name].default is inspect.Parameter.empty]
