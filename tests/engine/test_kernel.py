@@ -1,11 +1,7 @@
 import ast
 import importlib
-import os
 import pkgutil
 import shutil
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +16,10 @@ from bandstrap.multipliers.enumeration import extreme_batch
 from bandstrap.multipliers.monte_carlo import sign_words, signed_sums_batch
 from bandstrap.multipliers.saddlepoint import saddlepoint_batch
 from bandstrap.multipliers.weights import LAWS
+from interpreter import printed
 
 PACKAGE = Path(bandstrap.__file__).parent
 LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6, 1e-12])
-
-
-def run(code: str, **environment: object) -> str:
-    """What ``code`` prints in a fresh interpreter."""
-    finished = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {name: str(value) for name, value in environment.items()},
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout.strip()
 
 
 def centred(n: int) -> np.ndarray:
@@ -147,7 +131,7 @@ def test_a_marked_function_stays_a_plain_function():
 
 def test_importing_the_quantiles_imports_no_compiler_no_figures_no_tables():
     code = "import sys, bandstrap.multipliers; print({'numba', 'matplotlib', 'polars'} & set(sys.modules))"
-    assert run(code) == "set()"
+    assert printed(code) == "set()"
 
 
 @pytest.mark.parametrize("weights", LAWS)
@@ -160,7 +144,7 @@ def test_a_small_request_does_not_import_the_compiler(weights):
             bootstrap_quantile(sample, 0.05, weights="{weights}", method=method, rng=1)
         print("numba" in sys.modules)
     """
-    assert run(code) == "False"
+    assert printed(code) == "False"
 
 
 def test_large_work_is_compiled():
@@ -171,7 +155,7 @@ def test_large_work_is_compiled():
         bootstrap_quantile(np.arange(100.0), 0.05, method="monte-carlo", n_resamples=100_000, rng=1)
         print("numba" in sys.modules)
     """
-    assert run(code) == "True"
+    assert printed(code) == "True"
 
 
 @pytest.fixture
@@ -181,7 +165,7 @@ def copied(tmp_path):
     shutil.copytree(PACKAGE, root / "bandstrap", ignore=shutil.ignore_patterns("__pycache__"))
 
     def run_copy(code: str) -> str:
-        return run(code, PYTHONPATH=root, NUMBA_CACHE_DIR=tmp_path / "cache", PYTHONDONTWRITEBYTECODE=1)
+        return printed(code, PYTHONPATH=root, NUMBA_CACHE_DIR=tmp_path / "cache", PYTHONDONTWRITEBYTECODE=1)
 
     return root / "bandstrap", run_copy
 

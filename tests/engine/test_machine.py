@@ -1,11 +1,8 @@
 """Live policies as machine code: what they hold, what they refuse, and that a second process need not compile."""
 
 import ast
-import os
 import pickle
-import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from bandstrap.engine import memory
 from bandstrap.engine.machine import compiled_hold
 from bandstrap.engine.play import compiled, learn_held, select_held
 from bandstrap.errors import InvalidInput
+from interpreter import printed
 from policies.own_policies import Failing, First, Mapped, Second, Sorted, Uncompiled
 
 ACTIONS = np.random.default_rng(0).uniform(-1, 1, (6, 3))
@@ -178,20 +176,6 @@ def test_a_compiled_policy_goes_through_pickle_and_stays_compiled():
         assert play(twin, 30) == play(policy, 30)
 
 
-def run(code, **environment):
-    """What ``code`` prints in a fresh interpreter."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {name: str(value) for name, value in environment.items()},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.strip()
-
-
 def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     code = """
         from bandstrap import UCB1
@@ -204,8 +188,8 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
         steps = [compiled_hold(kernel), compiled(select_held, kernel), compiled(learn_held, kernel)]
         print([(sum(s.stats.cache_hits.values()), sum(s.stats.cache_misses.values())) for s in steps])
     """
-    assert ast.literal_eval(run(code, NUMBA_CACHE_DIR=tmp_path)) == [(0, 1)] * 3
-    assert ast.literal_eval(run(code, NUMBA_CACHE_DIR=tmp_path)) == [(1, 0)] * 3
+    assert ast.literal_eval(printed(code, NUMBA_CACHE_DIR=tmp_path)) == [(0, 1)] * 3
+    assert ast.literal_eval(printed(code, NUMBA_CACHE_DIR=tmp_path)) == [(1, 0)] * 3
 
 
 def test_without_a_compiler_nothing_is_compiled():
@@ -217,7 +201,7 @@ def test_without_a_compiler_nothing_is_compiled():
             print(refusal)
     """
     sentence = "The 'compiled' parameter of ucb1 must be False while NUMBA_DISABLE_JIT is set. Got True instead."
-    assert run(code, NUMBA_DISABLE_JIT=1) == sentence
+    assert printed(code, NUMBA_DISABLE_JIT=1) == sentence
 
 
 def test_steps_keep_the_lock_of_python():

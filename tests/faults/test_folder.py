@@ -166,16 +166,7 @@ def test_a_full_disk_gets_a_sentence_and_what_was_done_is_kept(
     assert list((out / "blocks").iterdir()) == []
 
 
-SMALL = """
-title = "t"
-horizon = 30
-replications = 60
-[[panels]]
-name = "a"
-environment = "gaussian:n_arms={n}"
-grid = { n = [2, 3] }
-curves = [{ label = "UCB", policy = "ucb1" }, { label = "TS", policy = "gaussian_ts" }]
-"""
+SMALL = TEXT.replace("horizon = 1000", "horizon = 30").replace("replications = 250", "replications = 60")
 
 
 @pytest.fixture
