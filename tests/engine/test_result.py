@@ -44,7 +44,7 @@ def test_mean_standard_error_and_quantiles_are_numpys():
     np.testing.assert_array_equal(result.final("drei ü"), result.regret[2, :, -1])
 
 
-def test_summary_has_a_row_a_policy_and_the_promised_columns():
+def test_summary_has_one_row_per_policy_and_the_promised_columns():
     result = made()
     summary = result.summary()
     assert [tuple(row) for row in summary] == [COLUMNS] * 3

@@ -199,9 +199,8 @@ def test_the_rule_is_the_number_of_rewards_alone():
     assert numbers_at_hand(Gaussian(n_arms=2**10), 2**16 + 1) == 2**20
     assert numbers_at_hand(Gaussian(n_arms=10), LONGEST_TAPE) == 10 * 104_857
     assert numbers_at_hand(Gaussian(n_arms=10**6), 10**6) == 16 * 10**6
-    contexts = LinearBandit(
-        6, n_actions=2**7, contextual=True
-    )  # a reward, a mean and six features: 2^10 numbers a round
+    # A reward, a mean and six features: 2^10 numbers per round.
+    contexts = LinearBandit(6, n_actions=2**7, contextual=True)
     assert numbers_at_hand(contexts, 2**16) is None
     assert numbers_at_hand(contexts, 2**16 + 1) == 2**20
 

@@ -517,8 +517,11 @@ def test_a_scheduler_that_is_not_there(run, monkeypatch):
                 f"must be the address of a dask scheduler that answers, such as tcp://10.0.0.1:8786. Got {address!r}"
                 in errors
             )
-    assert "takes a --scheduler, only with --executor dask." in run(7, "--scheduler", "tcp://127.0.0.1:1")[1]
-    assert "leave out --jobs" in run(7, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", "2")[1]
+    assert "takes a --scheduler with --executor dask alone." in run(7, "--scheduler", "tcp://127.0.0.1:1")[1]
+    assert (
+        "takes --jobs or --scheduler, not both"
+        in run(7, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", "2")[1]
+    )
 
 
 @pytest.mark.parametrize(("kind", "module"), [("dask", "distributed"), ("mpi", "mpi4py")])

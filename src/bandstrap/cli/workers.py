@@ -253,9 +253,10 @@ def workers(jobs: int | None, command: str, kind: str = "thread", scheduler: str
     """As many workers of a kind as were asked for, by default one per core; a context in which they live."""
     check_choice(kind, "executor", command, EXECUTORS)
     n = os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", command)
-    if scheduler is not None and (kind != "dask" or jobs is not None):
-        reason = "which has its own workers: leave out --jobs" if kind == "dask" else "only with --executor dask"
-        raise InvalidInput(f"{command} takes a --scheduler, {reason}.")
+    if scheduler is not None and kind != "dask":
+        raise InvalidInput(f"{command} takes a --scheduler with --executor dask alone.")
+    if scheduler is not None and jobs is not None:
+        raise InvalidInput(f"{command} takes --jobs or --scheduler, not both: a scheduler has its own workers.")
     if kind == "thread":
         return Threads(n)
     if kind == "process":

@@ -185,7 +185,7 @@ def check_room(policy: Any, size: int, capacity: int, n_probed: int) -> None:
 class Room:
     """Memory that the threads of this process share: who needs much waits until the others have left enough of it.
 
-    Nobody waits for nobody: what one needs alone was checked before.
+    Who is alone does not wait: what one needs alone was checked before.
     """
 
     def __init__(self) -> None:

@@ -152,7 +152,7 @@ class EndlessRounds(Tape):
         self._row = row
 
 
-def numbers_a_round(environment: Any) -> int:
+def numbers_per_round(environment: Any) -> int:
     """Numbers on a tape for each round: rewards, and where actions change their means and features."""
     n_arms: int = environment.n_arms
     return n_arms * (environment.dimension + 2) if environment.drawn_by == "round" else n_arms
@@ -160,7 +160,7 @@ def numbers_a_round(environment: Any) -> int:
 
 def row_length(environment: Any) -> int:
     """Rewards of an arm, or rounds, at hand where there is no tape."""
-    return max(AT_HAND // numbers_a_round(environment), SHORTEST_ROW)
+    return max(AT_HAND // numbers_per_round(environment), SHORTEST_ROW)
 
 
 def numbers_at_hand(environment: Any, horizon: int) -> int | None:
@@ -171,9 +171,9 @@ def numbers_at_hand(environment: Any, horizon: int) -> int | None:
     # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
     if not hasattr(type(environment), "drawn_by") or environment.drawn_by == "tape":
         return None
-    if numbers_a_round(environment) * horizon <= LONGEST_TAPE:
+    if numbers_per_round(environment) * horizon <= LONGEST_TAPE:
         return None
-    return numbers_a_round(environment) * row_length(environment)
+    return numbers_per_round(environment) * row_length(environment)
 
 
 def bytes_of_replication(environment: Any, horizon: int, *, is_late: bool) -> int:

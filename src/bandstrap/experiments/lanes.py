@@ -25,12 +25,12 @@ def digest(about: About) -> str:
 
 
 def lane_of(about: About) -> str:
-    """Digest of what a block is about but for which replications."""
+    """Digest of all that a block is about but for its replications."""
     return digest({key: value for key, value in about.items() if key not in ("first", "last")})
 
 
 def span(about: About) -> tuple[int, int]:
-    """The first replication, and the one after the last; a measurement is one."""
+    """The first replication, and the one after the last; a measurement counts as one."""
     return about.get("first", 0), about.get("last", 1)
 
 

@@ -1,9 +1,9 @@
 """Complete panels, each in one file instead of hundreds of small blocks.
 
 A file holds whole lanes (see :mod:`bandstrap.experiments.lanes`), so that any piece of a lane is found in it, of whatever
-size, also by a run that wants fewer replications, or more. Of a very large panel there
-are several files, so that no more than a few lanes are in memory at a time. What is not kept is how long it took: the same
-numbers are the same bytes, whoever played them; the core-seconds of each lane are in a file of their own, in ``seconds``.
+size, also by a run that wants fewer replications, or more. Of a very large panel there are several files, so that no more
+than a few lanes are in memory at a time. What is not kept is how long it took: the same numbers are the same bytes, whoever
+played them; the core-seconds of each lane are in a file of their own, in ``seconds``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What to run: the TOML format of an experiment, checked.
 
-An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file, found
-from the folder where the command is run, and drawn with replacement.
+An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file that is
+looked for beside the experiment, drawn with replacement.
 
 .. code-block:: toml
 
