@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandstrap import UCB1, UniformRandom, simulate
+from bandstrap import OFUL, UCB1, UniformRandom, simulate
 from bandstrap.engine.tape import draw_tape
 from bandstrap.errors import InvalidInput
 
@@ -67,6 +67,34 @@ def with_nan(values):
 def test_a_tape_that_does_not_fit_is_refused_in_a_sentence(tape, message):
     with pytest.raises(InvalidInput, match=message):
         simulate(UCB1(), World(tape), horizon=20, replications=2, seed=1, progress=False)
+
+
+class WorldOfActions(World):
+    offers = ("actions",)
+    dimension = 2
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize(
+    ("shape", "by_round", "message"),
+    [
+        ((2, 3, 2), True, r"one set of actions per round, shape \(\d+, 3, features\)\. Got shape \(2, 3, 2\)"),
+        ((20, 3, 2), False, r"one set of actions for all rounds, shape \(1, 3, features\)\. Got shape \(20, 3, 2\)"),
+        ((1, 2, 2), False, r"shape \(1, 3, features\)\. Got shape \(1, 2, 2\)"),
+        ((1, 3), False, r"shape \(1, 3, features\)\. Got shape \(1, 3\)"),
+        (None, False, r"shape \(1, 3, features\)\. Got none"),
+    ],
+)
+def test_actions_that_compiled_play_would_look_for_in_vain_are_refused(shape, by_round, message, delay):
+    """Nobody checks there whether there are so many: it would play on with whatever comes next in memory."""
+
+    def tape(horizon, rng):
+        means, rewards = normal(horizon, rng)
+        sets = [] if shape is None else [np.ones(shape)]
+        return np.zeros((horizon, 3)) if by_round else means, rewards, *sets
+
+    with pytest.raises(InvalidInput, match=rf"'actions' parameter of the environment world must be .*{message}"):
+        simulate(OFUL(), WorldOfActions(tape), horizon=20, replications=2, seed=1, progress=False, delay=delay)
 
 
 def test_whole_numbers_and_other_memory_orders_are_taken():

@@ -216,6 +216,12 @@ def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple
     if rewards.shape != (n_arms, horizon):
         rule = f"one row per arm, shape ({n_arms}, {horizon})"
         raise refusal("rewards", rule, f"shape {rewards.shape}")
+    if "actions" in environment.offers:
+        when, n_sets = ("per round", horizon) if means.ndim == 2 else ("for all rounds", 1)
+        shape = others[0].shape if others else None
+        if shape is None or len(shape) != 3 or shape[:2] != (n_sets, n_arms):  # which compiled play would not notice
+            rule = f"one set of actions {when}, shape ({n_sets}, {n_arms}, features)"
+            raise refusal("actions", rule, "none" if shape is None else f"shape {shape}")
     for name, part in (("means", means), ("rewards", rewards)):
         if not np.isfinite(part).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(part))[0])
