@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from bandstrap import live
+from bandstrap.live.database import Durability
 from bandstrap.live.fold import State
+from bandstrap.live.rows import Entry
 from bandstrap.live.settings import make_settings
-from bandstrap.live.store import Durability, Entry
 from benchmarks.document import Row, Table
 
 ARMS = ["red", "green", "blue", "teal", "plum"]

@@ -2,7 +2,8 @@
 
 import itertools
 
-from bandstrap.live.store import NewDecision, NewReward, Settle
+from bandstrap.live.rows import NewDecision, NewReward
+from bandstrap.live.settle import Settle
 
 ARRIVAL = Settle(None, "first", None)
 SUM = Settle(60.0, "sum", None)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bandstrap.live import experiment
+from bandstrap.live import experiment, opening
 from bandstrap.live.store import Store
 
 
@@ -16,7 +16,7 @@ def repeatable(request, monkeypatch):
     if "BANDSTRAP_FUZZ" not in os.environ:
         draw = random.Random(request.node.nodeid)  # noqa: S311 - not secret
         monkeypatch.setattr(experiment, "new_key", lambda: f"{draw.getrandbits(128):032x}")
-        monkeypatch.setattr(experiment, "new_seed", lambda: draw.getrandbits(62))
+        monkeypatch.setattr(opening, "new_seed", lambda: draw.getrandbits(62))
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import pytest  # noqa: F401 - children load the main module of the tests
 
 from bandstrap.live import postgres, sqlite  # noqa: F401 - children find it loaded
 from bandstrap.live.fold import State, this_build
+from bandstrap.live.rows import Entry
 from bandstrap.live.settings import make_settings
-from bandstrap.live.store import Entry
 from live import workers
 
 

@@ -123,6 +123,27 @@ def test_a_decision_by_a_worker_who_knows_more_arms_can_be_shown(target):
     assert decision.arm == "teal"
 
 
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+def test_text_that_no_database_keeps_is_refused_wherever_it_comes_from(target, text):
+    experiment = make(target)
+    decision = experiment.decide()
+    for call in (
+        lambda: live.create(target, text, policy="ucb1", arms=ARMS),
+        lambda: live.open(target, text),
+        lambda: experiment.decide(key=text),
+        lambda: experiment.decide(unit=text),
+        lambda: experiment.activate(text),
+        lambda: experiment.reward(text, 1.0),
+        lambda: experiment.reward(decision.id, 1.0, key=text),
+        lambda: experiment.add_arm(text),
+        lambda: experiment.pause("red", actor=text),
+    ):
+        with pytest.raises(InvalidInput, match="without null characters"):
+            call()
+    counts = experiment.store.counts(experiment.row.id)
+    assert (counts.decisions, counts.rewards, counts.version) == (1, 0, 0)
+
+
 def test_without_a_key_every_call_is_a_decision(target):
     experiment = make(target)
     assert len({experiment.decide(unit="u1").id for _ in range(10)}) == 10

@@ -15,8 +15,8 @@ from bandstrap.bounds import betting, difference, student_t
 from bandstrap.live import counting
 from bandstrap.live.fold import checksum, write_snapshot
 from bandstrap.live.history import History
+from bandstrap.live.rows import Change
 from bandstrap.live.status import ALPHA, DAY, RECENT, last_change_of_groups
-from bandstrap.live.store import Change
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 from naive.live_status import naive_counts, naive_interval, naive_quantile, naive_units
 

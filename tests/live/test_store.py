@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import store as module
-from bandstrap.live.store import Build, Change, NewReward, Settle, Store, total
+from bandstrap.live.rows import Build, Change, NewReward
+from bandstrap.live.settle import Settle, total
+from bandstrap.live.store import Store
 from live_rows import ARRIVAL, SUM, decision, log, new_experiment, numbers, set_clock
 from naive.live_store import NaiveStore
 
@@ -156,22 +158,6 @@ def test_a_holdout_is_settled_for_reports_and_never_learned(store):
     assert [record.kind for record in store.records(experiment, SUM)] == ["reward", "nothing", "nothing"]
     counts = store.counts(experiment)
     assert (counts.holdout, counts.waiting, counts.pending, counts.version, counts.learned) == (2, 0, 0, 1, 0)
-
-
-@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
-def test_text_that_a_database_cannot_keep_is_refused(store, text):
-    experiment = new_experiment(store)
-    (row,) = store.add_decisions(experiment, [decision(1)], ARRIVAL)
-    for call in (
-        lambda: store.create_experiment(text, "{}", "me"),
-        lambda: store.add_decisions(experiment, [decision(2, key=text)], ARRIVAL),
-        lambda: store.add_decisions(experiment, [decision(2, unit=text)], ARRIVAL),
-        lambda: store.add_rewards(experiment, [NewReward(row.id, text, 1.0)], ARRIVAL),
-        lambda: store.append_change(experiment, "pause", "{}", text, 0),
-    ):
-        with pytest.raises(InvalidInput, match="text that can be encoded"):
-            call()
-    assert store.counts(experiment)[:4] == (1, 0, 0, 0)
 
 
 def test_the_clock_is_the_databases(store):

@@ -18,7 +18,10 @@ import pytest
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import sqlite
-from bandstrap.live.store import NewReward, Settle, Store, StoreError
+from bandstrap.live.database import StoreError
+from bandstrap.live.rows import NewReward
+from bandstrap.live.settle import Settle
+from bandstrap.live.store import Store
 from live_rows import ARRIVAL, SUM, add, decision, log, new_experiment, reward, set_clock
 
 NOTHING = Settle(0.0, "last", None)
@@ -475,7 +478,8 @@ def test_a_file_that_cannot_grow(tmp_path):
     code = f"""
 import resource, signal, sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-from bandstrap.live.store import Store, StoreError
+from bandstrap.live.database import StoreError
+from bandstrap.live.store import Store
 from live_rows import add
 store = Store.open({str(path)!r})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

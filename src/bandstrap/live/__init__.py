@@ -14,7 +14,8 @@ True
 >>> experiment.close()
 """
 
-from bandstrap.live.experiment import Decision, Experiment, create, open  # noqa: A004 - as live.open
-from bandstrap.live.store import StoreError
+from bandstrap.live.database import StoreError
+from bandstrap.live.experiment import Decision, Experiment
+from bandstrap.live.opening import create, open  # noqa: A004 - as live.open
 
 __all__ = ["Decision", "Experiment", "StoreError", "create", "open"]

@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.live.store import Aggregate, Settle, Snapshot, Store
+from bandstrap.live.rows import Snapshot
+from bandstrap.live.settle import Aggregate, Settle
+from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
 
 # Stretches of time from the first decision until now.

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
-import getpass
 import json
 import os
-import secrets
 import threading
 import time
 import uuid
 import weakref
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
 from bandstrap.errors import InvalidInput, brief, requirement
-from bandstrap.live import fold, store
-from bandstrap.live.settings import (
-    LONGEST_LABEL,
-    Mode,
-    Settings,
-    check_text,
-    first_difference,
-    make_settings,
-)
-from bandstrap.live.store import Aggregate, Durability, NewDecision, NewReward, Outcome, Store, StoreError
+from bandstrap.live import fold
+from bandstrap.live.changes import actor_of, check_change
+from bandstrap.live.database import StoreError
+from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, Outcome
+from bandstrap.live.settings import Settings, check_text
+from bandstrap.live.store import Store
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
-    from bandstrap.policies.described import Direction
 
 # Attempts to make a change that others forestall.
 ATTEMPTS = 20
@@ -94,7 +85,7 @@ class Experiment:
         The settings that it was created with.
     """
 
-    def __init__(self, store: Store, row: store.ExperimentRow) -> None:
+    def __init__(self, store: Store, row: ExperimentRow) -> None:
         self.name = row.name
         self.definition = Settings.from_json(row.definition)
         self.store = store
@@ -109,10 +100,10 @@ class Experiment:
         self._state: fold.State | None = None
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
-        self._build: store.Build | None = None
+        self._build: Build | None = None
 
     @property
-    def row(self) -> store.ExperimentRow:
+    def row(self) -> ExperimentRow:
         """The experiment as it is stored.
 
         Another file in the place of the database, a copy of earlier days for instance, must have the same experiment, and
@@ -147,7 +138,7 @@ class Experiment:
         return self.state.settings
 
     @property
-    def build(self) -> store.Build:
+    def build(self) -> Build:
         """What decides here."""
         with self._lock:
             if self._build is None:
@@ -326,14 +317,14 @@ class Experiment:
         policy = self._checker()
         return [json.dumps(policy._features(matrix, "actions", owner, 2).tolist()) for matrix in actions]
 
-    def _shown(self, row: store.Decision) -> Decision:
+    def _shown(self, row: DecisionRow) -> Decision:
         """A stored decision, with labels."""
         try:
             return self._labelled(row)
         except (ValueError, TypeError, IndexError):
             raise StoreError(f"The stored decision {row.id} is damaged: it cannot be read.") from None
 
-    def _labelled(self, row: store.Decision) -> Decision:
+    def _labelled(self, row: DecisionRow) -> Decision:
         state = self._state or self._catch_up()
         widths = () if row.weights is None else read_widths(row.weights)
         weights: dict[str, float] | list[float] = list(widths)
@@ -508,181 +499,6 @@ def read_widths(weights: str) -> tuple[float, ...]:
     return tuple(json.loads(weights))
 
 
-# --- changes ------------------------------------------------------------------------------------------------------------
-
-
-def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
-    """What is written of a change, checked against the state that it changes."""
-    active = [state.arms[arm] for arm in state.active()]
-    if kind == "settings":
-        changed = state.settings.changed(active, wish, "change")
-        return {name: getattr(changed, name) for name in wish}
-    if state.settings.is_linear:
-        raise InvalidInput(f"{kind} is for policies of arms; a linear policy is given actions with each decision.")
-    arm = wish["arm"]
-    if kind == "add_arm":
-        label = check_text(arm, "arm", kind, LONGEST_LABEL)
-        if label in state.arms:
-            raise requirement("arm", kind, "a label that no arm of the experiment has or had", brief(arm))
-        state.policy.copy().add_arm(label)  # what it refuses must not get into the log, which all have to fold
-        return {"arm": label}
-    known = {label: status for label, status in zip(state.arms, state.status, strict=True) if status != "retired"}
-    if not isinstance(arm, str) or arm not in known:
-        raise requirement("arm", kind, f"one of the arms {list(known)[:20]}", brief(arm))
-    if known[arm] == ("active" if kind == "resume" else "paused") and kind != "retire":
-        raise requirement("arm", kind, "paused" if kind == "resume" else "active", f"{arm!r}, which is {known[arm]}")
-    if kind != "resume" and arm == state.settings.control:
-        raise requirement("arm", kind, "other than the control, which is served to others", brief(arm))
-    if kind != "resume" and active == [arm]:
-        raise requirement("arm", kind, "other than the last active arm", brief(arm))
-    return {"arm": arm}
-
-
-def actor_of(actor: str | None, owner: str) -> str:
-    """Who does it, for the audit trail: by default who runs this process."""
-    if actor is not None:
-        return check_text(actor, "actor", owner, LONGEST_LABEL)
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # nobody whom the system knows by name
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
-
-
 def new_key() -> str:
     """A key of a decision for which none was given: no other will ever be the same."""
     return uuid.uuid4().hex
-
-
-def new_seed() -> int:
-    """A seed of an experiment for which none was given."""
-    return secrets.randbits(62)
-
-
-# --- the front doors ----------------------------------------------------------------------------------------------------
-
-
-def create(
-    target: str | Path,
-    name: str,
-    *,
-    policy: Any,
-    arms: Sequence[str] | None = None,
-    seed: int | None = None,
-    direction: Direction | None = None,
-    window: str | float | timedelta | None = None,
-    default_reward: float | None = None,
-    aggregate: Aggregate = "first",
-    draws: int | None = None,
-    floor: float = 0.02,
-    holdout: float = 0.0,
-    control: str | int | None = None,
-    burn_in: int | None = None,
-    new_arm_share: float | None = None,
-    mode: Mode = "live",
-    refresh: str | float | timedelta = "1s",
-    durability: Durability = "full",
-    actor: str | None = None,
-) -> Experiment:
-    """Create an experiment, or open the one of this name if it was created with the same settings.
-
-    Parameters
-    ----------
-    target
-        A file of SQLite, made if there is none, or a PostgreSQL database (``"postgresql://..."``).
-    name
-        The experiment's name in that database.
-    policy
-        A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
-        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``).
-    arms
-        Labels of two or more arms, each a text; left out for linear policies.
-    seed
-        What all chances of the experiment derive from; by default a fresh one.
-    direction
-        ``"max"`` (default), or ``"min"`` for rewards that are costs.
-    window
-        How long rewards of a decision are waited for (``"24h"``, ``"30m"``, seconds); later ones are stored and not
-        learned. By default there is no end.
-    default_reward
-        What is learned of a decision without a reward when its window closes; by default nothing is.
-    aggregate
-        Which of several rewards with different keys counts: the ``"first"`` (default), the ``"last"`` or their ``"sum"``.
-        With the latter two, or a default reward, rewards are learned when the window closes, in the order of decisions:
-        learning on arrival would see successes first. Otherwise they are learned as they arrive.
-    draws
-        How often a policy's own randomness is drawn anew where its weights have no closed form: 1000 times by default,
-        100 times with a linear policy, whose every decision has weights of its own. Propensities are exact for any number.
-    floor
-        The share of decisions that is spread evenly over all arms (0.02 by default), so that each of ``K`` has a propensity
-        of at least ``floor/K``, and what another policy would have earned can be estimated.
-    holdout
-        The share of units that is given the control, and is never learned from; 0 by default.
-    control
-        The arm, or the index of the action, that the holdout is given, and everybody in shadow mode.
-    burn_in
-        An arm with fewer rewards than this (20 by default) is new.
-    new_arm_share
-        What a new arm gets at most (0.1 by default), once there are others.
-    mode
-        ``"live"`` (default), or ``"shadow"``: the control is served, and what the policy would have served is logged.
-    refresh
-        How old a worker's state may be at a decision; ``"1s"`` by default.
-    durability
-        Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
-        else.
-    actor
-        Who creates it, for the audit trail; by default the user who runs the process.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from bandstrap import live
-    >>> file = tempfile.mkdtemp() + "/shop.db"
-    >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
-    ...     decision = experiment.decide(unit="u17", key="u17")
-    ...     print(decision.arm, decision.propensity, experiment.reward(decision.id, 12.5))
-    green 0.5 stored
-    """
-    settings = make_settings(
-        policy=policy,
-        arms=arms,
-        seed=new_seed() if seed is None else seed,
-        direction=direction,
-        window=window,
-        default_reward=default_reward,
-        aggregate=aggregate,
-        draws=draws,
-        floor=floor,
-        holdout=holdout,
-        control=control,
-        burn_in=burn_in,
-        new_arm_share=new_arm_share,
-        mode=mode,
-        refresh=refresh,
-    )
-    name = check_text(name, "name", "live.create")
-    who = actor_of(actor, "live.create")
-    opened = Store.open(target, create=True, durability=durability)
-    row = opened.create_experiment(name, settings.to_json(), who)
-    stored = Settings.from_json(row.definition)
-    if seed is None:  # any will do
-        settings = dataclasses.replace(settings, seed=stored.seed)
-    differing = first_difference(stored, settings)
-    if differing is not None:
-        opened.close()
-        rule = f"{getattr(stored, differing)!r}, with which the experiment {name!r} was created, or the name another"
-        raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
-    return Experiment(opened, row)
-
-
-def open(target: str | Path, name: str, *, durability: Durability = "full") -> Experiment:  # noqa: A001 - as live.open
-    """Open an experiment that was created."""
-    name = check_text(name, "name", "live.open")
-    opened = Store.open(target, durability=durability)
-    row = opened.experiment(name)
-    if row is None:
-        known = opened.experiments()
-        opened.close()
-        there = f"one of {known[:20]}" if known else "created first: there are none"
-        raise requirement("name", "live.open", there, repr(name))
-    return Experiment(opened, row)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars
 
     from bandstrap.live.experiment import Experiment
-    from bandstrap.live.store import Record
+    from bandstrap.live.rows import Record
 
 # Rows that are in memory at once, and rows of a row group of the file.
 BATCH = 20_000

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bandstrap.errors import requirement
-from bandstrap.live.store import Build, Entry, Snapshot, Store, StoreError
+from bandstrap.live.database import StoreError
+from bandstrap.live.rows import Build, Entry, Snapshot
+from bandstrap.live.store import Store
 from bandstrap.live.weights import Chances, Rule, cut, give_key, hash_53, is_held_out, keyed_generator, mixed, shares
 from bandstrap.sources import code_digest, versions
 

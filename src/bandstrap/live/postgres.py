@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from bandstrap.live.store import Store, StoreError
+from bandstrap.live.database import StoreError
+from bandstrap.live.store import Store
 
 # Seconds for which a connection, or a lock that another transaction holds, is waited for.
 PATIENCE = 10

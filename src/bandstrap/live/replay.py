@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bandstrap.live.database import StoreError
 from bandstrap.live.fold import PAGE, State, checksum, read_snapshot, this_build, write_snapshot
+from bandstrap.live.rows import DecisionRow, Entry, ExperimentRow, Record
 from bandstrap.live.settings import Settings
-from bandstrap.live.store import Decision, Entry, ExperimentRow, Record, Settle, Store, StoreError
+from bandstrap.live.settle import Settle
+from bandstrap.live.store import Store
 from bandstrap.live.weights import decision_id
 
 # Decisions that are read at once.
@@ -94,7 +97,7 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
         check_record(record, definition.settle, notes)
         waiting += is_waiting(record, definition.settle)
     after = store.counts(row.id)
-    is_quiet = before._replace(now=after.now, due=after.due, oldest_due=after.oldest_due) == after
+    is_quiet = before._replace(now=after.now, due=after.due) == after
     if is_quiet and waiting > after.pending:
         notes.add(f"{waiting - after.pending} decisions are neither learned nor in the queue of those that will be.")
     order.sort()
@@ -182,7 +185,7 @@ def snapshots_by_version(
     return found
 
 
-def read_decisions(store: Store, experiment: int, ids: list[str]) -> Iterator[Decision]:
+def read_decisions(store: Store, experiment: int, ids: list[str]) -> Iterator[DecisionRow]:
     """Decisions by id, in pages."""
     for start in range(0, len(ids), AT_ONCE):
         for decision in store.decisions(experiment, ids[start : start + AT_ONCE]):
@@ -190,7 +193,7 @@ def read_decisions(store: Store, experiment: int, ids: list[str]) -> Iterator[De
                 yield decision
 
 
-def compare(state: State, name: str, stored: Decision, notes: Notes) -> None:
+def compare(state: State, name: str, stored: DecisionRow, notes: Notes) -> None:
     """Make a decision again, and note the first thing in which the stored one differs."""
     what = f"Decision {stored.id} (key {stored.key!r}, version {stored.version})"
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
-from bandstrap.live.store import Aggregate, Settle, is_storable
+from bandstrap.live.settle import Aggregate, Settle
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
     from bandstrap.policies.described import Direction
@@ -237,7 +237,11 @@ def check_duration(value: Any, parameter: str, owner: str, *, above: float = -ma
 
 def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
     """Text that every database takes: not empty, not too long, and of characters that can be written."""
-    if not is_storable(value) or not 0 < len(value.encode()) <= longest:
+    try:
+        is_fit = isinstance(value, str) and "\0" not in value and 0 < len(value.encode()) <= longest
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_fit = False
+    if not is_fit:
         rule = f"a text of 1 to {longest} bytes in UTF-8, without null characters"
         raise requirement(parameter, owner, rule, brief(value))
     return str(value)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bandstrap.live.store import Durability, Store, StoreError
+from bandstrap.live.database import Durability, StoreError
+from bandstrap.live.store import Store
 
 # Seconds for which a writer waits for another one.
 PATIENCE = 10.0

@@ -21,7 +21,7 @@ from bandstrap.live.tally import Tally, student_interval, welch_interval
 if TYPE_CHECKING:
     from bandstrap.live.experiment import Experiment
     from bandstrap.live.fold import State
-    from bandstrap.live.store import Change
+    from bandstrap.live.rows import Change
 
 # Error probability of every interval.
 ALPHA = 0.05

@@ -1,0 +1,49 @@
+"""Changes of arms and settings, checked before they are written into the log, which all have to fold; and who made them."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from typing import Any
+
+from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.live import fold
+from bandstrap.live.settings import LONGEST_LABEL, check_text
+
+
+def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
+    """What is written of a change, checked against the state that it changes."""
+    active = [state.arms[arm] for arm in state.active()]
+    if kind == "settings":
+        changed = state.settings.changed(active, wish, "change")
+        return {name: getattr(changed, name) for name in wish}
+    if state.settings.is_linear:
+        raise InvalidInput(f"{kind} is for policies of arms; a linear policy is given actions with each decision.")
+    arm = wish["arm"]
+    if kind == "add_arm":
+        label = check_text(arm, "arm", kind, LONGEST_LABEL)
+        if label in state.arms:
+            raise requirement("arm", kind, "a label that no arm of the experiment has or had", brief(arm))
+        state.policy.copy().add_arm(label)  # what it refuses must not get into the log, which all have to fold
+        return {"arm": label}
+    known = {label: status for label, status in zip(state.arms, state.status, strict=True) if status != "retired"}
+    if not isinstance(arm, str) or arm not in known:
+        raise requirement("arm", kind, f"one of the arms {list(known)[:20]}", brief(arm))
+    needed = {"pause": "active", "resume": "paused"}.get(kind)  # either may be retired
+    if needed is not None and known[arm] != needed:
+        raise requirement("arm", kind, needed, f"{arm!r}, which is {known[arm]}")
+    if kind != "resume" and arm == state.settings.control:
+        raise requirement("arm", kind, "other than the control, which is served to others", brief(arm))
+    if kind != "resume" and active == [arm]:
+        raise requirement("arm", kind, "other than the last active arm", brief(arm))
+    return {"arm": arm}
+
+
+def actor_of(actor: str | None, owner: str) -> str:
+    """Who does it, for the audit trail: by default who runs this process."""
+    if actor is not None:
+        return check_text(actor, "actor", owner, LONGEST_LABEL)
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # nobody whom the system knows by name
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"

@@ -1,0 +1,153 @@
+"""The front doors: an experiment is created once, and opened by any number of workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bandstrap.errors import requirement
+from bandstrap.live.changes import actor_of
+from bandstrap.live.database import Durability
+from bandstrap.live.experiment import Experiment
+from bandstrap.live.settings import Mode, Settings, check_text, first_difference, make_settings
+from bandstrap.live.settle import Aggregate
+from bandstrap.live.store import Store
+
+if TYPE_CHECKING:
+    from bandstrap.policies.described import Direction
+
+
+def create(
+    target: str | Path,
+    name: str,
+    *,
+    policy: Any,
+    arms: Sequence[str] | None = None,
+    seed: int | None = None,
+    direction: Direction | None = None,
+    window: str | float | timedelta | None = None,
+    default_reward: float | None = None,
+    aggregate: Aggregate = "first",
+    draws: int | None = None,
+    floor: float = 0.02,
+    holdout: float = 0.0,
+    control: str | int | None = None,
+    burn_in: int | None = None,
+    new_arm_share: float | None = None,
+    mode: Mode = "live",
+    refresh: str | float | timedelta = "1s",
+    durability: Durability = "full",
+    actor: str | None = None,
+) -> Experiment:
+    """Create an experiment, or open the one of this name if it was created with the same settings.
+
+    Parameters
+    ----------
+    target
+        A file of SQLite, made if there is none, or a PostgreSQL database (``"postgresql://..."``).
+    name
+        The experiment's name in that database.
+    policy
+        A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
+        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``).
+    arms
+        Labels of two or more arms, each a text; left out for linear policies.
+    seed
+        What all chances of the experiment derive from; by default a fresh one.
+    direction
+        ``"max"`` (default), or ``"min"`` for rewards that are costs.
+    window
+        How long rewards of a decision are waited for (``"24h"``, ``"30m"``, seconds); later ones are stored and not
+        learned. By default there is no end.
+    default_reward
+        What is learned of a decision without a reward when its window closes; by default nothing is.
+    aggregate
+        Which of several rewards with different keys counts: the ``"first"`` (default), the ``"last"`` or their ``"sum"``.
+        With the latter two, or a default reward, rewards are learned when the window closes, in the order of decisions:
+        learning on arrival would see successes first. Otherwise they are learned as they arrive.
+    draws
+        How often a policy's own randomness is drawn anew where its weights have no closed form: 1000 times by default,
+        100 times with a linear policy, whose every decision has weights of its own. Propensities are exact for any number.
+    floor
+        The share of decisions that is spread evenly over all arms (0.02 by default), so that each of ``K`` has a propensity
+        of at least ``floor/K``, and what another policy would have earned can be estimated.
+    holdout
+        The share of units that is given the control, and is never learned from; 0 by default.
+    control
+        The arm, or the index of the action, that the holdout is given, and everybody in shadow mode.
+    burn_in
+        An arm with fewer rewards than this (20 by default) is new.
+    new_arm_share
+        What a new arm gets at most (0.1 by default), once there are others.
+    mode
+        ``"live"`` (default), or ``"shadow"``: the control is served, and what the policy would have served is logged.
+    refresh
+        How old a worker's state may be at a decision; ``"1s"`` by default.
+    durability
+        Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
+        else.
+    actor
+        Who creates it, for the audit trail; by default the user who runs the process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bandstrap import live
+    >>> file = tempfile.mkdtemp() + "/shop.db"
+    >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+    ...     decision = experiment.decide(unit="u17", key="u17")
+    ...     print(decision.arm, decision.propensity, experiment.reward(decision.id, 12.5))
+    green 0.5 stored
+    """
+    settings = make_settings(
+        policy=policy,
+        arms=arms,
+        seed=new_seed() if seed is None else seed,
+        direction=direction,
+        window=window,
+        default_reward=default_reward,
+        aggregate=aggregate,
+        draws=draws,
+        floor=floor,
+        holdout=holdout,
+        control=control,
+        burn_in=burn_in,
+        new_arm_share=new_arm_share,
+        mode=mode,
+        refresh=refresh,
+    )
+    name = check_text(name, "name", "live.create")
+    who = actor_of(actor, "live.create")
+    opened = Store.open(target, create=True, durability=durability)
+    row = opened.create_experiment(name, settings.to_json(), who)
+    stored = Settings.from_json(row.definition)
+    if seed is None:  # any will do
+        settings = dataclasses.replace(settings, seed=stored.seed)
+    differing = first_difference(stored, settings)
+    if differing is not None:
+        opened.close()
+        rule = f"{getattr(stored, differing)!r}, with which the experiment {name!r} was created, or the name another"
+        raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
+    return Experiment(opened, row)
+
+
+def open(target: str | Path, name: str, *, durability: Durability = "full") -> Experiment:  # noqa: A001 - as live.open
+    """Open an experiment that was created."""
+    name = check_text(name, "name", "live.open")
+    opened = Store.open(target, durability=durability)
+    row = opened.experiment(name)
+    if row is None:
+        known = opened.experiments()
+        opened.close()
+        there = f"one of {known[:20]}" if known else "created first: there are none"
+        raise requirement("name", "live.open", there, repr(name))
+    return Experiment(opened, row)
+
+
+def new_seed() -> int:
+    """A seed of an experiment for which none was given."""
+    return secrets.randbits(62)

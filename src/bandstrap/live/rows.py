@@ -1,0 +1,144 @@
+"""Rows of the tables of live experiments, as they are written and read."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Outcome = Literal["stored", "duplicate", "late"]
+EntryKind = Literal["reward", "default", "nothing", "change"]
+
+
+class ExperimentRow(NamedTuple):
+    """An experiment as it was created; ``definition`` is JSON."""
+
+    id: int
+    name: str
+    definition: str
+    created_at: float
+    created_by: str
+
+
+class Build(NamedTuple):
+    """What decided: digest of the code, versions of the libraries, platform; ``id`` is a digest of the other three."""
+
+    id: str
+    code: str
+    libraries: str
+    platform: str
+
+
+class NewDecision(NamedTuple):
+    """A decision to be stored; the database adds the time. Weights, available arms and context are JSON."""
+
+    id: str
+    key: str
+    unit: str | None
+    version: int
+    source: str  # "policy", "shadow" or "holdout"
+    arm: int
+    proposed: int | None
+    propensity: float
+    weights: str | None
+    available: str | None
+    context: str | None
+    deferred: bool
+    build: str
+
+
+class DecisionRow(NamedTuple):
+    """A decision as it is stored."""
+
+    id: str
+    key: str
+    unit: str | None
+    version: int
+    source: str
+    arm: int
+    proposed: int | None
+    propensity: float
+    weights: str | None
+    available: str | None
+    context: str | None
+    deferred: bool
+    build: str
+    decided_at: float
+
+
+class NewReward(NamedTuple):
+    """A reward to be stored; ``decision`` is an id, and two rewards of one decision under one key are the same."""
+
+    decision: str
+    key: str
+    value: float
+
+
+class Entry(NamedTuple):
+    """One entry of the log, with what folding it needs."""
+
+    seq: int
+    kind: EntryKind
+    decision: str | None
+    arm: int | None
+    reward: float | None
+    action: str | None  # of a change: what kind it is
+    change: str | None  # and its JSON
+    context: str | None  # of the decision, if asked for
+
+
+class Change(NamedTuple):
+    """A row of the audit trail; ``body`` is JSON."""
+
+    seq: int
+    at: float
+    actor: str
+    kind: str
+    body: str
+
+
+class Snapshot(NamedTuple):
+    """A stored state of version ``version``."""
+
+    version: int
+    build: str
+    body: str
+    checksum: str
+    at: float
+
+
+class Record(NamedTuple):
+    """A decision and what became of it, for export, replay and status."""
+
+    decision: DecisionRow
+    activated_at: float | None
+    rewards: int  # received, late ones too
+    late: int
+    seq: int | None  # where it was learned
+    kind: EntryKind | None  # how it was settled; also of a holdout's decision, which is never learned
+    reward: float | None  # what it was settled with
+    values: tuple[float, ...]  # of rewards that were not late, in the order of arrival
+
+
+class Counts(NamedTuple):
+    """Numbers of rows of an experiment."""
+
+    decisions: int
+    holdout: int
+    waiting: int  # deferred and not activated
+    rewards: int
+    late: int
+    learned: int  # rewards and defaults in the log
+    version: int  # entries of the log
+    pending: int  # rows of the queue
+    due: int  # of these, due now
+    now: float  # the database's clock
+
+
+class Fate(NamedTuple):
+    """What became of a decision: activated, learned, rewarded."""
+
+    activated_at: float | None
+    seq: int | None
+    kind: EntryKind | None
+    reward: float | None
+    rewards: list[float]  # in the order of arrival, without late ones
+    late: int
