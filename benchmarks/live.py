@@ -26,7 +26,6 @@ from bandstrap import live
 from bandstrap.live.database import Durability
 from bandstrap.live.fold import State
 from bandstrap.live.rows import Entry
-from bandstrap.live.settings import make_settings
 from benchmarks.document import Row, Table
 
 ARMS = ["red", "green", "blue", "teal", "plum"]
@@ -390,7 +389,11 @@ def cost_of_weights(policy: str, n_first: int = 2000, n_versions: int = 50) -> R
     """Median microseconds of the first weights of a version, and of learning the reward that made it."""
     rng = np.random.default_rng(0)
     is_linear = "dimension" in policy
-    state = State(make_settings(policy=policy, arms=None if is_linear else ARMS, seed=7))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        live.create(f"{folder}/live.db", "x", policy=policy, arms=None if is_linear else ARMS, seed=7) as experiment,
+    ):
+        state = State(experiment.definition)
 
     def context() -> str | None:
         return json.dumps(rng.uniform(-1, 1, (20, 5)).tolist()) if is_linear else None

@@ -1,12 +1,17 @@
 """``bandstrap live``: an experiment from its beginning to its export, and what is refused."""
 
+import inspect
 import json
 import math
+import re
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from bandstrap import live
+from bandstrap.cli.live import app
+from bandstrap.live.settings import BURN_IN, DRAWS, NEW_ARM_SHARE
 
 CREATE = ("--policy", "ucb1", "--arm", "red", "--arm", "green", "--seed", 7)
 
@@ -121,11 +126,28 @@ def test_all_settings_arrive(run, tmp_path):
     assert (found.seed, found.arms) == (7, ("red", "green"))
 
 
-def test_defaults_are_the_librarys(run, tmp_path):
-    arguments = ("--policy", "ucb1", "--arm", "a", "--arm", "b", "--seed", 1)
-    told(run("live", "create", tmp_path / "a.db", "x", *arguments))
-    with live.create(tmp_path / "a.db", "x", policy="ucb1", arms=["a", "b"], seed=1):  # refused if another
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (("--policy", "ucb1", "--arm", "a", "--arm", "b"), {"policy": "ucb1", "arms": ["a", "b"]}),
+        (("--policy", "linear_ts:dimension=2"), {"policy": "linear_ts:dimension=2"}),
+    ],
+)
+def test_defaults_are_the_librarys(run, tmp_path, arguments, settings):
+    told(run("live", "create", tmp_path / "a.db", "x", *arguments, "--seed", 1))
+    with live.create(tmp_path / "a.db", "x", seed=1, **settings):  # refused if another
         pass
+
+
+def test_the_help_names_the_librarys_defaults():
+    parameters = inspect.signature(live.create).parameters
+    of_arms = {"burn_in": BURN_IN, "new_arm_share": NEW_ARM_SHARE, "draws": DRAWS[False], "direction": "max"}
+    options = {option.name: option.help or "" for option in get_command(app).commands["create"].params}
+    named = {name: re.findall(r"; (\S+) if (?:never|not) given", text) for name, text in options.items()}
+    found = {name: words[0] for name, words in named.items() if words}
+    defaults = {name: of_arms.get(name, parameters[name].default) for name in found}
+    assert found == {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()}
+    assert found.keys() == {"floor", "holdout", "mode", "refresh", "aggregate", "durability", *of_arms}
 
 
 def test_linear_policies_take_actions_as_text_from_a_file_and_from_standard_input(run, tmp_path):

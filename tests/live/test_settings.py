@@ -1,5 +1,6 @@
 """What an experiment may be told."""
 
+import inspect
 import json
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import bandstrap
+from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live.settings import Settings, check_duration, check_text, first_difference, make_settings
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -15,7 +17,10 @@ ARMS = ["red", "green"]
 
 
 def told(**options):
-    return make_settings(**{"policy": "ucb1", "arms": ARMS} | options)
+    """As ``live.create`` is told it, with its defaults."""
+    defaults = {name: each.default for name, each in inspect.signature(live.create).parameters.items()}
+    known = {name: defaults[name] for name in inspect.signature(make_settings).parameters}
+    return make_settings(**known | {"policy": "ucb1", "arms": ARMS, "seed": 0} | options)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +185,8 @@ def test_one_policy_written_in_two_ways_is_one_definition():
 
 def test_draws_are_fewer_where_every_decision_has_its_own():
     assert told().draws == 1000
-    assert make_settings(policy="linear_ts:dimension=2").draws == 100
-    assert make_settings(policy="linear_ts:dimension=2", draws=7).draws == 7
+    assert told(policy="linear_ts:dimension=2", arms=None).draws == 100
+    assert told(policy="linear_ts:dimension=2", arms=None, draws=7).draws == 7
 
 
 def test_the_first_difference_is_named():
@@ -212,7 +217,7 @@ def test_changes_are_checked_like_what_was_told_first():
         settings.changed(["red"], {"control": "green"}, "change")
     with pytest.raises(InvalidInput, match=r"cannot change 'seed'"):
         settings.changed(ARMS, {"seed": 3}, "change")
-    linear = make_settings(policy="lin_ucb:dimension=2", control=1)
+    linear = told(policy="lin_ucb:dimension=2", arms=None, control=1)
     assert linear.changed([], {"floor": 0.5}, "change").floor == 0.5
     with pytest.raises(InvalidInput, match=r"'burn_in' parameter of change.*left out"):
         linear.changed([], {"burn_in": 3}, "change")

@@ -30,34 +30,27 @@ Actor = Annotated[
     str | None, typer.Option(help="Who does it, for the audit trail; by default the user who runs the command.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-# Settings that may be changed later, too; those left out are the library's defaults, or stay as they are.
+# Settings that may be changed later, too. Left out, they have the library's defaults, or stay as they are.
 Floor = Annotated[
-    float | None,
-    typer.Option(help="Share of decisions spread evenly over all arms. [default: 0.02]", show_default=False),
+    float | None, typer.Option(help="Share of decisions spread evenly over all arms; 0.02 if never given.")
 ]
 Holdout = Annotated[
     float | None,
-    typer.Option(
-        help="Share of units that get the control and are never learned from. [default: 0]", show_default=False
-    ),
+    typer.Option(help="Share of units that get the control and are never learned from; 0 if never given."),
 ]
 Control = Annotated[
     str | None, typer.Option(help="Arm, or number of the action, that the holdout gets, and everybody in shadow mode.")
 ]
-BurnIn = Annotated[int | None, typer.Option(help="An arm with fewer rewards is new. [default: 20]", show_default=False)]
-NewArmShare = Annotated[
-    float | None, typer.Option(help="Largest share of a new arm. [default: 0.1]", show_default=False)
-]
+BurnIn = Annotated[int | None, typer.Option(help="An arm with fewer rewards is new; 20 if never given.")]
+NewArmShare = Annotated[float | None, typer.Option(help="Largest share of a new arm; 0.1 if never given.")]
 Mode = Annotated[
     str | None,
     typer.Option(
-        help="live, or shadow: the control is served, and the policy's choice is logged. [default: live]",
-        show_default=False,
+        help="live, or shadow: the control is served, and the policy's choice is logged; live if never given."
     ),
 ]
 Refresh = Annotated[
-    str | None,
-    typer.Option(help="How old a worker's state may be, such as 1s. [default: 1s]", show_default=False),
+    str | None, typer.Option(help="How old a worker's state may be at a decision, such as 500ms; 1s if never given.")
 ]
 
 
@@ -76,18 +69,26 @@ def create(
         list[str] | None,
         typer.Option(help="Label of an arm; given two times or more, and not for linear policies."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything; a fresh one by default.")] = None,
-    direction: Annotated[str | None, typer.Option(help="max, or min where rewards are costs. [default: max]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything; a fresh one if not given.")] = None,
+    direction: Annotated[
+        str | None, typer.Option(help="max, or min where rewards are costs; max if not given.")
+    ] = None,
     window: Annotated[
-        str | None, typer.Option(help="How long rewards are waited for, such as 24h, 30m, 7d; no end by default.")
+        str | None, typer.Option(help="How long rewards are waited for, such as 24h, 30m, 7d; for ever if not given.")
     ] = None,
     default_reward: Annotated[
         float | None, typer.Option(help="Learned of a decision without a reward when its window closes.")
     ] = None,
-    aggregate: Annotated[str, typer.Option(help="Which of several rewards counts: first, last or sum.")] = "first",
+    aggregate: Annotated[
+        str | None, typer.Option(help="Which of several rewards counts: first, last or sum; first if not given.")
+    ] = None,
     draws: Annotated[
-        int, typer.Option(help="Draws of the policy's randomness where its weights have no closed form.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            help="Draws of the policy's randomness where its weights have no closed form; 1000 if not given, or 100 "
+            "with a linear policy."
+        ),
+    ] = None,
     floor: Floor = None,
     holdout: Holdout = None,
     control: Control = None,
@@ -96,14 +97,22 @@ def create(
     mode: Mode = None,
     refresh: Refresh = None,
     durability: Annotated[
-        str, typer.Option(help="Of SQLite: full survives a power cut, normal the end of a process.")
-    ] = "full",
+        str | None,
+        typer.Option(help="Of SQLite: full survives a power cut, normal the end of a process; full if not given."),
+    ] = None,
     actor: Actor = None,
 ) -> None:
     """Create an experiment, or find that there is one of this name with the same settings."""
     from bandstrap import live
 
-    changeable = given(
+    options = given(
+        arms=arm or None,
+        seed=seed,
+        direction=direction,
+        window=as_duration(window),
+        default_reward=default_reward,
+        aggregate=aggregate,
+        draws=draws,
         floor=floor,
         holdout=holdout,
         control=control if arm else as_action(control),
@@ -111,23 +120,10 @@ def create(
         new_arm_share=new_arm_share,
         mode=mode,
         refresh=as_duration(refresh),
-    )
-    made = live.create(
-        target,
-        name,
-        policy=policy,
-        arms=arm or None,
-        seed=seed,
-        direction=direction,  # type: ignore[arg-type]  # words are checked there
-        window=as_duration(window),
-        default_reward=default_reward,
-        aggregate=aggregate,  # type: ignore[arg-type]
-        draws=draws,
-        durability=durability,  # type: ignore[arg-type]
+        durability=durability,
         actor=actor,
-        **changeable,
     )
-    with made as experiment:
+    with live.create(target, name, policy=policy, **options) as experiment:
         settings = experiment.definition
         choices = f"arms {', '.join(settings.arms)}" if settings.arms else "actions"
         say(f"{experiment.name}: {settings.policy}, {choices}, seed {settings.seed}")

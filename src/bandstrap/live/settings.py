@@ -30,6 +30,9 @@ DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d|w)")
 # Bytes of a label, and of the names and keys that a database keeps an index of.
 LONGEST_LABEL = 200
 LONGEST_KEY = 1000
+# Defaults of arms: with fewer rewards one is new, and what such a one gets at most.
+BURN_IN = 20
+NEW_ARM_SHARE = 0.1
 # Draws of a policy's own randomness: weights of arms serve all decisions of a version, those of actions a single one.
 DRAWS = {False: 1000, True: 100}
 # More draws than this would not make the weights noticeably finer, and decisions would wait for them.
@@ -110,22 +113,22 @@ class Settings:
 def make_settings(
     *,
     policy: Any,
-    arms: Sequence[str] | None = None,
-    seed: int = 0,
-    direction: Direction | None = None,
-    window: str | float | timedelta | None = None,
-    default_reward: float | None = None,
-    aggregate: Aggregate = "first",
-    draws: int | None = None,
-    floor: float = 0.02,
-    holdout: float = 0.0,
-    control: str | int | None = None,
-    burn_in: int | None = None,
-    new_arm_share: float | None = None,
-    mode: Mode = "live",
-    refresh: str | float | timedelta = 1.0,
+    arms: Sequence[str] | None,
+    seed: int,
+    direction: Direction | None,
+    window: str | float | timedelta | None,
+    default_reward: float | None,
+    aggregate: Aggregate,
+    draws: int | None,
+    floor: float,
+    holdout: float,
+    control: str | int | None,
+    burn_in: int | None,
+    new_arm_share: float | None,
+    mode: Mode,
+    refresh: str | float | timedelta,
 ) -> Settings:
-    """Check what :func:`bandstrap.live.create` is told."""
+    """Check what :func:`bandstrap.live.create` is told, or has by default."""
     call, direction = read_policy(policy, direction)
     description = described(call)
     refuse_unfit(description)
@@ -140,8 +143,8 @@ def make_settings(
         floor=floor,
         holdout=holdout,
         control=control,
-        burn_in=20 if burn_in is None else burn_in,
-        new_arm_share=0.1 if new_arm_share is None else new_arm_share,
+        burn_in=BURN_IN if burn_in is None else burn_in,
+        new_arm_share=NEW_ARM_SHARE if new_arm_share is None else new_arm_share,
         mode=mode,
         refresh=refresh,
     )
