@@ -12,7 +12,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live.history import History
-from bandstrap.live.page import MOST_CURVES, show_duration, write_status_page
+from bandstrap.live.page import MOST_CURVES, write_status_page
 from bandstrap.live.status import Interval
 from bandstrap.live.tally import Tally
 
@@ -97,7 +97,7 @@ def test_the_page_has_the_numbers_and_six_pictures(shop, tmp_path):
     assert "policy minus holdout" in lift
     for label, arm in (("red", status.arms[0]), ("green", status.arms[1])):
         assert f"{label} {'(control) ' * (label == 'red')}{arm.state} {arm.decisions}" in page.text
-    assert f"{status.lift.difference:.4g} a decision" in page.text
+    assert f"{status.lift.difference:.4g} per decision" in page.text
     assert "Decisions without a reward are left out" in page.text  # there is no default
 
 
@@ -192,13 +192,3 @@ def test_what_an_interval_promises_is_on_the_page(shop, tmp_path):
     trade(shop, 10)
     status = dataclasses.replace(shop.status(), interval=Interval("betting", 0.05, "It holds at all times together."))
     assert "It holds at all times together." in page_of(status, tmp_path).text
-
-
-def test_durations_are_shown_in_the_unit_that_reads_best():
-    assert [show_duration(each) for each in (None, 0.0, 59.0, 86_400.0 * 400, math.pi)] == [
-        "-",
-        "0 s",
-        "59 s",
-        "400 d",
-        "3.14 s",
-    ]

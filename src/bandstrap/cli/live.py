@@ -343,62 +343,14 @@ def read_actions(text: str) -> Any:
 
 
 def print_status(found: Status) -> None:
-    """The status in tables and lines."""
-    from bandstrap.live.page import show_duration, show_reward, show_share, show_time
+    """The status in lines and tables."""
+    from bandstrap.live.report import arm_table, lines_of, show_time
 
-    percent = f"{100 * (1 - found.interval.alpha):g} %"
-    total = sum(found.decisions.values())
-    say(f"{found.name}: {found.policy}, {found.mode}, version {found.version}, as of {show_time(found.now)} UTC")
-    by_source = ", ".join(f"{n} {source}" for source, n in found.decisions.items()) or "none"
-    say(
-        f"decisions {total} ({by_source}); {found.open} wait for a reward, {found.unanswered} had none in time, "
-        f"{found.inactive} deferred and not activated"
-    )
-    say(
-        f"rewards {found.rewards} received, {found.late} too late; {found.learned} learned, {found.defaults} of them "
-        f"defaults; {found.pending} to be put in the log"
-    )
-    if found.lag is not None:
-        lag = found.lag
-        say(
-            f"decision to reward: median {show_duration(lag.median)}, 90 % {show_duration(lag.q90)}, "
-            f"99 % {show_duration(lag.q99)}"
-        )
-    if found.lift is not None:
-        lift = found.lift
-        between = (
-            f" ({percent} {show_reward(lift.lower)} to {show_reward(lift.upper)}, Welch)"
-            if lift.lower is not None
-            else ""
-        )
-        say(
-            f"lift over the holdout: {show_reward(lift.difference)} a decision{between}; {lift.units} units of the policy "
-            f"{show_reward(lift.mean)}, {lift.holdout_units} of the holdout {show_reward(lift.holdout_mean)}"
-        )
-    if found.snapshot is not None:
-        say(f"snapshot: version {found.snapshot.version}, {found.snapshot.trouble or 'good'}")
+    for line in lines_of(found):
+        say(line)
     if found.arms:
-        hidden = {"state", "weight"} if found.is_linear else set()
-        if all(each.index is None for each in found.arms):
-            hidden.add(found.index_is)
-        columns = {
-            "action" if found.is_linear else "arm": [each.label for each in found.arms],
-            "state": [each.state for each in found.arms],
-            "decisions": [each.decisions for each in found.arms],
-            "last 24 h": [show_share(each.share_of_day) for each in found.arms],
-            "weight": [show_share(each.weight) for each in found.arms],
-            "rewards": [each.n_rewards for each in found.arms],
-            "mean": [each.mean for each in found.arms],
-            "lower": [each.lower for each in found.arms],
-            "upper": [each.upper for each in found.arms],
-            found.index_is: [each.index for each in found.arms],
-        }
-        shown = {name: column for name, column in columns.items() if name not in hidden}
-        print_table(
-            list(shown),
-            list(zip(*shown.values(), strict=True)),
-            title=f"{percent} intervals by {found.interval.method}",
-        )
+        columns = arm_table(found)
+        print_table(list(columns), list(zip(*columns.values(), strict=True)))
     if found.changes:
         rows = [(each.seq, show_time(each.at), each.actor, each.what) for each in found.changes]
         print_table(("version", "time (UTC)", "by", "change"), rows)

@@ -438,9 +438,14 @@ class Experiment:
         >>> file = tempfile.mkdtemp() + "/shop.db"
         >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
         ...     decision = experiment.decide(unit="u17", key="u17")
-        ...     status = experiment.status()
-        >>> [(arm.label, arm.state, arm.decisions) for arm in status.arms], status.open
-        ([('red', 'new', 0), ('green', 'new', 1)], 1)
+        ...     print(experiment.status())  # doctest: +ELLIPSIS
+        checkout: ucb1, live, version 0, as of ... UTC
+        decisions 1 (1 policy); 1 wait for a reward, 0 had none in time, 0 deferred and not activated
+        rewards 0 received, 0 too late; 0 learned, 0 of them defaults; 0 to be put in the log
+        95 % intervals by student_t
+        arm    state  decisions  last 24 h  weight  rewards  mean  lower  upper
+        red    new            0      0.0 %  50.0 %        0     -      -      -
+        green  new            1    100.0 %  50.0 %        0     -      -      -
         """
         from bandstrap.live.status import status_of
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from bandstrap.live.status import ALPHA, RECENT, ArmStatus, Status
+from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
+from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Status
 from bandstrap.pages import drawn_as_data, write_page
 from bandstrap.text import shortened, visible
 
@@ -45,7 +45,7 @@ def write_status_page(status: Status, path: str | Path) -> None:
         },
         status=status,
         settings={name: show_setting(name, value) for name, value in status.settings.items()},
-        confidence=f"{100 * (1 - ALPHA):g} %",
+        confidence=CONFIDENCE,
         recent=RECENT,
         pictures=list(draw(status)),
     )
@@ -67,7 +67,6 @@ def draw(status: Status) -> Iterator[Picture]:
 
     history = status.history
     word = "action" if status.is_linear else "arm"
-    confidence = f"{100 * (1 - ALPHA):g} %"
     busiest = sorted(status.arms, key=lambda arm: -arm.decisions)
     # In the order of the table, so that colours stay when arms overtake each other.
     curves = [arm.label for arm in status.arms if arm in busiest[:MOST_CURVES]]
@@ -97,7 +96,7 @@ def draw(status: Status) -> Iterator[Picture]:
         yield picture(
             plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
             f"Dots with bars: mean reward by {word} with its interval.",
-            f"{confidence} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
+            f"{CONFIDENCE} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
             f"mean without an interval: fewer than two rewards, or all equal.{not_all}",
         )
     if any(arm.decisions for arm in status.arms):
@@ -120,7 +119,7 @@ def draw(status: Status) -> Iterator[Picture]:
             yield picture(
                 plot_timelines(lines, f"Mean reward by {word}", "mean reward so far"),
                 f"Curves over time with bands: mean reward so far by {word}.",
-                f"Of all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {confidence} "
+                f"Of all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
                 f"interval at each time by itself, nominal, as the policy chose how many rewards each {word} has.{only}",
             )
     if status.lag is not None:
@@ -147,7 +146,7 @@ def draw(status: Status) -> Iterator[Picture]:
                 ),
                 "Curve over time with a band: mean reward of the policy's units minus that of the holdout's.",
                 "Units that first came until then; the first few may lie beyond the axis. Band: Welch's "
-                f"{confidence} interval for one look at one time; who waits for the band to leave zero will see it do so "
+                f"{CONFIDENCE} interval for one look at one time; who waits for the band to leave zero will see it do so "
                 "by chance.",
             )
 
@@ -155,55 +154,3 @@ def draw(status: Status) -> Iterator[Picture]:
 def is_drawable(arm: ArmStatus, largest: float) -> bool:
     """Whether axes are long enough for its numbers."""
     return all(abs(number) < largest for number in (arm.mean, arm.lower, arm.upper) if number is not None)
-
-
-def show_time(seconds: float) -> str:
-    """Seconds since 1970 as date and time (UTC).
-
-    >>> show_time(0.0)
-    '1970-01-01 00:00:00'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def show_duration(seconds: float | None) -> str:
-    """Seconds in the unit that reads best.
-
-    >>> [show_duration(seconds) for seconds in (0.0123, 2.5, 90.0, 5400.0, 200_000.0)]
-    ['12.3 ms', '2.5 s', '1.5 min', '1.5 h', '2.31 d']
-    """
-    if not seconds:
-        return "-" if seconds is None else "0 s"
-    for unit, name in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s")):
-        if abs(seconds) >= unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{1000 * seconds:.3g} ms"
-
-
-def show_setting(name: str, value: Any) -> str:
-    """A setting in words.
-
-    >>> show_setting("window", 86_400.0), show_setting("floor", 0.02), show_setting("default_reward", None)
-    ('1 d', '0.02', 'none')
-    """
-    if value is None:
-        return "none"
-    return show_duration(value) if name in ("window", "refresh") else str(value)
-
-
-def show_share(share: float | None) -> str:
-    """A share in per cent; a dash for none.
-
-    >>> show_share(0.0234), show_share(None)
-    ('2.3 %', '-')
-    """
-    return "-" if share is None else f"{100 * share:.1f} %"
-
-
-def show_reward(value: float | None) -> str:
-    """Four significant digits; a dash for none.
-
-    >>> show_reward(12.3456), show_reward(1e12), show_reward(None)
-    ('12.35', '1e+12', '-')
-    """
-    return "-" if value is None or math.isnan(value) else f"{value:.4g}"

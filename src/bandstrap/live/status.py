@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Error probability of every interval.
 ALPHA = 0.05
+CONFIDENCE = f"{100 * (1 - ALPHA):g} %"
 # Seconds of the last day, and how many of the last decisions are looked at.
 DAY = 86_400.0
 RECENT = 1000
@@ -92,7 +93,7 @@ class Lag:
     q90: float
     q99: float
     longest: float
-    quantiles: tuple[float, ...]
+    quantiles: tuple[float, ...] = dataclasses.field(repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,9 +159,11 @@ class ChangeStatus:
     what: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Status:
-    """How an experiment stands; times are seconds since 1970 by the database's clock.
+    """How an experiment stands; printed, a few lines and a table of its arms.
+
+    Times are seconds since 1970 by the database's clock.
 
     Attributes
     ----------
@@ -224,7 +227,12 @@ class Status:
     snapshot: SnapshotStatus | None
     builds: tuple[BuildStatus, ...]
     changes: tuple[ChangeStatus, ...]
-    history: History = dataclasses.field(repr=False)
+    history: History
+
+    def __repr__(self) -> str:
+        from bandstrap.live.report import as_text
+
+        return as_text(self)
 
     @property
     def is_linear(self) -> bool:
@@ -391,20 +399,19 @@ def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tu
 
 def interval_of(support: tuple[float, float]) -> Interval:
     """Which interval the arms' means have, and what it promises."""
-    percent = f"{100 * (1 - ALPHA):g} %"
     if np.isfinite(support).all():
         return Interval(
             "betting",
             ALPHA,
-            f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {percent} each. They hold at "
-            "all times together, so that neither a policy that chooses how many rewards an arm has nor a reader who looks "
-            "often breaks them; an arm's rewards must have one mean, whenever they come, and none be missing because of "
-            "its size.",
+            f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {CONFIDENCE} each. They hold "
+            "at all times together, so that neither a policy that chooses how many rewards an arm has nor a reader who "
+            "looks often breaks them; an arm's rewards must have one mean, whenever they come, and none be missing because "
+            "of its size.",
         )
     return Interval(
         "student_t",
         ALPHA,
-        f"Intervals are Student's, {percent} each, as of an ordinary sample, which these rewards are not: the policy "
+        f"Intervals are Student's, {CONFIDENCE} each, as of an ordinary sample, which these rewards are not: the policy "
         "chose how many there are after seeing some, and an arm that was unlucky at first keeps a mean that is too low. "
         "Read them as a rough scale; the lift over a holdout, and estimates from the propensities of an export, do not "
         "suffer from it.",

@@ -1,0 +1,148 @@
+"""The status of an experiment in words and numbers, as text; page.py has it as a page with pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from bandstrap.live.status import CONFIDENCE, Status
+from bandstrap.text import visible
+
+
+def as_text(status: Status) -> str:
+    """How the experiment stands, in a few lines, and its arms as a table."""
+    table = aligned(arm_table(status)) if status.arms else ()
+    return "\n".join([*map(visible, lines_of(status)), *table])
+
+
+def lines_of(status: Status) -> Iterator[str]:
+    """All but the arms and the changes; the last line says which intervals the table of the arms has."""
+    by_source = ", ".join(f"{n} {source}" for source, n in status.decisions.items()) or "none"
+    yield f"{status.name}: {status.policy}, {status.mode}, version {status.version}, as of {show_time(status.now)} UTC"
+    yield (
+        f"decisions {sum(status.decisions.values())} ({by_source}); {status.open} wait for a reward, "
+        f"{status.unanswered} had none in time, {status.inactive} deferred and not activated"
+    )
+    yield (
+        f"rewards {status.rewards} received, {status.late} too late; {status.learned} learned, {status.defaults} of them "
+        f"defaults; {status.pending} to be put in the log"
+    )
+    if status.lag is not None:
+        quantiles = {"median": status.lag.median, "90 %": status.lag.q90, "99 %": status.lag.q99}
+        shown = ", ".join(f"{name} {show_duration(seconds)}" for name, seconds in quantiles.items())
+        yield f"decision to reward: {shown}"
+    if status.lift is not None:
+        lift, between = status.lift, ""
+        if lift.lower is not None:
+            between = f" ({CONFIDENCE} {show_reward(lift.lower)} to {show_reward(lift.upper)}, Welch)"
+        yield (
+            f"lift over the holdout: {show_reward(lift.difference)} per decision{between}; {lift.units} units of the "
+            f"policy {show_reward(lift.mean)}, {lift.holdout_units} of the holdout {show_reward(lift.holdout_mean)}"
+        )
+    if status.snapshot is not None:
+        yield f"snapshot: version {status.snapshot.version}, {status.snapshot.trouble or 'good'}"
+    if status.arms:
+        yield f"{CONFIDENCE} intervals by {status.interval.method}"
+
+
+def arm_table(status: Status) -> dict[str, list[Any]]:
+    """Columns of the arms, or of the actions, which have neither a state nor a weight."""
+    hidden = {"state", "weight"} if status.is_linear else set()
+    if all(arm.index is None for arm in status.arms):
+        hidden.add(status.index_is)
+    columns: dict[str, list[Any]] = {
+        "action" if status.is_linear else "arm": [arm.label for arm in status.arms],
+        "state": [arm.state for arm in status.arms],
+        "decisions": [arm.decisions for arm in status.arms],
+        "last 24 h": [show_share(arm.share_of_day) for arm in status.arms],
+        "weight": [show_share(arm.weight) for arm in status.arms],
+        "rewards": [arm.n_rewards for arm in status.arms],
+        "mean": [arm.mean for arm in status.arms],
+        "lower": [arm.lower for arm in status.arms],
+        "upper": [arm.upper for arm in status.arms],
+        status.index_is: [arm.index for arm in status.arms],
+    }
+    return {name: column for name, column in columns.items() if name not in hidden}
+
+
+def aligned(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    r"""The lines of a table, numbers flush right.
+
+    >>> print(*aligned({"arm": ["red", "green"], "rewards": [7, 12], "mean": [0.5, None]}), sep="\n")
+    arm    rewards  mean
+    red          7   0.5
+    green       12     -
+    """
+    padded = []
+    for name, cells in columns.items():
+        texts = [name, *map(show_cell, cells)]
+        width = max(map(len, texts))
+        is_name = name in ("arm", "action", "state")
+        padded.append([text.ljust(width) if is_name else text.rjust(width) for text in texts])
+    return ("  ".join(row) for row in zip(*padded, strict=True))
+
+
+def show_time(seconds: float) -> str:
+    """Seconds since 1970 as date and time (UTC).
+
+    >>> show_time(0.0)
+    '1970-01-01 00:00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def show_duration(seconds: float | None) -> str:
+    """Seconds in the unit that reads best.
+
+    >>> [show_duration(seconds) for seconds in (0.0123, 0.9999, 2.5, 90.0, 5400.0, 200_000.0)]
+    ['12.3 ms', '1 s', '2.5 s', '1.5 min', '1.5 h', '2.31 d']
+    """
+    if seconds is None:
+        return "-"
+    for unit, name in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s")):
+        number = f"{seconds / unit:.3g}"
+        if abs(float(number)) >= 1000:
+            return f"{seconds / unit:,.0f} {name}"
+        if abs(float(number)) >= 1:
+            return f"{number} {name}"
+    return f"{1000 * seconds:.3g} ms" if seconds else "0 s"
+
+
+def show_setting(name: str, value: Any) -> str:
+    """A setting in words.
+
+    >>> show_setting("window", 86_400.0), show_setting("floor", 0.02), show_setting("default_reward", None)
+    ('1 d', '0.02', 'none')
+    """
+    if value is None:
+        return "none"
+    return show_duration(value) if name in ("window", "refresh") else str(value)
+
+
+def show_share(share: float | None) -> str:
+    """A share in per cent; a dash for none.
+
+    >>> show_share(0.0234), show_share(None)
+    ('2.3 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def show_reward(value: float | None) -> str:
+    """Four significant digits; a dash for none.
+
+    >>> show_reward(12.3456), show_reward(1e12), show_reward(None)
+    ('12.35', '1e+12', '-')
+    """
+    return "-" if value is None or math.isnan(value) else f"{value:.4g}"
+
+
+def show_cell(cell: str | float | None) -> str:
+    """Text and whole numbers as they are, other numbers as rewards.
+
+    >>> show_cell("red"), show_cell(123_456), show_cell(0.123456)
+    ('red', '123456', '0.1235')
+    """
+    return visible(str(cell)) if isinstance(cell, str | int) else show_reward(cell)
