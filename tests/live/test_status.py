@@ -237,6 +237,29 @@ def test_before_the_first_decision_and_before_the_first_reward(target):
         assert (status.open, status.learned, status.lift, status.lag) == (status.decisions["policy"], 0, None, None)
 
 
+@pytest.mark.parametrize("window", [None, "1h"])
+def test_what_waits_for_a_reward_is_counted_at_one_moment_while_others_decide(target, window, monkeypatch):
+    with make(target, window=window) as experiment, live.open(target, "checkout", durability="normal") as other:
+        at(other, START)
+        other.decide_many(keys=[f"before {i}" for i in range(10)])
+        ask, asked = experiment.store.ask, []
+
+        def overtaken(*question):
+            """Between any two questions another worker decides: three times, one of them not to be shown yet."""
+            n = len(asked)
+            asked.append(question)
+            other.decide_many(keys=[f"{n} {i}" for i in range(2)])
+            other.decide(key=f"{n} later", defer=True)
+            return ask(*question)
+
+        monkeypatch.setattr(experiment.store, "ask", overtaken)
+        status = experiment.status()
+        assert len(asked) > 5
+        assert status.unanswered == 0
+        assert (status.open - 10) % 2 == 0
+        assert 10 < status.open <= 10 + 2 * len(asked)
+
+
 def test_equal_rewards_show_no_spread_and_huge_ones_keep_theirs(target):
     with make(target, policy="epsilon_greedy", arms=["same", "huge"], holdout=0.0, floor=0.1) as experiment:
         rng = np.random.default_rng(0)

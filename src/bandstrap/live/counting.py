@@ -45,13 +45,15 @@ SELECT chosen, count(*) FROM (
 ) AS recent GROUP BY chosen
 """
 
-# Deferred and not activated; without the holdout's.
+# Decisions of the policy: all of them, those deferred and not activated, and those that have a reward in the log.
+OURS = "SELECT count(*) FROM live_decision WHERE experiment = ? AND source <> 'holdout'"
 INACTIVE = """
 SELECT count(*) FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
 WHERE d.experiment = ? AND d.deferred AND d.source <> 'holdout' AND a.at IS NULL
 """
+ANSWERED = "SELECT count(*) FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default')"
 
-# Not learned, and begun after a moment.
+# Those that are not in the log, and began after a moment.
 OPEN = """
 SELECT count(*) FROM (
     SELECT d.id FROM live_decision d
@@ -178,17 +180,18 @@ def count_recent(store: Store, experiment: int, most: int) -> Counter[int]:
     return Counter(dict(store.ask(RECENT, experiment, most)))
 
 
-def count_without_reward(
-    store: Store, experiment: int, settle: Settle, now: float, n_decisions: int, n_learned: int
-) -> tuple[int, int]:
+def count_without_reward(store: Store, experiment: int, settle: Settle, now: float) -> tuple[int, int]:
     """Decisions of the policy that wait for a reward, and those that got none and wait no longer."""
-    ((n_inactive,),) = store.ask(INACTIVE, experiment)
-    n_without = n_decisions - n_inactive - n_learned
-    if settle.window is None:
-        return n_without, 0
-    since = now - settle.window
-    ((n_open,),) = store.ask(OPEN, experiment, since, experiment, since)
-    return n_open, n_without - n_open
+    counts = [OURS, INACTIVE, ANSWERED]
+    parameters: list[float] = [experiment] * 3
+    if settle.window is not None:
+        since = now - settle.window
+        counts.append(OPEN)
+        parameters += [experiment, since, experiment, since]
+    # In one statement: between two of them others decide, and the differences would be of different moments.
+    ((n_ours, n_inactive, n_answered, *n_open),) = store.ask(f"SELECT ({'), ('.join(counts)})", *parameters)
+    n_without = n_ours - n_inactive - n_answered
+    return (n_open[0], n_without - n_open[0]) if n_open else (n_without, 0)
 
 
 def tally_rewards(store: Store, experiment: int, time: Stretches) -> tuple[dict[int, list[Tally]], int]:

@@ -265,10 +265,7 @@ def status_of(experiment: Experiment) -> Status:
         decided = counting.count_decisions(store, row.id, time, counts.now - DAY)
         recent = counting.count_recent(store, row.id, RECENT)
         tallies, n_defaults = counting.tally_rewards(store, row.id, time)
-        n_policy = decided.by_source.total() - decided.by_source["holdout"]
-        n_open, n_unanswered = counting.count_without_reward(
-            store, row.id, settle, counts.now, n_policy, counts.learned
-        )
+        n_open, n_unanswered = counting.count_without_reward(store, row.id, settle, counts.now)
         lags = counting.find_lags(store, row.id, RECENT_REWARDS)
         if decided.by_source["holdout"]:
             units = counting.tally_units(store, row.id, settle, since, counts.now, time)
