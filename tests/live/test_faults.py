@@ -597,6 +597,8 @@ def try_everything(target):
         lambda experiment: experiment.decide(key="worker-0-0", unit="worker-0-0"),
         lambda experiment: experiment.reward(experiment.decide(key="newer").id, 0.5),
         lambda experiment: experiment.pause("b"),
+        lambda experiment: experiment.status(),
+        lambda experiment: experiment.export(target.with_suffix(".parquet")),
         lambda experiment: sentences.append(experiment.replay().first),
     ]
     for call in calls:
@@ -674,6 +676,31 @@ def test_a_damaged_decision_is_told_in_a_sentence(target, tmp_path):
             experiment.decide(key="worker-0-3")
         experiment.decide(key="worker-0-4")
         assert experiment.replay().differences == 1
+        with pytest.raises(live.StoreError, match=r"^The stored decision \w* is damaged: it cannot be read\.$"):
+            experiment.export(tmp_path / "log.parquet")
+        assert not (tmp_path / "log.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE live_change SET body = '{'",
+        "UPDATE live_change SET body = '[]'",
+        "UPDATE live_change SET body = '\"pause\"'",
+        "UPDATE live_change SET body = '{\"arn\": 1}'",
+    ],
+)
+def test_a_damaged_change_that_a_snapshot_passes_over_is_told_in_a_sentence(target, monkeypatch, damage):
+    monkeypatch.setattr(fold, "FEWEST_ENTRIES", 5)
+    with live.create(target, "shop", **SHOP) as experiment:
+        experiment.pause("c")
+        learn(experiment, 10, 0.5)
+        assert experiment.status().changes[0].what == "arm c paused"
+    change_rows(target, damage)
+    with live.open(target, "shop") as experiment:
+        assert experiment.decide().version == 11
+        with pytest.raises(live.StoreError, match=r"^The log of the experiment is damaged: entry 1 cannot be read\.$"):
+            experiment.status()
 
 
 @pytest.mark.parametrize("content", [b"", b"a text", b"SQLite format 3\0", bytes(8192)])

@@ -22,7 +22,7 @@ from bandstrap.live.changes import actor_of, check_change
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, Outcome
 from bandstrap.live.settings import Settings, check_text
-from bandstrap.live.store import Store
+from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ class Experiment:
         try:
             return self._labelled(row)
         except (ValueError, TypeError, IndexError):
-            raise StoreError(f"The stored decision {row.id} is damaged: it cannot be read.") from None
+            raise damaged(row) from None
 
     def _labelled(self, row: DecisionRow) -> Decision:
         state = self._state or self._catch_up()

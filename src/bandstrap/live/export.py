@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.live.store import damaged
 from bandstrap.storage import check_file, whole_file
 
 if TYPE_CHECKING:
@@ -147,16 +148,22 @@ def export(experiment: Experiment, path: str | Path) -> None:
 def row_of(record: Record, arms: Sequence[str]) -> Row:
     """A decision as it is stored, as a row."""
     decision = record.decision
+    try:
+        arm = arms[decision.arm] if arms else None
+        weights = None if decision.weights is None else json.loads(decision.weights)
+        context = None if decision.context is None else json.loads(decision.context)
+    except (ValueError, TypeError, IndexError):
+        raise damaged(decision) from None
     return Row(
         time=decision.decided_at,
         decision=decision.id,
         key=decision.key,
         unit=decision.unit,
-        arm=arms[decision.arm] if arms else None,
+        arm=arm,
         action=decision.arm,
         reward=record.reward,
         propensity=decision.propensity,
-        weights=None if decision.weights is None else json.loads(decision.weights),
+        weights=weights,
         version=decision.version,
         source=decision.source,
         proposed=decision.proposed,
@@ -166,7 +173,7 @@ def row_of(record: Record, arms: Sequence[str]) -> Row:
         late=record.late,
         deferred=decision.deferred,
         activated=record.activated_at,
-        context=None if decision.context is None else json.loads(decision.context),
+        context=context,
     )
 
 
@@ -218,13 +225,17 @@ def write_log(path: Path, rows: Iterable[Row], about: About) -> None:
             failures.append(error)
             raise
 
-    with whole_file(path) as part:
-        table = register_io_source(frames, schema=schema)
-        try:
-            table.sink_parquet(part, row_group_size=BATCH, metadata={"bandstrap": json.dumps(about)})
-        except polars.exceptions.ComputeError as error:
-            # Older versions replace a failure to read by this, and all of them a failure to write.
-            raise (failures or [OSError(errno.EIO, str(error))])[0] from None
+    try:
+        with whole_file(path) as part:
+            table = register_io_source(frames, schema=schema)
+            try:
+                table.sink_parquet(part, row_group_size=BATCH, metadata={"bandstrap": json.dumps(about)})
+            except polars.exceptions.ComputeError as error:
+                raise OSError(errno.EIO, str(error)) from None
+    except Exception:
+        if failures:  # to read the rows, which is no failure of the file: not as polars and whole_file have it
+            raise failures[0] from None
+        raise
 
 
 def read_about(log: Path) -> About:

@@ -19,7 +19,7 @@ import numpy as np
 
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
-from bandstrap.live.rows import Build, Entry, Snapshot
+from bandstrap.live.rows import Build, Change, Entry, Snapshot
 from bandstrap.live.store import Store
 from bandstrap.live.weights import Chances, Rule, cut, give_key, hash_53, is_held_out, keyed_generator, mixed, shares
 from bandstrap.sources import code_digest, versions
@@ -239,7 +239,7 @@ class State:
             raise StoreError(f"The log of the experiment has a change {action!r}, which this version does not know.")
 
 
-def unreadable(entry: Entry) -> StoreError:
+def unreadable(entry: Entry | Change) -> StoreError:
     """The refusal of an entry that nobody can have written so."""
     return StoreError(f"The log of the experiment is damaged: entry {entry.seq} cannot be read.")
 

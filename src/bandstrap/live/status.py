@@ -15,12 +15,12 @@ import numpy as np
 from bandstrap.arrays import Floats
 from bandstrap.errors import AssumptionWarning
 from bandstrap.live import counting
+from bandstrap.live.fold import State, read_snapshot, unreadable
 from bandstrap.live.history import History
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 if TYPE_CHECKING:
     from bandstrap.live.experiment import Experiment
-    from bandstrap.live.fold import State
     from bandstrap.live.rows import Change
 
 # Error probability of every interval.
@@ -98,7 +98,7 @@ class Lag:
 
 @dataclasses.dataclass(frozen=True)
 class Lift:
-    """What units of the policy earned a decision, beyond those of the holdout.
+    """What units of the policy earned per decision, beyond those of the holdout.
 
     Decisions without a reward, their own or the default, are left out.
 
@@ -438,9 +438,7 @@ def lift_of(units: Sequence[tuple[Tally, Tally]], since: int) -> Lift | None:
 def last_change_of_groups(changes: Sequence[Change]) -> int:
     """Version since which policy and holdout have been served the same way: before, others may have been in them."""
     names = {"mode", "holdout", "control"}
-    return max(
-        (each.seq for each in changes if each.kind == "settings" and names & json.loads(each.body).keys()), default=0
-    )
+    return max((each.seq for each in changes if each.kind == "settings" and names & body_of(each).keys()), default=0)
 
 
 # --- the rest -----------------------------------------------------------------------------------------------------------
@@ -455,8 +453,6 @@ def shown_settings(state: State) -> dict[str, Any]:
 
 def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
     """The newest snapshot, tried out."""
-    from bandstrap.live.fold import read_snapshot
-
     newest = counting.newest_snapshot(experiment.store, experiment.row.id)
     if newest is None:
         return None
@@ -479,10 +475,19 @@ def builds_of(experiment: Experiment, decisions: Mapping[str, int]) -> tuple[Bui
 
 def shown_change(change: Change) -> ChangeStatus:
     """A change in words."""
-    body = json.loads(change.body)
+    body = body_of(change)
     done = {"add_arm": "added", "pause": "paused", "resume": "resumed", "retire": "retired"}
     if change.kind in done:
         what = f"arm {body['arm']} {done[change.kind]}"
     else:
         what = ", ".join(f"{name} = {value}" for name, value in body.items())
     return ChangeStatus(change.seq, change.at, change.actor, what)
+
+
+def body_of(change: Change) -> dict[str, Any]:
+    """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
+    try:
+        body = dict(json.loads(change.body))
+        return body if change.kind == "settings" else {"arm": body["arm"]}
+    except (ValueError, TypeError, KeyError):
+        raise unreadable(change) from None

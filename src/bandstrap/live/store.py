@@ -497,3 +497,8 @@ def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:
     for row in rows:
         found.setdefault(key(row), row)
     return {key: found[key] for key in sorted(found)}
+
+
+def damaged(decision: DecisionRow) -> StoreError:
+    """The refusal of a stored decision that nobody can have written so."""
+    return StoreError(f"The stored decision {decision.id} is damaged: it cannot be read.")
