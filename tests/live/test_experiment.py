@@ -446,6 +446,13 @@ def test_changes_take_effect_at_once_and_are_in_the_audit_trail(target):
     assert make(target).row == experiment.row
 
 
+def test_who_runs_the_process_is_the_actor_whatever_the_environment_calls_them(target, monkeypatch):
+    monkeypatch.setenv("LOGNAME", os.fsdecode(b"j\xf6rg"))  # in another encoding
+    experiment = make(target)
+    experiment.pause("red")
+    assert experiment.row.created_by == "j\\udcf6rg" == experiment.store.changes(experiment.row.id)[0].actor
+
+
 CHANGES = {
     "arm there already": (lambda e: e.add_arm("red"), "'arm' parameter of add_arm must be a label that no arm"),
     "label of a retired arm": (lambda e: e.add_arm("blue"), "'arm' parameter of add_arm must be a label that no arm"),

@@ -268,6 +268,14 @@ def test_a_newer_schema_is_refused_and_nothing_changed(target):
             Store.open(target, create=create)
 
 
+def test_a_schema_without_its_version_is_damage_and_nothing_is_changed(target):
+    with Store.open(target, create=True) as store:
+        store._run(lambda: store._ask("DELETE FROM live_schema"), writes=True)
+    for create in (True, False):
+        with pytest.raises(StoreError, match="is damaged: the version of its tables cannot be read"):
+            Store.open(target, create=create)
+
+
 def test_an_older_schema_is_brought_up_step_by_step(target, monkeypatch):
     with Store.open(target, create=True) as store:
         new_experiment(store)

@@ -9,6 +9,7 @@ from typing import Any
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.settings import LONGEST_LABEL, check_text
+from bandstrap.text import visible
 
 
 def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,6 @@ def actor_of(actor: str | None, owner: str) -> str:
     if actor is not None:
         return check_text(actor, "actor", owner, LONGEST_LABEL)
     try:
-        return getpass.getuser()
+        return visible(getpass.getuser())  # which the environment may say, in whatever bytes
     except (KeyError, OSError):  # nobody whom the system knows by name
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
