@@ -166,6 +166,8 @@ def test_many_decisions_are_those_that_would_be_made_one_by_one(target):
         ({}, "'units' parameter of decide_many must be as long as 'keys'"),
         ({"units": ["a"], "keys": ["a", "b"]}, "'units' parameter of decide_many must be as long as 'keys'"),
         ({"units": "abc"}, "'units' parameter of decide_many must be a sequence"),
+        ({"units": 3}, "'units' parameter of decide_many must be a sequence"),
+        ({"keys": iter("ab")}, "'keys' parameter of decide_many must be a sequence"),
         ({"units": ["a", 3]}, "'unit' parameter of decide_many must be a text"),
         ({"keys": ["a", ""]}, "'key' parameter of decide_many must be a text"),
     ],
@@ -330,7 +332,7 @@ def test_an_unknown_decision_has_no_reward(target):
     good = experiment.decide()
     with pytest.raises(InvalidInput, match=r"'decision' parameter of reward must be the id of a decision"):
         experiment.reward_many([(good.id, 0.5), ("nothing", 0.5)])
-    for wrong in ([(good.id,)], [good.id], [None], [(3, 0.5)], [(good.id, 0.5, 3)]):
+    for wrong in (None, 3, good.id, [(good.id,)], [good.id], [None], [(3, 0.5)], [(good.id, 0.5, 3)]):
         with pytest.raises(InvalidInput, match=r"parameter of reward"):
             experiment.reward_many(wrong)
     assert experiment.store.counts(experiment.row.id).rewards == 0

@@ -228,10 +228,12 @@ class Experiment:
         ``units`` and ``keys`` have one entry a decision; ``actions`` one matrix a decision. See :meth:`decide`.
         """
         owner = "decide_many"
+        lengths = set()
         for parameter, values in (("units", units), ("keys", keys), ("actions", actions)):
-            if isinstance(values, str | bytes):
+            if isinstance(values, str | bytes) or not (values is None or hasattr(values, "__len__")):
                 raise requirement(parameter, owner, "a sequence with one entry for each decision", brief(values))
-        lengths = {len(values) for values in (units, keys, actions) if values is not None}
+            if values is not None:
+                lengths.add(len(values))
         if len(lengths) != 1:
             got = "none of them" if not lengths else f"lengths {sorted(lengths)}"
             raise requirement("units", owner, "as long as 'keys' and 'actions', of which one is given", got)
@@ -375,13 +377,14 @@ class Experiment:
 
     def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[Outcome]:
         """Store several rewards, each ``(decision, value)`` or ``(decision, value, key)``, in one transaction."""
+        rule = "made of (decision, value) or (decision, value, key)"
+        if not isinstance(rewards, Iterable):
+            raise requirement("rewards", "reward_many", rule, brief(rewards))
         check = self._checker().check_reward
         rows = []
         for given in rewards:
             if not isinstance(given, tuple | list) or len(given) not in (2, 3):
-                raise requirement(
-                    "rewards", "reward_many", "made of (decision, value) or (decision, value, key)", brief(given)
-                )
+                raise requirement("rewards", "reward_many", rule, brief(given))
             decision, value, key = (*given, None)[:3]
             decision = check_text(decision, "decision", "reward")
             word = "" if key is None else check_text(key, "key", "reward")
