@@ -141,7 +141,7 @@ def test_defaults_are_the_librarys(run, tmp_path, arguments, settings):
 
 def test_the_help_names_the_librarys_defaults():
     parameters = inspect.signature(live.create).parameters
-    of_arms = {"burn_in": BURN_IN, "new_arm_share": NEW_ARM_SHARE, "draws": DRAWS[False], "direction": "max"}
+    of_arms = {"burn_in": BURN_IN, "new_arm_share": NEW_ARM_SHARE, "draws": DRAWS, "direction": "max"}
     options = {option.name: option.help or "" for option in get_command(app).commands["create"].params}
     named = {name: re.findall(r"; (\S+) if (?:never|not) given", text) for name, text in options.items()}
     found = {name: words[0] for name, words in named.items() if words}

@@ -141,7 +141,7 @@ def decide(
     actions: Annotated[
         str | None,
         typer.Option(
-            help="Features of the actions for linear policies, one list an action: '[[1, 0], [0, 1]]', or a file of "
+            help="Features of the actions for linear policies, one list per action: '[[1, 0], [0, 1]]', or a file of "
             "JSON; '-' reads standard input."
         ),
     ] = None,
@@ -251,7 +251,7 @@ def replay(target: Target, name: Name, as_json: AsJson = False) -> None:
 def export(
     target: Target,
     name: Name,
-    path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, one row a decision.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, one row per decision.")],
 ) -> None:
     """Write all decisions with their rewards and propensities as a Parquet file."""
     with opened(target, name) as experiment:
@@ -335,7 +335,7 @@ def read_actions(text: str) -> Any:
     try:
         return json.loads(source)
     except (ValueError, RecursionError):
-        rule = "lists of numbers in JSON, one list an action, such as [[1, 0], [0, 1]]"
+        rule = "lists of numbers in JSON, one list per action, such as [[1, 0], [0, 1]]"
         raise requirement("actions", owner, rule, brief(source)) from None
 
 

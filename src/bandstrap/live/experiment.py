@@ -55,6 +55,10 @@ class Decision(NamedTuple):
         In shadow mode, what the policy would have served.
     weights
         The chance of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+    unit, key, deferred
+        As it was asked for; a key that was not given is a fresh one.
+    decided_at
+        When it was stored, in seconds since 1970 by the database's clock.
     """
 
     id: str
@@ -204,7 +208,7 @@ class Experiment:
         available
             Labels of the arms that can be served this time; by default all. Those that are paused or retired are left out.
         actions
-            The features of the actions, one a row, where the policy is linear.
+            The features of the actions, one action per row, where the policy is linear.
         key
             The same key gives the same decision, also from another worker: the first one stored under it. By default every
             call is a decision of its own; ``key=unit`` gives a unit the same arm for ever.
@@ -225,7 +229,7 @@ class Experiment:
     ) -> list[Decision]:
         """Decide for several units at once, in one transaction: all are stored, or none.
 
-        ``units`` and ``keys`` have one entry a decision; ``actions`` one matrix a decision. See :meth:`decide`.
+        ``units`` and ``keys`` have one entry per decision, ``actions`` one matrix per decision. See :meth:`decide`.
         """
         owner = "decide_many"
         lengths = set()
@@ -315,7 +319,7 @@ class Experiment:
                 raise requirement("actions", owner, "left out with a policy of arms", brief(actions))
             return [None] * n
         if actions is None:
-            raise requirement("actions", owner, "given: the features of the actions, one action a row", "none")
+            raise requirement("actions", owner, "given: the features of the actions, one action per row", "none")
         policy = self._checker()
         return [json.dumps(policy._features(matrix, "actions", owner, 2).tolist()) for matrix in actions]
 
@@ -349,7 +353,7 @@ class Experiment:
         )
 
     def activate(self, decision: str) -> bool:
-        """Let a deferred decision count from now on; whether this is the first time it is told so."""
+        """Let a deferred decision count from now on; whether it did not before."""
         with self._lock:
             ids = [check_text(decision, "decision", "activate")]
             return self.store.activate(self.row.id, ids, self.definition.settle)[0]

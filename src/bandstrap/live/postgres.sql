@@ -1,5 +1,5 @@
 -- Live experiments in PostgreSQL, version 1 of the schema. The same tables and columns as in sqlite.sql.
--- Rows are only ever added, except those of the queue. Times are seconds since 1970.
+-- Rows are only ever added, but for the queue and old snapshots. Times are seconds since 1970.
 -- Activations and rewards have no foreign key: whoever adds them has locked their decisions, and a key would lock each again.
 
 CREATE TABLE live_schema (version BIGINT NOT NULL);
@@ -89,7 +89,7 @@ CREATE TABLE live_snapshot (
     PRIMARY KEY (experiment, version, build)
 );
 
--- The queue: decisions to settle, each at its time; the only rows that are ever deleted.
+-- The queue: decisions to settle, each at its time; then its row is deleted.
 CREATE TABLE live_pending (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     experiment BIGINT NOT NULL,

@@ -125,7 +125,7 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
 
 
-def counts(record: Record) -> bool:
+def does_count(record: Record) -> bool:
     """Whether a decision is to be learned from some day: not of the holdout, and activated if it was deferred."""
     decision = record.decision
     return decision.source != "holdout" and (record.activated_at is not None or not decision.deferred)
@@ -133,7 +133,7 @@ def counts(record: Record) -> bool:
 
 def is_waiting(record: Record, settle: Settle) -> bool:
     """Whether a decision must be in the queue of those to be settled."""
-    return counts(record) and record.seq is None and (bool(record.values) or not settle.on_arrival)
+    return does_count(record) and record.seq is None and (bool(record.values) or not settle.on_arrival)
 
 
 def check_record(record: Record, settle: Settle, notes: Notes) -> None:
@@ -141,7 +141,7 @@ def check_record(record: Record, settle: Settle, notes: Notes) -> None:
     if record.seq is None:
         return
     what = f"Entry {record.seq} of the log"
-    if not counts(record):
+    if not does_count(record):
         reason = "belongs to the holdout" if record.decision.source == "holdout" else "was never activated"
         notes.add(f"{what} learns from decision {record.decision.id}, which {reason}.")
         return

@@ -1,4 +1,4 @@
-"""What an experiment is told when it is created, checked; how long times are written; what may be changed later."""
+"""What an experiment is told when it is created, checked: lengths of time, policies, and what may be changed later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, requirement
+from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, is_number, requirement
 from bandstrap.live.settle import Aggregate, Settle
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
@@ -33,8 +33,9 @@ LONGEST_KEY = 1000
 # Defaults of arms: with fewer rewards one is new, and what such a one gets at most.
 BURN_IN = 20
 NEW_ARM_SHARE = 0.1
-# Draws of a policy's own randomness: weights of arms serve all decisions of a version, those of actions a single one.
-DRAWS = {False: 1000, True: 100}
+# Default draws of a policy's own randomness: weights of arms serve all decisions of a version, those of actions one.
+DRAWS = 1000
+DRAWS_FOR_ACTIONS = 100
 # More draws than this would not make the weights noticeably finer, and decisions would wait for them.
 MOST_DRAWS = 1_000_000
 # What may be changed while an experiment runs.
@@ -148,15 +149,17 @@ def make_settings(
         mode=mode,
         refresh=refresh,
     )
+    if draws is None:
+        draws = DRAWS_FOR_ACTIONS if is_linear else DRAWS
     settings = Settings(
         policy=call,
         direction=direction,
         arms=labels,
         seed=check_count(seed, "seed", OWNER, at_least=0),
-        window=None if window is None else check_duration(window, "window", OWNER, above=0.0),
+        window=None if window is None else check_duration(window, "window", OWNER, positive=True),
         default_reward=default_reward,
         aggregate=check_choice(aggregate, "aggregate", OWNER, get_args(Aggregate)),
-        draws=check_count(DRAWS[is_linear] if draws is None else draws, "draws", OWNER, at_most=MOST_DRAWS),
+        draws=check_count(draws, "draws", OWNER, at_most=MOST_DRAWS),
         **changeable,
     )
     trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
@@ -194,7 +197,8 @@ def check_changeable(
         raise requirement("floor", owner, f"at most new_arm_share ({share:g}), which a new arm must not exceed", floor)
     mode = check_choice(mode, "mode", owner, get_args(Mode))
     if control is None:
-        for reason in ("holdout",) * (holdout > 0) + ("mode='shadow'",) * (mode == "shadow"):
+        if holdout > 0 or mode == "shadow":
+            reason = "holdout" if holdout > 0 else "mode='shadow'"
             raise requirement("control", owner, f"given with {reason}, where it is what is served", "none")
     elif arms is None:
         control = check_count(control, "control", owner, at_least=0)
@@ -219,8 +223,8 @@ def check_share(value: Any, parameter: str, owner: str) -> float:
     return number
 
 
-def check_duration(value: Any, parameter: str, owner: str, *, above: float = -math.inf) -> float:
-    """Seconds: a number, or text such as ``"30m"``; not negative.
+def check_duration(value: Any, parameter: str, owner: str, *, positive: bool = False) -> float:
+    """Seconds, not negative: a number, a ``timedelta``, or text such as ``"30m"``.
 
     >>> check_duration("1.5h", "window", "live.create")
     5400.0
@@ -233,9 +237,11 @@ def check_duration(value: Any, parameter: str, owner: str, *, above: float = -ma
         if match is None:
             raise requirement(parameter, owner, rule, brief(value))
         value = float(match["number"]) * SECONDS[match["unit"]]
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if not is_number(value):
         raise requirement(parameter, owner, rule, brief(value))
-    return check_number(value, parameter, owner, **({"above": above} if above > -math.inf else {"at_least": 0.0}))
+    if positive:
+        return check_number(value, parameter, owner, above=0)
+    return check_number(value, parameter, owner, at_least=0)
 
 
 def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:

@@ -1,5 +1,5 @@
 -- Live experiments in SQLite, version 1 of the schema. The same tables and columns as in postgres.sql.
--- Rows are only ever added, except those of the queue. Times are seconds since 1970.
+-- Rows are only ever added, but for the queue and old snapshots. Times are seconds since 1970.
 
 CREATE TABLE live_schema (version INTEGER NOT NULL);
 
@@ -88,7 +88,7 @@ CREATE TABLE live_snapshot (
     PRIMARY KEY (experiment, version, build)
 );
 
--- The queue: decisions to settle, each at its time; the only rows that are ever deleted.
+-- The queue: decisions to settle, each at its time; then its row is deleted.
 CREATE TABLE live_pending (
     id INTEGER PRIMARY KEY,
     experiment INTEGER NOT NULL,

@@ -425,7 +425,7 @@ class Store(Database):
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
 
-    # --- what several of them do ----------------------------------------------------------------------------------------
+    # --- shared by those above --------------------------------------------------------------------------------------------
 
     def _decisions(self, experiment: int, ids: Iterable[str]) -> dict[str, DecisionRow]:
         """Decisions by id, as far as there are any."""
