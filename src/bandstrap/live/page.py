@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from bandstrap.arrays import Floats
 from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
-from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Status
+from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
 from bandstrap.pages import drawn_as_data, write_page
+from bandstrap.plots.bars import Bar, plot_bars
+from bandstrap.plots.groups import LARGEST_NUMBER, Interval, plot_groups
+from bandstrap.plots.small import WIDTH
+from bandstrap.plots.style import draw_figure
+from bandstrap.plots.timelines import Timeline, plot_timelines
+from bandstrap.plots.waiting import plot_waiting
 from bandstrap.text import shortened, visible
 
 # Characters of a name beside its interval.
@@ -53,104 +61,133 @@ def write_status_page(status: Status, path: str | Path) -> None:
 
 def draw(status: Status) -> Iterator[Picture]:
     """The pictures for which there is something to draw."""
-    from matplotlib.figure import Figure
-
-    from bandstrap.plots.bars import Bar, plot_bars
-    from bandstrap.plots.groups import LARGEST_NUMBER, Interval, plot_groups
-    from bandstrap.plots.small import WIDTH
-    from bandstrap.plots.style import draw_figure
-    from bandstrap.plots.timelines import Timeline, plot_timelines
-    from bandstrap.plots.waiting import plot_waiting
-
-    def picture(figure: Figure, shows: str, caption: str) -> Picture:
-        return Picture(drawn_as_data(draw_figure(figure, "svg", as_text=True).decode()), shows, caption)
-
-    history = status.history
-    word = "action" if status.is_linear else "arm"
-    busiest = sorted(status.arms, key=lambda arm: -arm.decisions)
-    # In the order of the table, so that colours stay when arms overtake each other.
-    curves = [arm.label for arm in status.arms if arm in busiest[:MOST_CURVES]]
-    rows = [arm for arm in status.arms if arm in busiest[:MOST_ROWS]]
-    not_all = f" The {MOST_ROWS} {word}s with most decisions." if len(rows) < len(status.arms) else ""
-    others = [arm.label for arm in status.arms if arm.label not in curves]
-    only = f" The {MOST_CURVES} {word}s with most decisions." if others else ""
-    if any(arm.decisions for arm in status.arms):
-        bars = [Bar(arm.label, arm.decisions, min(arm.n_rewards, arm.decisions)) for arm in rows]
-        yield picture(
-            plot_bars(bars, f"Decisions by {word}", "decisions", ("reward learned", "without one")),
-            f"Bars: decisions by {word}.",
-            f"Without the holdout. A reward may be the default one.{not_all}",
-        )
-    with_rewards = [arm for arm in rows if arm.n_rewards and is_drawable(arm, LARGEST_NUMBER)]
-    if with_rewards:
-        intervals = [
-            Interval(
-                shortened(visible(arm.label), SHORT_NAME),
-                arm.n_rewards,
-                arm.mean if arm.mean is not None else math.nan,
-                math.nan if arm.lower is None else arm.lower,
-                math.nan if arm.upper is None else arm.upper,
-            )
-            for arm in with_rewards
-        ]
-        yield picture(
-            plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
-            f"Dots with bars: mean reward by {word} with its interval.",
-            f"{CONFIDENCE} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
-            f"mean without an interval: fewer than two rewards, or all equal.{not_all}",
-        )
-    if any(arm.decisions for arm in status.arms):
-        lines = [Timeline(label, history.ends, history.shares([label])) for label in curves]
-        if others:
-            lines.append(Timeline(f"{len(others)} others", history.ends, history.shares(others)))
-        yield picture(
-            plot_timelines(lines, f"Share of decisions by {word}", "share of decisions", shares=True),
-            f"Curves over time: share of the policy's decisions by {word}.",
-            f"In each of {len(history.ends)} equal stretches of time; gaps where nothing was decided."
-            + (" What the policy would have served." if status.mode == "shadow" else ""),
-        )
-    if with_rewards:
-        lines = []
-        for arm in with_rewards:
-            if arm.label in curves:
-                mean, lower, upper = history.running_mean(arm.label, ALPHA).T
-                lines.append(Timeline(arm.label, history.ends, mean, lower, upper))
-        if lines:
-            yield picture(
-                plot_timelines(lines, f"Mean reward by {word}", "mean reward so far"),
-                f"Curves over time with bands: mean reward so far by {word}.",
-                f"Of all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
-                f"interval at each time by itself, nominal, as the policy chose how many rewards each {word} has.{only}",
-            )
+    has_decisions = any(arm.decisions for arm in status.arms)
+    rows, curves = busiest(status, MOST_ROWS), busiest(status, MOST_CURVES)
+    rewarded = [arm for arm in rows if arm.n_rewards and is_drawable(arm)]
+    if has_decisions:
+        yield draw_decisions(status, rows)
+    if rewarded:
+        yield draw_means(status, rewarded)
+    if has_decisions:
+        yield draw_shares_in_time(status, curves)
+    if rewarded_curves := [arm for arm in rewarded if arm in curves]:
+        yield draw_means_in_time(status, rewarded_curves)
     if status.lag is not None:
-        lag = status.lag
-        marked = [
-            (f"{name} {show_duration(seconds)}", seconds)
-            for name, seconds in (("median", lag.median), ("90 %", lag.q90), ("99 %", lag.q99))
-        ]
-        seconds = np.array(lag.quantiles)
-        yield picture(
-            plot_waiting(seconds, np.arange(1, seconds.size + 1) / seconds.size, marked, "How long rewards take"),
-            "Curve: share of rewards that had come, over time since the decision.",
-            f"The last {lag.rewards:,} rewards, late ones too; those that never come are not in it.",
-        )
-    if status.lift is not None and history.compared:
-        difference, lower, upper = history.running_lift(ALPHA).T
-        if np.isfinite(difference).any():
-            yield picture(
-                plot_timelines(
-                    [Timeline("lift", history.ends, difference, lower, upper)],
-                    "Lift over the holdout",
-                    "policy minus holdout",
-                    level=0.0,
-                ),
-                "Curve over time with a band: mean reward of the policy's units minus that of the holdout's.",
-                "Units that first came until then; the first few may lie beyond the axis. Band: Welch's "
-                f"{CONFIDENCE} interval for one look at one time; who waits for the band to leave zero will see it do so "
-                "by chance.",
-            )
+        yield draw_lag(status.lag)
+    if status.lift is not None and status.history.compared:
+        lift = status.history.running_lift(ALPHA)
+        if np.isfinite(lift[:, 0]).any():
+            yield draw_lift_in_time(status.history.ends, lift)
 
 
-def is_drawable(arm: ArmStatus, largest: float) -> bool:
+def busiest(status: Status, most: int) -> list[ArmStatus]:
+    """The arms with most decisions; in the order of the table, so that colours stay when arms overtake each other."""
+    first = sorted(status.arms, key=lambda arm: -arm.decisions)[:most]
+    return [arm for arm in status.arms if arm in first]
+
+
+def only_busiest(status: Status, most: int) -> str:
+    """A sentence for the caption of a picture that may not have all arms."""
+    return f" The {most} {word_of(status)}s with most decisions." if len(status.arms) > most else ""
+
+
+def word_of(status: Status) -> str:
+    """What is chosen among."""
+    return "action" if status.is_linear else "arm"
+
+
+def is_drawable(arm: ArmStatus) -> bool:
     """Whether axes are long enough for its numbers."""
-    return all(abs(number) < largest for number in (arm.mean, arm.lower, arm.upper) if number is not None)
+    return all(abs(number) < LARGEST_NUMBER for number in (arm.mean, arm.lower, arm.upper) if number is not None)
+
+
+def picture(figure: Figure, shows: str, caption: str) -> Picture:
+    """A drawing with its words."""
+    return Picture(drawn_as_data(draw_figure(figure, "svg", as_text=True).decode()), shows, caption)
+
+
+# --- one function per picture -------------------------------------------------------------------------------------------
+
+
+def draw_decisions(status: Status, rows: Sequence[ArmStatus]) -> Picture:
+    """How often each arm was served, and how often a reward of it was learned."""
+    word = word_of(status)
+    bars = [Bar(arm.label, arm.decisions, min(arm.n_rewards, arm.decisions)) for arm in rows]
+    return picture(
+        plot_bars(bars, f"Decisions by {word}", "decisions", ("reward learned", "without one")),
+        f"Bars: decisions by {word}.",
+        f"Without the holdout. A reward may be the default one.{only_busiest(status, MOST_ROWS)}",
+    )
+
+
+def draw_means(status: Status, rows: Sequence[ArmStatus]) -> Picture:
+    """The mean reward of each arm with its interval."""
+    intervals = [
+        Interval(
+            shortened(visible(arm.label), SHORT_NAME),
+            arm.n_rewards,
+            math.nan if arm.mean is None else arm.mean,
+            math.nan if arm.lower is None else arm.lower,
+            math.nan if arm.upper is None else arm.upper,
+        )
+        for arm in rows
+    ]
+    return picture(
+        plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
+        f"Dots with bars: mean reward by {word_of(status)} with its interval.",
+        f"{CONFIDENCE} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
+        f"mean without an interval: fewer than two rewards, or all equal.{only_busiest(status, MOST_ROWS)}",
+    )
+
+
+def draw_shares_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
+    """What the policy chose in each stretch of time."""
+    history, word = status.history, word_of(status)
+    lines = [Timeline(arm.label, history.ends, history.shares([arm.label])) for arm in curves]
+    others = [arm.label for arm in status.arms if arm not in curves]
+    if others:
+        lines.append(Timeline(f"{len(others)} others", history.ends, history.shares(others)))
+    return picture(
+        plot_timelines(lines, f"Share of decisions by {word}", "share of decisions", shares=True),
+        f"Curves over time: share of the policy's decisions by {word}.",
+        f"In each of {len(history.ends)} equal stretches of time; gaps where nothing was decided."
+        + (" What the policy would have served." if status.mode == "shadow" else ""),
+    )
+
+
+def draw_means_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
+    """The mean reward of each arm so far, with its interval at each time."""
+    history, word = status.history, word_of(status)
+    lines = [Timeline(arm.label, history.ends, *history.running_mean(arm.label, ALPHA).T) for arm in curves]
+    return picture(
+        plot_timelines(lines, f"Mean reward by {word}", "mean reward so far"),
+        f"Curves over time with bands: mean reward so far by {word}.",
+        f"Of all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
+        f"interval at each time by itself, nominal, as the policy chose how many rewards each {word} has."
+        f"{only_busiest(status, MOST_CURVES)}",
+    )
+
+
+def draw_lag(lag: Lag) -> Picture:
+    """How long rewards took."""
+    marked = [
+        (f"{name} {show_duration(seconds)}", seconds)
+        for name, seconds in (("median", lag.median), ("90 %", lag.q90), ("99 %", lag.q99))
+    ]
+    seconds = np.array(lag.quantiles)
+    return picture(
+        plot_waiting(seconds, np.arange(1, seconds.size + 1) / seconds.size, marked, "How long rewards take"),
+        "Curve: share of rewards that had come, over time since the decision.",
+        f"The last {lag.rewards:,} rewards, late ones too; those that never come are not in it.",
+    )
+
+
+def draw_lift_in_time(ends: Floats, lift: Floats) -> Picture:
+    """The lift over the holdout, which has its interval in the other two columns, of units that came until then."""
+    return picture(
+        plot_timelines([Timeline("lift", ends, *lift.T)], "Lift over the holdout", "policy minus holdout", level=0.0),
+        "Curve over time with a band: mean reward of the policy's units minus that of the holdout's.",
+        "Units that first came until then; the first few may lie beyond the axis. Band: Welch's "
+        f"{CONFIDENCE} interval for one look at one time; who waits for the band to leave zero will see it do so by "
+        "chance.",
+    )
