@@ -3,8 +3,7 @@
 import numpy as np
 
 from bandstrap import live
-
-ARMS = ["red", "green", "blue"]
+from live.checkout import ARMS, at
 
 
 def scenario(target):
@@ -15,7 +14,7 @@ def scenario(target):
     rng = np.random.default_rng(6)
     seen, waiting = [], []
     for number in range(60):
-        experiment.store.now = f"{1000.0 + 5 * number}"
+        at(experiment, 1000 + 5 * number)
         defer = bool(number % 7 == 0)
         decision = experiment.decide(unit=f"u{number % 40}", key=f"k{number}", defer=defer)
         seen.append(decision._replace(decided_at=round(decision.decided_at, 3)))
@@ -33,7 +32,7 @@ def scenario(target):
             experiment.change(floor=0.1, holdout=0.2, actor="ann")
         if number == 50:
             experiment.retire("blue", actor="ann")
-    experiment.store.now = "9999.0"
+    at(experiment, 9999)
     seen.append(experiment.refresh())
     seen += experiment.store.entries(experiment.row.id, 0, 1000)
     seen += [(change.seq, change.actor, change.kind) for change in experiment.store.changes(experiment.row.id)]

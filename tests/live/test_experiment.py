@@ -11,24 +11,13 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from bandstrap.live.weights import decision_id, is_held_out, keyed_generator
+from live.checkout import ARMS, at, make
 from naive.live import naive_decision
-
-ARMS = ["red", "green", "blue"]
 
 
 @pytest.fixture
 def target(tmp_path):
     return tmp_path / "shop.db"
-
-
-def make(target, **options):
-    told = {"policy": "ucb1", "arms": ARMS, "seed": 7, "refresh": 0, "burn_in": 2, "durability": "normal"}
-    return live.create(target, "checkout", **told | options)
-
-
-def at(experiment, seconds):
-    """Set the database's clock, as this experiment's connection reads it."""
-    experiment.store.now = repr(float(seconds))
 
 
 def learned(experiment):

@@ -10,19 +10,13 @@ import pytest
 from bandstrap import live
 from bandstrap.live import fold
 from bandstrap.live.rows import Entry
-
-ARMS = ["red", "green", "blue"]
+from live.checkout import ARMS, make
 
 
 @pytest.fixture
 def target(tmp_path, monkeypatch):
     monkeypatch.setattr(fold, "FEWEST_ENTRIES", 10)
     return tmp_path / "a.db"
-
-
-def make(target, **options):
-    told = {"policy": "bernoulli_ts", "arms": ARMS, "seed": 7, "refresh": 0, "burn_in": 2, "durability": "normal"}
-    return live.create(target, "folded", **told | options)
 
 
 def play(experiment, n, seed=1):
@@ -68,10 +62,10 @@ def test_a_snapshot_is_due_after_a_thousand_entries_or_a_twentieth_of_all():
 
 
 def test_a_worker_that_starts_goes_on_from_the_last_snapshot(target, monkeypatch):
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     play(experiment, 35)
     assert [version for version, *_ in snapshots(target)] == [10, 20, 30]
-    fresh = live.open(target, "folded")
+    fresh = live.open(target, "checkout")
     read = read_entries(fresh, monkeypatch)
     assert fresh.refresh() == 35
     assert read[0] == 30
@@ -91,10 +85,10 @@ DAMAGE = {
 
 @pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE.keys())
 def test_a_snapshot_that_is_not_good_is_passed_over(target, monkeypatch, statement):
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     play(experiment, 35)
     tamper(target, statement)
-    fresh = live.open(target, "folded")
+    fresh = live.open(target, "checkout")
     read = read_entries(fresh, monkeypatch)
     assert fresh.refresh() == 35
     assert read[0] == 20
@@ -115,19 +109,19 @@ def test_a_snapshot_that_is_not_good_is_passed_over(target, monkeypatch, stateme
 )
 def test_what_others_sealed_is_passed_over(target, change):
     """Under a right checksum."""
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     play(experiment, 12)
     _, build, body, _ = snapshots(target)[0]
     body = json.dumps(change(json.loads(body)))
     experiment.store.save_snapshot(experiment.row.id, 10, build, body, fold.checksum(body))
-    fresh = live.open(target, "folded")
+    fresh = live.open(target, "checkout")
     assert fold.write_snapshot(fresh.state) == fold.write_snapshot(experiment.state)
     assert "snapshot of version 10 is damaged" in fresh.replay().first
 
 
 @pytest.mark.parametrize("what", ["save_snapshot", "latest_snapshot"])
 def test_a_snapshot_that_cannot_be_written_is_no_failure_of_the_decision(target, monkeypatch, what):
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     experiment.decide()
 
     def fails(*_):
@@ -140,7 +134,7 @@ def test_a_snapshot_that_cannot_be_written_is_no_failure_of_the_decision(target,
 
 
 def test_workers_do_not_write_the_same_snapshots(target):
-    first, second = make(target), live.open(target, "folded")
+    first, second = make(target, policy="bernoulli_ts"), live.open(target, "checkout")
     for i in range(6):
         play(first, 5, seed=i)
         second.refresh()
@@ -151,13 +145,13 @@ def test_workers_do_not_write_the_same_snapshots(target):
 
 
 def test_changes_of_arms_and_settings_are_in_the_snapshot(target):
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     play(experiment, 5)
     experiment.add_arm("teal")
     experiment.pause("red")
     experiment.change(floor=0.05, refresh=0)
     play(experiment, 12)
-    state = live.open(target, "folded").state
+    state = live.open(target, "checkout").state
     assert state.arms == [*ARMS, "teal"]
     assert state.status == ["paused", "active", "active", "active"]
     assert state.settings.floor == 0.05
@@ -168,7 +162,7 @@ def test_changes_of_arms_and_settings_are_in_the_snapshot(target):
 
 def test_an_older_copy_of_the_database_takes_effect(target, tmp_path):
     """Put in the place of the newer one while a worker runs: its state, and snapshots of later versions, are of no use."""
-    experiment = make(target)
+    experiment = make(target, policy="bernoulli_ts")
     play(experiment, 8)
     experiment.close()
     shutil.copy(target, tmp_path / "old.db")
@@ -178,7 +172,7 @@ def test_an_older_copy_of_the_database_takes_effect(target, tmp_path):
     shutil.copy(tmp_path / "old.db", target)
     experiment.store.save_snapshot(experiment.row.id, *newest)
     assert experiment.decide().version == 8
-    assert live.open(target, "folded").decide().version == 8
+    assert live.open(target, "checkout").decide().version == 8
     tamper(target, "DELETE FROM live_snapshot")
     assert experiment.replay().is_identical
 

@@ -12,15 +12,14 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live import fold
+from live.checkout import at, make
 
-ARMS = ["red", "green", "blue"]
 PATIENCE = 60  # seconds after which something hangs
 
 
-def played(target, n=60, **options):
+def played(target, n=60):
     """An experiment with decisions and rewards, some of them late, never, or of the holdout."""
-    told = {"policy": "ucb1", "arms": ARMS, "seed": 7, "refresh": 0, "burn_in": 2, "durability": "normal", "floor": 0.1}
-    experiment = live.create(target, "checkout", **told | {"holdout": 0.1, "control": "red"} | options)
+    experiment = make(target, floor=0.1, holdout=0.1, control="red")
     rng = np.random.default_rng(3)
     waiting = []
     for i in range(n):
@@ -144,21 +143,11 @@ def test_decisions_of_another_build_are_counted(tmp_path):
 
 def test_window_and_default_are_checked_too(tmp_path):
     target = tmp_path / "a.db"
-    experiment = live.create(
-        target,
-        "checkout",
-        policy="ucb1",
-        arms=ARMS,
-        seed=7,
-        refresh=0,
-        window="1m",
-        default_reward=0.0,
-        aggregate="sum",
-    )
-    experiment.store.now = "1000.0"
+    experiment = make(target, window="1m", default_reward=0.0, aggregate="sum")
+    at(experiment, 1000)
     decisions = experiment.decide_many(keys=["a", "b", "c"])
     experiment.reward_many([(decisions[0].id, 1.0, "x"), (decisions[0].id, 2.0, "y")])
-    experiment.store.now = "2000.0"
+    at(experiment, 2000)
     assert experiment.refresh() == 3
     assert experiment.replay().is_identical
     experiment.close()

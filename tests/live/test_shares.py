@@ -3,23 +3,17 @@
 import numpy as np
 import pytest
 
-from bandstrap import live
+from live.checkout import ARMS, make
 
-ARMS = ["red", "green", "blue"]
 # What rounding a sum of weights to pieces of the line may add.
 ROUNDING = 2.0**-50
-
-
-def make(target, **options):
-    told = {"policy": "ucb1", "arms": ARMS, "seed": 7, "refresh": 0, "burn_in": 10, "durability": "normal"}
-    return live.create(target, "shares", **told | options)
 
 
 @pytest.mark.parametrize(
     "policy", ["ucb1", "bootstrapped_ucb_plus", "gaussian_ts", "subsample_duels", "rds", "chk_ucb"]
 )
 def test_an_arm_whose_rewards_are_lost_does_not_hold_up_the_others(tmp_path, policy):
-    experiment = make(tmp_path / "a.db", policy=policy, draws=50)
+    experiment = make(tmp_path / "a.db", policy=policy, draws=50, burn_in=10)
     rng = np.random.default_rng(1)
     last = []
     for _ in range(30):
@@ -34,14 +28,14 @@ def test_an_arm_whose_rewards_are_lost_does_not_hold_up_the_others(tmp_path, pol
 
 
 def test_without_any_reward_all_arms_go_on(tmp_path):
-    decisions = make(tmp_path / "a.db").decide_many([None] * 300)
+    decisions = make(tmp_path / "a.db", burn_in=10).decide_many([None] * 300)
     assert all(abs(d.propensity - 1 / 3) < ROUNDING for d in decisions)
     assert min(sum(d.arm == arm for d in decisions) for arm in ARMS) > 60
 
 
 def test_new_arms_stay_within_their_share_while_rewards_are_late(tmp_path):
     """Arms come one, then two at a time; rewards 150 decisions late, some never; some arms are not always available."""
-    experiment = make(tmp_path / "a.db", policy="bootstrapped_ucb_plus", floor=0.03)
+    experiment = make(tmp_path / "a.db", policy="bootstrapped_ucb_plus", floor=0.03, burn_in=10)
     rng = np.random.default_rng(4)
     waiting, limited, served = [], 0, dict.fromkeys([*ARMS, "teal", "pink", "grey"], 0)
     for number in range(180):
@@ -78,7 +72,7 @@ def test_new_arms_stay_within_their_share_while_rewards_are_late(tmp_path):
 
 def test_nine_hundred_decisions_before_a_new_arms_first_reward(tmp_path):
     """A policy by itself would hand it out 900 times; its share here is a tenth: 90, give or take 5 times 9."""
-    experiment = make(tmp_path / "a.db", refresh=0)
+    experiment = make(tmp_path / "a.db", burn_in=10)
     rng = np.random.default_rng(2)
     for _ in range(6):
         decisions = experiment.decide_many([None] * 10)

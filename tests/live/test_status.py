@@ -18,22 +18,17 @@ from bandstrap.live.history import History
 from bandstrap.live.rows import Change
 from bandstrap.live.status import ALPHA, DAY, RECENT, last_change_of_groups
 from bandstrap.live.tally import Tally, student_interval, welch_interval
+from live.checkout import ARMS, at, make
 from naive.live_status import naive_counts, naive_interval, naive_quantile, naive_units
 
-ARMS = ["red", "green", "blue"]
 START = 1.79e9
 
 
-def make(target, **options):
-    told = {"policy": "ucb1", "arms": ARMS, "seed": 7, "refresh": 0, "burn_in": 2, "durability": "normal"}
-    experiment = live.create(target, "checkout", **told | options)
+def begin(target, **options):
+    """An experiment whose clock stands at the start."""
+    experiment = make(target, **options)
     at(experiment, START)
     return experiment
-
-
-def at(experiment, seconds):
-    """Set the database's clock, as this experiment's connection reads it."""
-    experiment.store.now = f"CAST({float(seconds)!r} AS double precision)"
 
 
 # --- tallies ------------------------------------------------------------------------------------------------------------
@@ -124,7 +119,7 @@ def play(experiment, seed, hours=40):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_what_the_database_counts_is_what_the_rows_say(target, world):
-    with make(target, holdout=0.3, control="green", **WORLDS[world]) as experiment:
+    with begin(target, holdout=0.3, control="green", **WORLDS[world]) as experiment:
         play(experiment, seed=11)
         with live.create(target, "another", policy="ucb1", arms=ARMS, seed=1, holdout=0.5, control="red") as other:
             for day in range(3):
@@ -188,7 +183,7 @@ def test_what_the_database_counts_is_what_the_rows_say(target, world):
 
 
 def test_stretches_of_time_hold_what_was_chosen_learned_and_compared_in_them(target):
-    with make(target, holdout=0.3, control="green") as experiment:
+    with begin(target, holdout=0.3, control="green") as experiment:
         play(experiment, seed=3)
         status = experiment.status()
         history = status.history
@@ -222,7 +217,7 @@ def test_stretches_of_time_hold_what_was_chosen_learned_and_compared_in_them(tar
 
 
 def test_before_the_first_decision_and_before_the_first_reward(target):
-    with make(target, holdout=0.2, control="red") as experiment:
+    with begin(target, holdout=0.2, control="red") as experiment:
         status = experiment.status()
         assert (status.decisions, status.version, status.lag, status.lift, status.snapshot) == ({}, 0, None, None, None)
         assert [(arm.label, arm.state, arm.decisions, arm.share_of_day, arm.mean) for arm in status.arms] == [
@@ -239,7 +234,7 @@ def test_before_the_first_decision_and_before_the_first_reward(target):
 
 @pytest.mark.parametrize("window", [None, "1h"])
 def test_what_waits_for_a_reward_is_counted_at_one_moment_while_others_decide(target, window, monkeypatch):
-    with make(target, window=window) as experiment, live.open(target, "checkout", durability="normal") as other:
+    with begin(target, window=window) as experiment, live.open(target, "checkout", durability="normal") as other:
         at(other, START)
         other.decide_many(keys=[f"before {i}" for i in range(10)])
         ask, asked = experiment.store.ask, []
@@ -261,7 +256,7 @@ def test_what_waits_for_a_reward_is_counted_at_one_moment_while_others_decide(ta
 
 
 def test_equal_rewards_show_no_spread_and_huge_ones_keep_theirs(target):
-    with make(target, policy="epsilon_greedy", arms=["same", "huge"], holdout=0.0, floor=0.1) as experiment:
+    with begin(target, policy="epsilon_greedy", arms=["same", "huge"], holdout=0.0, floor=0.1) as experiment:
         rng = np.random.default_rng(0)
         huge = []
         for decision in experiment.decide_many(keys=[str(i) for i in range(200)]):
@@ -280,7 +275,7 @@ def test_equal_rewards_show_no_spread_and_huge_ones_keep_theirs(target):
 
 
 def test_rewards_of_a_known_range_have_intervals_that_hold_at_all_times(target):
-    with make(target, policy="bernoulli_ts") as experiment:
+    with begin(target, policy="bernoulli_ts") as experiment:
         rng = np.random.default_rng(1)
         for decision in experiment.decide_many(keys=[str(i) for i in range(150)]):
             experiment.reward(decision.id, float(rng.random() < 0.3))
@@ -315,7 +310,7 @@ def test_the_time_uniform_interval_survives_a_policy_that_stops_on_bad_luck():
 
 
 def test_actions_of_linear_policies_are_known_by_their_place(target):
-    with make(target, policy="lin_ucb:dimension=2", arms=None, burn_in=None, holdout=0.3, control=1) as experiment:
+    with begin(target, policy="lin_ucb:dimension=2", arms=None, burn_in=None, holdout=0.3, control=1) as experiment:
         rng = np.random.default_rng(2)
         for i in range(40):
             decision = experiment.decide(f"u{i}", key=f"k{i}", actions=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
@@ -329,7 +324,7 @@ def test_actions_of_linear_policies_are_known_by_their_place(target):
 
 
 def test_states_of_arms_and_the_trail_of_changes(target):
-    with make(target, control="red", holdout=0.1) as experiment:
+    with begin(target, control="red", holdout=0.1) as experiment:
         experiment.pause("blue", actor="anna")
         experiment.change(mode="shadow", floor=0.05, actor="ben")
         status = experiment.status()
@@ -344,7 +339,7 @@ def test_states_of_arms_and_the_trail_of_changes(target):
 
 @pytest.mark.parametrize(("direction", "index_is"), [("max", "upper bound"), ("min", "lower bound")])
 def test_the_index_is_what_the_policys_own_table_has(target, direction, index_is):
-    with make(target, direction=direction) as experiment:
+    with begin(target, direction=direction) as experiment:
         for i, decision in enumerate(experiment.decide_many(keys=[str(i) for i in range(30)])):
             experiment.reward(decision.id, float(i))
         status = experiment.status()
@@ -359,7 +354,7 @@ def test_the_index_is_what_the_policys_own_table_has(target, direction, index_is
 
 
 def test_an_infinite_index_is_told_and_null_in_json(target):
-    with make(target, policy="mars", burn_in=1) as experiment:
+    with begin(target, policy="mars", burn_in=1) as experiment:
         for decision in experiment.decide_many(keys=[str(i) for i in range(12)]):
             experiment.reward(decision.id, 1.0)
         status = experiment.status()
@@ -370,7 +365,7 @@ def test_an_infinite_index_is_told_and_null_in_json(target):
 
 
 def test_arms_that_are_new_or_gone_are_listed_with_the_others(target):
-    with make(target, burn_in=3) as experiment:
+    with begin(target, burn_in=3) as experiment:
         for decision in experiment.decide_many(keys=[str(i) for i in range(40)]):
             experiment.reward(decision.id, 1.0)
         experiment.add_arm("teal")
@@ -401,7 +396,7 @@ def test_groups_are_compared_since_they_were_last_served_otherwise():
 
 
 def test_a_snapshot_is_tried_out(target):
-    with make(target) as experiment:
+    with begin(target) as experiment:
         for decision in experiment.decide_many(keys=list("abcde")):
             experiment.reward(decision.id, 1.0)
         experiment.refresh()
