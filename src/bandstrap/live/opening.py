@@ -136,7 +136,25 @@ def create(
 
 
 def open(target: str | Path, name: str, *, durability: Durability = "full") -> Experiment:  # noqa: A001 - as live.open
-    """Open an experiment that was created."""
+    """Open an experiment that was created.
+
+    Parameters
+    ----------
+    target, name
+        As :func:`bandstrap.live.create` was told them; an experiment that is not there is refused.
+    durability
+        As for :func:`bandstrap.live.create`, of what is written through the experiment that is given back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bandstrap import live
+    >>> file = tempfile.mkdtemp() + "/shop.db"
+    >>> live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    >>> with live.open(file, "checkout") as experiment:
+    ...     experiment.decide(unit="u17", key="u17").arm
+    'green'
+    """
     name = check_text(name, "name", "live.open")
     opened = Store.open(target, durability=durability)
     row = opened.experiment(name)
