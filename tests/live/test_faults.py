@@ -545,49 +545,6 @@ def change_rows(target, statement):
         connection.commit()
 
 
-DAMAGE = [
-    "UPDATE live_snapshot SET body = replace(body, '1', '2')",
-    "UPDATE live_snapshot SET body = substr(body, 1, 100)",
-    "UPDATE live_snapshot SET checksum = 'x'",
-    "UPDATE live_snapshot SET body = '', checksum = ''",
-    "UPDATE live_snapshot SET body = '{}', checksum = '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'",
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_snapshot_is_not_used(target, tmp_path, damage):
-    path = tmp_path / "worker.diary"
-    shop_with_snapshots(target, path)
-    with live.open(target, "shop") as experiment:
-        before = experiment.state.policy.to_dict()
-    change_rows(target, damage)
-    with live.open(target, "shop") as experiment:
-        assert experiment.state.policy.to_dict() == before
-        assert "snapshot" in str(experiment.replay())
-        worker = Worker(experiment, path)
-        worker.decide(10)
-        worker.reward(worker.owed)
-    change_rows(target, "DELETE FROM live_snapshot")
-    check(target, "shop", [path])
-
-
-def test_any_snapshot_but_the_newest_serves_too(target, tmp_path):
-    path = tmp_path / "worker.diary"
-    shop_with_snapshots(target, path)
-    change_rows(target, "UPDATE live_snapshot SET body = '{' WHERE version = (SELECT max(version) FROM live_snapshot)")
-    with live.open(target, "shop") as experiment, pytest.MonkeyPatch.context() as patch:
-        folded, once = [], fold.State.fold
-
-        def noted_fold(state, entries):
-            entries = list(entries)
-            folded.extend(entries)
-            once(state, entries)
-
-        patch.setattr(fold.State, "fold", noted_fold)
-        version = experiment.refresh()
-        assert 0 < len(folded) < version
-
-
 def try_everything(target):
     """Use an experiment in every way; gives the sentences of errors, of which no other kind is allowed."""
     sentences = []

@@ -4,14 +4,10 @@ import multiprocessing
 import os
 import re
 import shutil
-import signal
 import sqlite3
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -381,24 +377,6 @@ def test_a_file_that_was_removed_or_replaced_is_noticed(tmp_path):
     store.close()
 
 
-def test_a_locked_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite, "PATIENCE", 0.1)
-    with Store.open(tmp_path / "live.db", create=True) as store:
-        experiment = new_experiment(store)
-        code = "import sqlite3, sys; connection = sqlite3.connect(sys.argv[1]); connection.execute('BEGIN IMMEDIATE');"
-        code += "print(flush=True); input()"
-        locker = subprocess.Popen(
-            [sys.executable, "-c", code, tmp_path / "live.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        locker.stdout.readline()
-        with pytest.raises(StoreError, match="another process has kept it locked"):
-            add(store, experiment, 1)
-        assert store.counts(experiment).decisions == 0  # who only reads does not wait
-        locker.communicate(b"\n", timeout=30)
-        add(store, experiment, 1)
-        assert store.counts(experiment).decisions == 1
-
-
 def test_a_file_that_may_not_be_written(tmp_path, monkeypatch):
     path = tmp_path / "live.db"
     with Store.open(path, create=True) as store:
@@ -416,96 +394,6 @@ def test_a_file_that_may_not_be_written(tmp_path, monkeypatch):
     monkeypatch.undo()
     with Store.open(path) as store:
         add(store, experiment, 2)
-
-
-def without_rights(path, sentences):
-    """Try to write, as nobody where the tests may do anything."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-    try:
-        with Store.open(path) as store:
-            new_experiment(store)
-    except StoreError as error:
-        sentences.put(str(error))
-    else:
-        sentences.put("written")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights are those of Unix")
-@pytest.mark.parametrize("is_folder_closed", [True, False])
-def test_rights(is_folder_closed):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "live.db"
-        Store.open(path, create=True).close()
-        path.chmod(0o444)
-        Path(folder).chmod(0o555 if is_folder_closed else 0o777)
-        sentences = PROCESSES.Queue()
-        process = PROCESSES.Process(target=without_rights, args=(path, sentences))
-        process.start()
-        assert re.search("it is read only|cannot be opened", sentences.get(timeout=60))
-        process.join(60)
-        Path(folder).chmod(0o755)
-        path.chmod(0o644)
-        with Store.open(path) as store:
-            assert store.experiments() == []
-
-
-def test_a_full_disk_in_sqlite(tmp_path, monkeypatch):
-    path = tmp_path / "live.db"
-    with Store.open(path, create=True) as store:
-        experiment = new_experiment(store)
-        (kept,) = add(store, experiment, 1)
-    plain = sqlite.SqliteStore._new_connection
-
-    def full(store):
-        connection = plain(store)
-        connection.execute("PRAGMA max_page_count = 1")  # as many pages as there are
-        return connection
-
-    monkeypatch.setattr(sqlite.SqliteStore, "_new_connection", full)
-    with Store.open(path) as store:
-        with pytest.raises(StoreError, match="the disk is full"):
-            add(store, experiment, *range(2, 2000))
-        assert store.counts(experiment).decisions == 1
-    monkeypatch.undo()
-    with Store.open(path) as store:
-        add(store, experiment, *range(2, 2000))
-        assert store.counts(experiment).decisions == 1999
-        assert store.decisions(experiment, [kept])[0].arm == 1
-        assert store._run(lambda: store._ask("PRAGMA integrity_check"), writes=False) == [("ok",)]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of a file's size are tested on Linux")
-def test_a_file_that_cannot_grow(tmp_path):
-    """The system refuses to write, as it does where a disk or a quota is full: an error, and no damage."""
-    path = tmp_path / "live.db"
-    with Store.open(path, create=True) as store:
-        experiment = new_experiment(store)
-    code = f"""
-import resource, signal, sys
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-from bandstrap.live.database import StoreError
-from bandstrap.live.store import Store
-from live_rows import add
-store = Store.open({str(path)!r})
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-try:
-    for start in range(0, 10_000, 50):
-        add(store, {experiment}, *range(start, start + 50))
-        print(start + 50, flush=True)
-except StoreError as error:
-    print(error, file=sys.stderr)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "cannot be used" in done.stderr
-    acknowledged = int(done.stdout.split()[-1])
-    with Store.open(path) as store:
-        assert store.counts(experiment).decisions in (acknowledged, acknowledged + 50)
-        assert store._run(lambda: store._ask("PRAGMA integrity_check"), writes=False) == [("ok",)]
-        add(store, experiment, *range(10_000, 11_000))
 
 
 def test_a_damaged_file(tmp_path):
@@ -551,27 +439,6 @@ def test_what_was_cut_at_its_end_is_not_repeated(server_store, postgres):
         store.append_change(experiment, "pause", "{}", "me", 0)
     store._ask = ask
     assert len(store.changes(experiment)) == 1
-
-
-def test_a_server_that_goes_away_and_comes_back():
-    from postgres_server import PostgresServer
-
-    server = PostgresServer()
-    try:
-        server.start()
-        with Store.open(server.new_schema(), create=True) as store:
-            experiment = new_experiment(store)
-            add(store, experiment, 1)
-            for how in (signal.SIGINT, signal.SIGQUIT):
-                server.stop(how)
-                for _ in range(2):
-                    with pytest.raises(StoreError, match="cannot be used"):
-                        add(store, experiment, 2)
-                server.start()
-                add(store, experiment, 3)
-                assert store.counts(experiment).decisions == 2
-    finally:
-        server.remove()
 
 
 def test_a_deadlock_is_tried_again(server_store):
