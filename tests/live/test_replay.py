@@ -66,7 +66,10 @@ TAMPERED = {
     "available that is no JSON": (f"UPDATE live_decision SET available = 'x' {ONE}", "cannot be made again"),
     "an unknown arm": (f"UPDATE live_decision SET available = '[17]' {ONE}", "cannot be made again"),
     "version": (f"UPDATE live_decision SET version = 0 {ONE}", "has (arm|propensity|weights)"),
-    "version that is not there": (f"UPDATE live_decision SET version = 999 {ONE}", "Version 999.*beyond the log of"),
+    "version that is not there": (
+        f"UPDATE live_decision SET version = 999 {ONE}",
+        "Version 999, on which 1 decision is based, is beyond the log of",
+    ),
     "held out, served otherwise": (
         "UPDATE live_decision SET arm = 2 WHERE id = (SELECT id FROM live_decision WHERE source = 'holdout' LIMIT 1)",
         "has arm 2; from the log follows 0",
@@ -77,7 +80,7 @@ TAMPERED = {
     "entry in the middle deleted": (f"DELETE FROM live_learned {LEARNED}", "neither learned nor in the queue"),
     "last entry deleted": (
         "DELETE FROM live_learned WHERE seq = (SELECT max(seq) FROM live_learned)",
-        "neither learned nor in the queue",
+        "^1 decision is neither learned nor in the queue",
     ),
     "stored reward": (
         "UPDATE live_reward SET value = value + 1 WHERE decision = (SELECT decision FROM live_learned WHERE seq = 9)",

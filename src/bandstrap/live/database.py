@@ -266,7 +266,7 @@ class Database(ABC):
 # transaction is under way in another thread.
 DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
 held: list[Database] = []
-# Of connections that were inherited nevertheless, by a fork that Python was not told of: never closed.
+# Connections that were inherited all the same, by a fork that Python was not told of; kept, so that nothing closes them.
 inherited: list[object] = []
 
 

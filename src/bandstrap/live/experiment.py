@@ -153,7 +153,7 @@ class Experiment:
 
     def _current(self) -> fold.State:
         """The state, brought up to date if it is older than ``refresh`` seconds."""
-        _ = self.row  # in another file nothing is known
+        _ = self.row  # which forgets what was learned from a file that has been replaced
         if self._state is None or time.monotonic() - self._refreshed >= self._state.settings.refresh:
             return self._catch_up()
         return self._state
@@ -447,7 +447,7 @@ class Experiment:
         ...     decision = experiment.decide(unit="u17", key="u17")
         ...     print(experiment.status())  # doctest: +ELLIPSIS
         checkout: ucb1, live, version 0, as of ... UTC
-        decisions 1 (1 policy); 1 wait for a reward, 0 had none in time, 0 deferred and not activated
+        decisions 1 (1 policy); 1 waiting for a reward, 0 without one in time, 0 deferred and not activated
         rewards 0 received, 0 too late; 0 learned, 0 of them defaults; 0 to be put in the log
         95 % intervals by student_t
         arm    state  decisions  last 24 h  weight  rewards  mean  lower  upper

@@ -57,7 +57,8 @@ class Replay(NamedTuple):
         if self.is_identical:
             return f"identical: {seen}"
         foreign = sum(count for build, count in self.builds.items() if build != self.build)
-        by_others = f" ({foreign} decisions were made by another build, which may round differently)" if foreign else ""
+        made_by_others = f"{counted(foreign, 'decision was', 'decisions were')} made by another build"
+        by_others = f" ({made_by_others}, which may round differently)" if foreign else ""
         places = counted(self.differences, "place", "places")
         return f"different in {places}{by_others}: {seen}. First: {self.first}"
 
@@ -99,7 +100,8 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     after = store.counts(row.id)
     is_quiet = before._replace(now=after.now, due=after.due) == after
     if is_quiet and waiting > after.pending:
-        notes.add(f"{waiting - after.pending} decisions are neither learned nor in the queue of those that will be.")
+        lost = counted(waiting - after.pending, "decision is", "decisions are")
+        notes.add(f"{lost} neither learned nor in the queue of those that will be.")
     order.sort()
     groups = {version: [id_ for _, id_ in group] for version, group in itertools.groupby(order, key=lambda one: one[0])}
     state = State(definition)
@@ -111,7 +113,8 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
         for version in sorted({*groups, *stops}):
             state.fold(itertools.islice(entries, version - state.version))
             if state.version < version:
-                what = f"{len(groups[version])} decisions are" if version in groups else "a snapshot is"
+                n_based = len(groups.get(version, []))
+                what = counted(n_based, "decision is", "decisions are") if n_based else "a snapshot is"
                 notes.add(f"Version {version}, on which {what} based, is beyond the log of {state.version} entries.")
                 continue
             if version in stops and stops[version] != checksum(write_snapshot(state)):

@@ -22,8 +22,8 @@ def lines_of(status: Status) -> Iterator[str]:
     by_source = ", ".join(f"{n} {source}" for source, n in status.decisions.items()) or "none"
     yield f"{status.name}: {status.policy}, {status.mode}, version {status.version}, as of {show_time(status.now)} UTC"
     yield (
-        f"decisions {sum(status.decisions.values())} ({by_source}); {status.open} wait for a reward, "
-        f"{status.unanswered} had none in time, {status.inactive} deferred and not activated"
+        f"decisions {sum(status.decisions.values())} ({by_source}); {status.open} waiting for a reward, "
+        f"{status.unanswered} without one in time, {status.inactive} deferred and not activated"
     )
     yield (
         f"rewards {status.rewards} received, {status.late} too late; {status.learned} learned, {status.defaults} of them "
