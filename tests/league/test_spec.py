@@ -51,7 +51,7 @@ def test_every_reward_law_is_in_the_league():
 
 
 def sample(environment, replications=300, horizon=400):
-    """Rewards less their means, one row an arm, and the means."""
+    """Means of arms, and their rewards, one row per arm."""
     world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
     tapes = [world.tape(horizon, np.random.default_rng(seed)) for seed in range(replications)]
     means = np.concatenate([means for means, _ in tapes])
@@ -127,6 +127,13 @@ def test_a_part_of_the_league_by_name_and_by_call():
         ("npts:upper={upper}", "range"),
     ]
     assert LEAGUE.choose() == LEAGUE
+
+
+def test_who_plays_beside_the_others_is_named_or_called_too():
+    part = LEAGUE.choose(["beta"], ["UCB1"], ["RB-SDA", "moss:sigma=2", "UCB1", "RB-SDA"])
+    assert [policy.name for policy in part.policies] == ["UCB1", "RB-SDA", "moss:sigma=2"]
+    assert part.policies[1] in LEAGUE.policies
+    assert LEAGUE.choose(also=["RB-SDA"]) == LEAGUE
 
 
 @pytest.mark.parametrize(

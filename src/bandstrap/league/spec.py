@@ -125,7 +125,7 @@ class League(Strict):
     ) -> League:
         """Part of the league: environments by name, policies by name or as calls of their own; all by default.
 
-        Those in ``also`` play beside the others.
+        Those in ``also``, written in the same way, play beside the others.
         """
         worlds = {environment.name: environment for environment in self.environments}
         for name in environments:
@@ -133,11 +133,10 @@ class League(Strict):
                 known = ", ".join(repr(world) for world in worlds)
                 raise InvalidInput(f"unknown environment {name!r} of the league; known are {known}.")
         members = {policy.name: policy for policy in self.policies}
-        chosen = tuple(members.get(text) or guest(text) for text in dict.fromkeys(policies)) or self.policies
-        known_names = {policy.name for policy in chosen}
+        wanted = dict.fromkeys([*(policies or members), *also])
         return League(
             environments=tuple(worlds[name] for name in dict.fromkeys(environments)) or self.environments,
-            policies=chosen + tuple(guest(text) for text in dict.fromkeys(also) if text not in known_names),
+            policies=tuple(members.get(text) or guest(text) for text in wanted),
         )
 
 
