@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from bandstrap.arrays import Floats
 from bandstrap.engine.executors import worker_count
@@ -127,7 +127,7 @@ def ratio(first: Floats, second: Floats) -> tuple[float, float, float]:
     n = min(first.size, second.size)
     one, other = first[:n], second[:n]
     a, b = float(one.mean()), float(other.mean())
-    square = float(ndtri(0.5 + CONFIDENCE / 2)) ** 2 / n
+    square = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) ** 2 / n
     covariance = np.cov(one, other)
     # (a - r b)^2 <= square Var(one - r other), a quadratic in r
     p = b * b - square * covariance[1, 1]
