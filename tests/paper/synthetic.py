@@ -1,5 +1,6 @@
 """Evidence like the paper's, made up: every claim holds on it."""
 
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -128,6 +129,8 @@ def bound_curve(panel, curve):
     widths = THRESHOLDS.get(curve.label, lambda n: 1 / n)(places) * (panel.name != "T4-zeros")
     rate = 0.2 if "naive" in curve.label else 0.01
     rows = tuple(row(int(n), rate, float(width)) for n, width in zip(places, widths, strict=True))
+    if curve.bound == "exact":  # computed, from no sample
+        rows = tuple(dataclasses.replace(one, replications=0, misses=0, miss_rate=0.0, width_error=0.0) for one in rows)
     return CurveData(curve, places, widths[None, :], rows, 1.0)
 
 

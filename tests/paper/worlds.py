@@ -31,7 +31,7 @@ def times(factor, place=None):
 def with_values(curve, values):
     """A curve with other values, its rows' widths too."""
     rows = tuple(
-        dataclasses.replace(one, mean_width=width, width_error=0.01 * width)
+        dataclasses.replace(one, mean_width=width, width_error=0.01 * width if one.width_error else 0.0)
         for one, width in zip(curve.rows, values[0].tolist(), strict=False)
     )
     return dataclasses.replace(curve, values=values, rows=rows)

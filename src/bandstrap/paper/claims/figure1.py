@@ -71,15 +71,20 @@ def width_error(row: CoverageRow) -> float:
     return math.inf if row.width_error is None else row.width_error
 
 
-def narrower(first: CoverageRow, second: CoverageRow, factor: float = 1.0) -> Comparison:
-    """Is the first mean threshold below ``factor`` times the second?
+def freedom_of(*rows: CoverageRow) -> float:
+    """Degrees of freedom of the standard errors of mean thresholds together; infinite where all are known."""
+    return min((row.replications - 1 for row in rows if row.width_error), default=math.inf)
+
+
+def narrower(first: CoverageRow, second: CoverageRow) -> Comparison:
+    """Is the first mean threshold below the second?
 
     Both come from the same samples; their errors are added, which is right whatever they share.
     """
-    error = width_error(first) + factor * width_error(second)
-    gap = factor * second.mean_width - first.mean_width
+    error = width_error(first) + width_error(second)
     text = f"{first.bound} over {second.bound} at n = {first.sample_size}: {first.mean_width / second.mean_width:.3f}"
-    return Comparison(text, in_errors(gap, error), error / (factor * second.mean_width))
+    gap = second.mean_width - first.mean_width
+    return Comparison(text, in_errors(gap, error), error / second.mean_width, freedom_of(first, second))
 
 
 @claim(
@@ -98,7 +103,7 @@ def corrected_is_valid(evidence: Evidence) -> Finding:
     first, last = (ours[i].mean_width / float(truth[i]) - 1 for i in (0, -1))
     error = width_error(ours[-1]) / float(truth[-1]) + 0.5 * width_error(ours[0]) / float(truth[0])
     text = f"excess over the truth {first:.0%} at n = {ours[0].sample_size}, {last:.0%} at n = {ours[-1].sample_size}"
-    falls = Comparison(text, in_errors(0.5 * first - last, error), error / first)
+    falls = Comparison(text, in_errors(0.5 * first - last, error), error / first, freedom_of(ours[0], ours[-1]))
     numbers = [
         Number("largest miss rate", max(row.miss_rate for row in rows)),
         Number("practical over true, n = 20", 1 + first),
@@ -108,8 +113,8 @@ def corrected_is_valid(evidence: Evidence) -> Finding:
     rate = smallest_rate_seen(min(row.replications for row in rows), rows[0].alpha, len(rows))
     power = Power(
         ERROR_RATE,
-        f"a miss rate of {rate:.3f} in a single cell is seen with probability {POWER:g}; "
-        f"an excess that falls to {0.5 - falls.smallest_seen:.2f} of itself is found to fall to less than half",
+        f"a miss rate of {rate:.3f} in a single cell is seen with probability {POWER:g}; an excess that falls to "
+        f"{0.5 - falls.smallest_seen:.2f} of itself is found to fall to less than half with the same probability",
     )
     return Finding(REPRODUCED if falls.holds and not bad else NOT_REPRODUCED, text, tuple(numbers), power)
 
@@ -154,12 +159,12 @@ def correction_is_a_remainder(evidence: Evidence) -> Finding:
     stated = [row for row in panel["bootstrap, as stated"].rows if row.sample_size >= 100]
     sizes = np.array([row.sample_size for row in rows], dtype=float)
     main = np.array([row.mean_width for row in rows])
-    main_error = np.array([width_error(row) for row in rows])
     rest = np.array([row.mean_width for row in stated]) - main
+    errors = np.array([width_error(row) for row in rows])
     powers = [
-        exponent_of_means("main term", sizes, main, main_error),
+        exponent_of_means("main term", sizes, main, errors, freedom_of(*rows)),
         # Both hold the same quantiles of the same samples, so that their difference has no error of its own.
-        exponent_of_means("correction", sizes, rest, np.full_like(rest, 1e-12)),
+        exponent_of_means("correction", sizes, rest, np.zeros_like(rest), math.inf),
     ]
     tests = [
         test
@@ -168,15 +173,15 @@ def correction_is_a_remainder(evidence: Evidence) -> Finding:
     ]
     found = finding(tests, [power.number for power in powers])
     holds_text = f"main term n^({powers[0].value:.3f} ± {powers[0].error:.2g}), correction n^({powers[1].value:.3f})"
-    seen = 0.05 - 3.61 * powers[0].error
+    seen = 0.05 - powers[0].distance_seen()
     power = Power(
-        ERROR_RATE, f"a main term within {seen:.3f} of n^(-1/2) is found to be within 0.05 with probability 0.9"
+        ERROR_RATE, f"a main term within {seen:.3f} of n^(-1/2) is found to be within 0.05 with probability {POWER:g}"
     )
     return Finding(found.verdict, holds_text, found.numbers, power)
 
 
-def exponent_of_means(name: str, x: Floats, means: Floats, errors: Floats) -> Exponent:
+def exponent_of_means(name: str, x: Floats, means: Floats, errors: Floats, freedom: float) -> Exponent:
     """The power that means follow, by least squares on logarithms; the means are from different samples."""
     centred = np.log(x) - np.log(x).mean()
     slope = centred / (centred @ centred)
-    return Exponent(name, float(np.log(means) @ slope), float(np.linalg.norm(slope * errors / means)))
+    return Exponent(name, float(np.log(means) @ slope), float(np.linalg.norm(slope * errors / means)), freedom)

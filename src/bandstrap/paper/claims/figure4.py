@@ -6,7 +6,9 @@ import math
 
 from scipy.special import ndtri
 
+from bandstrap.arrays import Floats
 from bandstrap.paper.claims.claim import BUCB, NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.end_points import PUBLISHED_RUNS
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
     POWER,
@@ -74,15 +76,32 @@ def bands_are_standard_errors(evidence: Evidence) -> Finding:
     numbers, farthest, seen = [], 0.0, 0.0
     for label, published in BANDS.items():
         values = evidence["4a"][label].at(100.0)
-        ours = float(values.std(ddof=1)) / math.sqrt(values.size)
-        residuals = values - values.mean()
-        # The variance of a standard deviation, as a part of it: (kurtosis - 1)/(4n); the published one has it too.
-        kurtosis = float((residuals**4).mean() / (residuals**2).mean() ** 2) if residuals.any() else 1.0
-        sampling = math.sqrt(max(kurtosis - 1, 0.0) / (4 * values.size))
-        error = ours * math.hypot(sampling, sampling, READING_ERROR_OF_BANDS)
-        numbers.append(Number(f"standard error of {label} at 100", ours, ours * sampling, published))
-        farthest = max(farthest, abs(in_errors(published - ours, error)))
-        seen = max(seen, in_errors((limit + float(ndtri(POWER))) * error, ours))
+        # However many runs there are here: the published mean is that of PUBLISHED_RUNS.
+        ours = float(values.std(ddof=1)) / math.sqrt(PUBLISHED_RUNS)
+        own = error_of_deviation(values, values.size)
+        printed = math.hypot(error_of_deviation(values, PUBLISHED_RUNS), READING_ERROR_OF_BANDS)
+        numbers.append(Number(f"standard error of {label} at 100", ours, ours * own, published))
+        farthest = max(farthest, abs(in_errors(published - ours, ours * math.hypot(own, printed))))
+        seen = max(seen, width_seen(limit, own, printed))
     text = f"published half widths are up to {farthest:.1f} standard errors from ours ({limit:.1f} allowed)"
-    power = Power(ERROR_RATE, f"bands {1 + seen:.2f} times as wide are seen with probability {POWER:g}")
+    power = Power(ERROR_RATE, f"bands {seen:.2f} times as wide are seen with probability {POWER:g}")
     return Finding(REPRODUCED if farthest <= limit else NOT_REPRODUCED, text, tuple(numbers), power)
+
+
+def error_of_deviation(values: Floats, n_runs: int) -> float:
+    """Standard error of the standard deviation of so many such values, as a part of it: ``sqrt((kurtosis - 1)/(4 n))``."""
+    squares = (values - values.mean()) ** 2
+    kurtosis = float((squares**2).mean() / squares.mean() ** 2) if squares.any() else 1.0
+    return math.sqrt(max(kurtosis - 1, 0.0) / (4 * n_runs))
+
+
+def width_seen(limit: float, own: float, printed: float) -> float:
+    """How many times as wide as ours bands must be to be found too wide with probability ``POWER``.
+
+    Errors of our width and of the printed one are parts of them. Bands ``c`` times as wide are seen where they exceed our
+    width times ``reach``: a difference of ``c - reach`` with a standard error of ``hypot(reach own, c printed)``.
+    """
+    quantile, reach = float(ndtri(POWER)), 1 + limit * math.hypot(own, printed)
+    # c - reach = quantile hypot(reach own, c printed), a quadratic in c
+    slack = 1 - (quantile * printed) ** 2
+    return reach * (1 + quantile * math.sqrt(printed**2 + slack * own**2)) / slack

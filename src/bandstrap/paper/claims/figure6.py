@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.special import ndtri
-
 from bandstrap.experiments.run import CurveData, PanelData
 from bandstrap.experiments.spec import make_environment
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
@@ -18,8 +16,8 @@ from bandstrap.paper.claims.statistics import (
     grows_faster,
     grows_slower,
     growth_seen,
-    in_errors,
     lower,
+    mean_below_zero,
 )
 from bandstrap.theory import naive_lower_bound
 
@@ -29,26 +27,23 @@ NAIVE = "naive bootstrap"
 def is_linear(panel: PanelData, curves: list[CurveData]) -> Finding:
     """Not below the theorem's bound beyond chance, and growing faster than the root of T beyond chance."""
     means = make_environment(panel.panel, None).means
-    numbers, below = [], []
+    least = float(naive_lower_bound(means, int(curves[0].places[-1])))
+    above = [mean_below_zero(least - curve.at(), curve.label, least) for curve in curves]
     faster = [grows_faster(curve, 0.5) for curve in curves]
-    seen = 0.0
-    for curve in curves:
-        least = float(naive_lower_bound(means, int(curve.places[-1])))
-        value = end(curve)
-        numbers += [value, Number(f"order of growth of {curve.label}", exponent(curve))]
-        if in_errors(value.ours - least, value.error) < float(ndtri(ERROR_RATE / len(curves))):
-            below.append(curve.label)
-        allowed = float(ndtri(POWER) - ndtri(ERROR_RATE / len(curves)))
-        seen = max(seen, in_errors(allowed * (value.error or 0.0), least))
+    ends = [end(curve) for curve in curves]
     holds, text = all_hold(faster)
-    smallest = min(numbers[::2], key=lambda number: number.ours)
-    text = f"lowest regret {smallest.ours:.0f} ({smallest.name}) against the bound {least:.0f}; {text}"
+    lowest = min(ends, key=lambda number: number.ours)
+    text = f"lowest regret {lowest.ours:.0f} ({lowest.name}) against the bound {least:.0f}; {text}"
+    seen = max(test.seen_among(len(curves)) for test in above)
     power = Power(
         ERROR_RATE,
         f"regret of {max(0.0, 1 - seen):.0%} of the bound is told from it, and growth like "
         f"T^{growth_seen(faster, 0.5):.2f} from T^0.5, with probability {POWER:g}",
     )
-    verdict = REPRODUCED if holds and not below else NOT_REPRODUCED
+    is_below = any(test.is_contradicted(len(curves)) for test in above)
+    orders = [Number(f"order of growth of {curve.label}", exponent(curve)) for curve in curves]
+    numbers = [number for both in zip(ends, orders, strict=True) for number in both]
+    verdict = REPRODUCED if holds and not is_below else NOT_REPRODUCED
     return Finding(verdict, text, (*numbers, Number("lower bound", least)), power)
 
 

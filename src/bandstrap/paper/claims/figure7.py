@@ -63,8 +63,11 @@ def order_on_logistic(evidence: Evidence) -> Finding:
 def giro_fails(evidence: Evidence) -> Finding:
     """Linear: faster than the root of T beyond chance; most: on more than half of the laws, with either ``a``."""
     tests = {(giro, law): grows_faster(evidence[name][giro], 0.5) for giro in GIROS for name, law in UNBOUNDED}
-    linear = {giro: sum(tests[giro, law].holds for _, law in UNBOUNDED) for giro in GIROS}
-    good = [2 * count > len(UNBOUNDED) for count in linear.values()]
+    most = len(UNBOUNDED) // 2 + 1
+    # Where one law too few is linear, each of the others could be taken for linear by chance.
+    others = len(UNBOUNDED) - (most - 1)
+    linear = {giro: sum(tests[giro, law].holds_among(others) for _, law in UNBOUNDED) for giro in GIROS}
+    good = [count >= most for count in linear.values()]
     verdict = REPRODUCED if all(good) else DEPENDS if any(good) else NOT_REPRODUCED
     counts = "; ".join(f"{giro}: linear on {count} of {len(UNBOUNDED)} laws" for giro, count in linear.items())
     straightest = max(tests.values(), key=lambda test: test.z)
@@ -78,7 +81,7 @@ def giro_fails(evidence: Evidence) -> Finding:
         )
     ]
     setting = f"how many pseudo-rewards Giro adds ({counts})" if verdict == DEPENDS else ""
-    told = growth_seen([*tests.values()], 0.5)
+    told = growth_seen([*tests.values()], 0.5, others)
     power = Power(ERROR_RATE, f"growth like T^{told:.2f} is told from T^0.5 on every law with probability {POWER:g}")
     return Finding(verdict, text, tuple(numbers), power, setting)
 

@@ -2,7 +2,8 @@
 
 Differences between policies are paired: they met the same rewards. A test says *reproduced* when the paper's sentence
 holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the error
-rate of all of them together, because one false sentence among them is enough to fail. What a check would see is said for a
+rate of all of them together, because one false sentence among them is enough to fail. Standard errors are estimated, from
+a few replications in a quick run, so that limits are quantiles of Student's law. What a check would see is said for a
 probability of ``POWER``.
 """
 
@@ -12,9 +13,10 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc, bdtri, bdtrik, ndtri
+from scipy.special import bdtrc, bdtri, bdtrik, nctdtrinc, ndtri, stdtrit
 
 from bandstrap.arrays import Floats
 from bandstrap.experiments.run import CurveData, PanelData
@@ -22,6 +24,19 @@ from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, F
 
 ERROR_RATE = 0.01
 POWER = 0.9
+
+
+def limit_of(freedom: float, several: int = 1) -> float:
+    """How many standard errors chance alone passes in ``ERROR_RATE`` of cases, shared by several comparisons.
+
+    ``freedom`` is the number of degrees of freedom of the standard error: one less than the replications, or infinite.
+    """
+    return -float(stdtrit(freedom, ERROR_RATE / several))
+
+
+def distance_seen(freedom: float, several: int = 1) -> float:
+    """How many standard errors the truth must be away from a limit to be told from it with probability ``POWER``."""
+    return float(nctdtrinc(freedom, 1 - POWER, limit_of(freedom, several)))
 
 
 @dataclass(frozen=True)
@@ -34,16 +49,29 @@ class Comparison:
     text: str
     z: float
     error: float
+    freedom: float
+
+    def holds_among(self, several: int) -> bool:
+        """Whether chance alone would do this, in any of several comparisons, in less than ``ERROR_RATE`` of cases."""
+        return self.z > limit_of(self.freedom, several)
 
     @property
     def holds(self) -> bool:
         """Whether chance alone would do this in less than ``ERROR_RATE`` of cases."""
-        return self.z > -float(ndtri(ERROR_RATE))
+        return self.holds_among(1)
+
+    def is_contradicted(self, several: int) -> bool:
+        """Whether the opposite is true beyond chance, at ``ERROR_RATE`` for all of several comparisons."""
+        return self.z < -limit_of(self.freedom, several)
+
+    def seen_among(self, several: int) -> float:
+        """The true advantage, as a part of what is compared, that is found with probability ``POWER``."""
+        return distance_seen(self.freedom, several) * self.error
 
     @property
     def smallest_seen(self) -> float:
-        """The true advantage, as a part of what is compared, that is found to hold with probability ``POWER``."""
-        return float(ndtri(POWER) - ndtri(ERROR_RATE)) * self.error
+        """The same of a comparison that shares its error rate with no other."""
+        return self.seen_among(1)
 
 
 def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None) -> Comparison:
@@ -63,7 +91,7 @@ def mean_below_zero(values: Floats, text: str, unit: float) -> Comparison:
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     mean = float(values.mean())
     text = f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}"
-    return Comparison(text, in_errors(-mean, error), in_errors(error, unit))
+    return Comparison(text, in_errors(-mean, error), in_errors(error, unit), values.size - 1)
 
 
 def in_errors(distance: float, error: float | None) -> float:
@@ -174,21 +202,29 @@ def grows_slower(curve: CurveData, power: float) -> Comparison:
     return dataclasses.replace(test, text=f"{curve.label} grows like T^{exponent(curve):.2f}, below T^{power:g}")
 
 
-def growth_seen(tests: list[Comparison], power: float) -> float:
+def growth_seen(tests: Sequence[Comparison], power: float, several: int = 1) -> float:
     """The order of growth that each of some tests against ``T^power`` tells from it with probability ``POWER``.
 
-    Runs are taken to scatter as those at hand do.
+    Runs are taken to scatter as those at hand do; ``several`` of the tests share the error rate.
     """
-    return power + math.log2(1 + max(test.smallest_seen for test in tests))
+    return power + math.log2(1 + max(test.seen_among(several) for test in tests))
 
 
-def ratio(panel: PanelData, first: str, second: str) -> tuple[float, float]:
-    """Mean regret of the first over that of the second, and its standard error; they met the same rewards."""
+class Estimate(NamedTuple):
+    """A number, its standard error, and the degrees of freedom of that."""
+
+    value: float
+    error: float
+    freedom: float
+
+
+def ratio(panel: PanelData, first: str, second: str) -> Estimate:
+    """Mean regret of the first over that of the second; they met the same rewards."""
     one, other = panel[first].at(), panel[second].at()
     n = min(one.size, other.size)
     value = float(one[:n].mean() / other[:n].mean())
     error = float((one[:n] - value * other[:n]).std(ddof=1)) / math.sqrt(n) / float(other[:n].mean())
-    return value, error
+    return Estimate(value, error, n - 1)
 
 
 def sidak(rate: float, tests: int) -> float:
@@ -201,21 +237,29 @@ def sidak(rate: float, tests: int) -> float:
 
 @dataclass(frozen=True)
 class Exponent:
-    """A fitted power, ``mean = c x^value``, and its standard error."""
+    """A fitted power, ``mean = c x^value``, its standard error and the degrees of freedom of that."""
 
     name: str
     value: float
     error: float
+    freedom: float
 
     def below(self, limit: float) -> Comparison:
         """Is the power below a limit, beyond chance?"""
         text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, below {limit:g}"
-        return Comparison(text, in_errors(limit - self.value, self.error), in_errors(self.error, abs(limit)))
+        return self._compared(limit - self.value, limit, text)
 
     def above(self, limit: float) -> Comparison:
         """Is the power above a limit, beyond chance?"""
         text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, above {limit:g}"
-        return Comparison(text, in_errors(self.value - limit, self.error), in_errors(self.error, abs(limit)))
+        return self._compared(self.value - limit, limit, text)
+
+    def _compared(self, ahead: float, limit: float, text: str) -> Comparison:
+        return Comparison(text, in_errors(ahead, self.error), in_errors(self.error, abs(limit)), self.freedom)
+
+    def distance_seen(self, several: int = 1) -> float:
+        """How far from a limit the true power must be to be told from it with probability ``POWER``."""
+        return distance_seen(self.freedom, several) * self.error
 
     @property
     def number(self) -> Number:
@@ -234,15 +278,10 @@ def fitted_exponent(name: str, x: Floats, values: Floats) -> Exponent:
     total, n = values.sum(axis=0), len(values)
     without = np.log((total - values) / (n - 1)) @ slope
     error = math.sqrt((n - 1) / n * float(np.sum((without - without.mean()) ** 2)))
-    return Exponent(name, float(np.log(total / n) @ slope), error)
-
-
-def contradicted(test: Comparison, comparisons: int) -> bool:
-    """Is the opposite of a comparison true beyond chance, at ``ERROR_RATE`` for all of several?"""
-    return test.z < float(ndtri(ERROR_RATE / comparisons))
+    return Exponent(name, float(np.log(total / n) @ slope), error, n - 1)
 
 
 def power_of_exponents(exponents: Sequence[Exponent]) -> str:
     """Which departure of a power would be found, of the least sure of several."""
-    most = (float(ndtri(POWER)) - float(ndtri(ERROR_RATE / len(exponents)))) * max(each.error for each in exponents)
+    most = max(each.distance_seen(len(exponents)) for each in exponents)
     return f"a power that is larger by {most:.2f} is found with probability {POWER:g}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.experiments.run import PanelData
@@ -17,12 +17,12 @@ from bandstrap.paper.claims.statistics import (
     Exponent,
     all_hold,
     brief,
-    contradicted,
     end,
     finding,
     fitted_exponent,
     in_errors,
     lower,
+    mean_below_zero,
     power_of_exponents,
 )
 from bandstrap.theory import gap_free_bound, problem_dependent_bound
@@ -48,7 +48,7 @@ def power_of_log(panel: PanelData, label: str, name: str) -> Exponent:
 
 def growth_finding(exponents: list[Exponent], most: float, excluded: float, others: list[Comparison]) -> Finding:
     """Powers that are not above ``most`` beyond chance, and all of them below ``excluded`` beyond chance."""
-    refuted = [each for each in exponents if contradicted(each.below(most), len(exponents))]
+    refuted = [each for each in exponents if each.below(most).is_contradicted(len(exponents))]
     holds, text = all_hold([*(each.below(excluded) for each in exponents), *others])
     shown = "; ".join(f"{each.name}: {each.value:.2f} ± {each.error:.2g}" for each in exponents)
     power = Power(
@@ -109,7 +109,7 @@ def regret_grows_like_inverse_gap(evidence: Evidence) -> Finding:
     exponent = fitted_exponent("gap", curve.places, curve.values)
     numbers = [exponent.number, *(end(curve, float(gap)) for gap in curve.places)]
     found = finding([exponent.above(-1.5), exponent.below(-0.5)], numbers)
-    text = f"a true power of {-0.5 - 3.61 * exponent.error:.2f} is told from -0.5 with probability 0.9"
+    text = f"a true power of {-0.5 - exponent.distance_seen():.2f} is told from -0.5 with probability {POWER:g}"
     return Finding(found.verdict, found.statistic, found.numbers, Power(ERROR_RATE, text))
 
 
@@ -125,7 +125,7 @@ def regret_is_linear_in_arms(evidence: Evidence) -> Finding:
     n = min(len(evidence[name][POLICY].values) for name in ARMS.values())
     per_arm = np.stack([evidence[name][POLICY].at()[:n] / (k - 1) for k, name in ARMS.items()], axis=1)
     exponent = fitted_exponent("K", np.array([*ARMS], dtype=float), per_arm)
-    holds = exponent.below(0.5).holds and not contradicted(exponent.below(0), 1)
+    holds = exponent.below(0.5).holds and not exponent.below(0).is_contradicted(1)
     numbers = [
         Number(f"regret over K - 1, K = {k}", float(column.mean()), float(column.std(ddof=1)) / math.sqrt(n))
         for k, column in zip(ARMS, per_arm.T, strict=True)
@@ -137,10 +137,9 @@ def regret_is_linear_in_arms(evidence: Evidence) -> Finding:
 
 def below_bound(name: str, values: Floats, bound: float) -> Comparison:
     """Is mean regret below a bound?"""
-    error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    mean = float(values.mean())
-    text = f"{name}: {brief(mean)} ± {brief(error, 2)} against {brief(bound)}"
-    return Comparison(text, in_errors(bound - mean, error), in_errors(error, bound))
+    test = mean_below_zero(values - bound, "", bound)
+    text = f"{name}: {brief(float(values.mean()))} ± {brief(test.error * bound, 2)} against {brief(bound)}"
+    return dataclasses.replace(test, text=text)
 
 
 def bound_finding(tests: list[tuple[str, Floats, float]]) -> Finding:
@@ -154,7 +153,9 @@ def bound_finding(tests: list[tuple[str, Floats, float]]) -> Finding:
         for number in (Number(name, float(values.mean())), Number(f"bound, {name}", bound))
     )
     power = Power(
-        ERROR_RATE, f"regret {1 / share:.0f} times as large would be seen: the bound has the constants of a proof"
+        ERROR_RATE,
+        f"regret {1 / share:.0f} times as large would be seen with probability {1 - ERROR_RATE:g}: the bound has the "
+        "constants of a proof",
     )
     return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, numbers, power)
 
@@ -176,10 +177,10 @@ def regret_is_below_the_bound(evidence: Evidence) -> Finding:
         return float(problem_dependent_bound(gaps, horizon, sigma=sigma, beta=2, form="printed"))
 
     tests = [(f"T = {place:g}", curve.at(place), bound(2, place)) for place in curve.places]
-    tests += [
-        (f"{k} arms, T = {evidence[name][POLICY].places[-1]:g}", evidence[name][POLICY].at(), bound(k, 10000))
-        for k, name in ARMS.items()
-    ]
+    for k, name in ARMS.items():
+        played = evidence[name][POLICY]
+        horizon = float(played.places[-1])
+        tests.append((f"{k} arms, T = {horizon:g}", played.at(), bound(k, horizon)))
     return bound_finding(tests)
 
 
@@ -197,7 +198,7 @@ def worst_gap(evidence: Evidence) -> Finding:
     """
     order = math.sqrt(32000 * math.log(32000) / (2000 * math.log(2000)))
     excluded = (32000 / 2000) ** 0.75
-    tests, refuted, numbers, shown = [], [], [], []
+    tests, at_order, numbers, shown = [], [], [], []
     for beta, (short, long) in WORST.items():
         one, other = (evidence[name][POLICY] for name in (short, long))
         places = [float(curve.places[int(np.argmax(curve.mean))]) for curve in (one, other)]
@@ -206,8 +207,9 @@ def worst_gap(evidence: Evidence) -> Finding:
         ratio = float(last.mean() / first.mean())
         shown.append(f"beta = {beta:g}: worst regret grows {ratio:.2f}-fold")
         text = f"{shown[-1]}, less than {excluded:g}-fold"
-        tests.append(Comparison(text, in_errors(math.log(excluded / ratio), error), error))
-        refuted.append(Comparison(text, in_errors(math.log(order / ratio), error), error))
+        freedom = min(first.size, last.size) - 1
+        tests.append(Comparison(text, in_errors(math.log(excluded / ratio), error), error, freedom))
+        at_order.append(Comparison(text, in_errors(math.log(order / ratio), error), error, freedom))
         for horizon, gap, values in zip((2000, 32000), places, (first, last), strict=True):
             bound = float(
                 gap_free_bound([0, gap], horizon, sigma=2 ** (1 / beta), beta=beta, best_mean=gap, form="printed")
@@ -216,8 +218,8 @@ def worst_gap(evidence: Evidence) -> Finding:
             tests.append(below_bound(where, values, bound))
             numbers += [Number(where, float(values.mean())), Number(f"bound, {where}", bound)]
     holds, text = all_hold(tests)
-    holds = holds and not any(contradicted(test, len(refuted)) for test in refuted)
-    seen = math.exp((float(ndtri(POWER)) - float(ndtri(ERROR_RATE / len(refuted)))) * max(t.error for t in refuted))
+    holds = holds and not any(test.is_contradicted(len(at_order)) for test in at_order)
+    seen = math.exp(max(test.seen_among(len(at_order)) for test in at_order))
     power = Power(
         ERROR_RATE,
         f"growth {order * seen:.1f}-fold in place of {order:.2f}-fold is seen with probability {POWER:g}; "
