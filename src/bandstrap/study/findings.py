@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.special import bdtrc
+from scipy.special import bdtr, bdtrc
 
 from bandstrap.bounds.coverage import binomial_interval
 from bandstrap.study.laws import BY_NAME
-from bandstrap.study.plan import EFRON
+from bandstrap.study.plan import EFRON, EXPONENTIAL, MAMMEN, MAURER_PONTIL, PLAIN_KL
 from bandstrap.study.run import read_study
 
 # The chance that any right bound at all is found wrong, over all cells in which something is proved.
@@ -92,19 +92,15 @@ class Study:
 
     def where(self, bound: str = "", **fields: Any) -> list[Row]:
         """Rows of a bound whose fields are as given; ``kind`` is that of the law, ``proved`` whether anything is."""
-        return list(self._matching(bound, fields))
-
-    def _matching(self, bound: str, fields: dict[str, Any]) -> Iterator[Row]:
-        fields = dict(fields)
         kind, proved = fields.pop("kind", None), fields.pop("proved", None)
-        for row in self.rows:
-            if (
-                bound in ("", row.bound)
-                and kind in (None, BY_NAME[row.law].kind)
-                and proved in (None, row.is_proved)
-                and all(getattr(row, name) == value for name, value in fields.items())
-            ):
-                yield row
+        return [
+            row
+            for row in self.rows
+            if bound in ("", row.bound)
+            and kind in (None, BY_NAME[row.law].kind)
+            and proved in (None, row.is_proved)
+            and all(getattr(row, name) == value for name, value in fields.items())
+        ]
 
     @property
     def proved(self) -> list[Row]:
@@ -157,9 +153,8 @@ class Claim(NamedTuple):
 
 def is_close(row: Row, level: float, error_rate: float = 1e-4) -> bool:
     """Whether the misses are no evidence against a probability of ``level``, to either side."""
-    return not row.is_above(level, error_rate / 2) and (
-        row.misses >= row.samples or float(1 - bdtrc(row.misses, row.samples, level)) >= error_rate / 2
-    )
+    few = float(bdtr(row.misses, row.samples, level))  # the probability of so few misses
+    return not row.is_above(level, error_rate / 2) and few >= error_rate / 2
 
 
 def in_pairs(first: str, second: str, **fields: Any) -> Callable[[Study], list[Any]]:
@@ -193,7 +188,6 @@ def attained_level(alpha: float, n: int) -> float:
 
 
 PLAIN, PRACTICAL, SHARP = (f"bootstrap:correction={form}" for form in ("none", "practical", "sharp"))
-EXPONENTIAL, MAMMEN = (f"bootstrap:correction=none,weights={weights}" for weights in ("exponential", "mammen"))
 CONTINUOUS = ("normal", "uniform", "Laplace", "t(3)")
 LATTICES = ("fair coin", "ratings")
 
@@ -266,7 +260,7 @@ CLAIMS = (
                 "bounded laws, normal",
             ),
             ("empirical_bernstein", "independent rewards in [low, high]", "bounded laws"),
-            ("empirical_bernstein:form=maurer-pontil", "independent rewards in [low, high]", "bounded laws"),
+            (MAURER_PONTIL, "independent rewards in [low, high]", "bounded laws"),
             ("empirical_kl", "independent rewards in [low, high]", "bounded laws"),
             ("betting", "independent rewards in [low, high], at all sample sizes together", "bounded laws"),
             ("clopper_pearson", "independent rewards that are either 0 or 1", "fair coin, rare successes"),
@@ -363,9 +357,9 @@ CLAIMS = (
         for name in ("bootstrap_t", "bca", "hall", "hall:quantile=normal")
     ),
     Claim(
-        "empirical_kl:calibration=plain",
+        PLAIN_KL,
         "independent rewards in [low, high], large samples",
-        rows_of("empirical_kl:calibration=plain"),
+        rows_of(PLAIN_KL),
         lambda row: not row.is_above(row.alpha),
         "bounded laws: at small samples too, not above alpha",
     ),

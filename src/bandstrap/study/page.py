@@ -27,25 +27,36 @@ from bandstrap.study.findings import (
     detectable,
 )
 from bandstrap.study.laws import BY_NAME, LAWS
-from bandstrap.study.plan import CALLS, FEW, LARGE, MOST, SCIPY, SOME
+from bandstrap.study.plan import (
+    CALLS,
+    EFRON,
+    EXPONENTIAL,
+    FEW,
+    LARGE,
+    MAMMEN,
+    MAURER_PONTIL,
+    MOST,
+    PLAIN_KL,
+    SCIPY,
+    SOME,
+)
 from bandstrap.study.run import COMMAND
 
 # How the tables call the bounds.
 SHORT = {
-    "bootstrap:correction=none": "bootstrap, none",
-    "bootstrap:correction=practical": "bootstrap, practical",
-    "bootstrap:correction=sharp": "bootstrap, sharp",
-    "bootstrap:correction=none,weights=efron,quantile=inversion": "Efron's percentile",
-    "bootstrap:correction=none,weights=exponential": "exponential weights",
-    "bootstrap:correction=none,weights=mammen": "Mammen's weights",
-    "empirical_bernstein:form=maurer-pontil": "Maurer-Pontil",
-    "empirical_kl:calibration=plain": "empirical_kl, plain",
+    PLAIN: "bootstrap, none",
+    PRACTICAL: "bootstrap, practical",
+    SHARP: "bootstrap, sharp",
+    EFRON: "Efron's percentile",
+    EXPONENTIAL: "exponential weights",
+    MAMMEN: "Mammen's weights",
+    MAURER_PONTIL: "Maurer-Pontil",
+    PLAIN_KL: "empirical_kl, plain",
     "hall:quantile=normal": "hall, normal",
     "scipy.stats.bootstrap:method=percentile": "SciPy's percentile",
     "scipy.stats.bootstrap:method=BCa": "SciPy's BCa",
 }
 LEVEL = 0.05
-PLAIN_KL = "empirical_kl:calibration=plain"
 WRAP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -228,11 +239,11 @@ def levels(study: Study) -> str:
     return f"{', '.join(some)} and {last}"
 
 
-def rows_for(study: Study, advice: Advice, bound: str = "") -> list[Row]:
+def rows_for(study: Study, advice: Advice) -> list[Row]:
     """The rows in which an advice is checked."""
     return [
         row
-        for row in study.where(bound or advice.use, alpha=LEVEL)
+        for row in study.where(advice.use, alpha=LEVEL)
         if row.law in advice.laws
         and row.n >= advice.from_n
         and (BY_NAME[row.law].kind == "symmetric" or row.side == advice.side or advice.proved)
@@ -251,18 +262,12 @@ def in_short(study: Study) -> str:
         )
         why = advice.why.format(relative=relative, rates=f"at worst {rates}, where alpha is {LEVEL:g}")
         lines.append((advice.have, f"`{advice.use}`", why))
-    text = "\n".join(
-        ["| you have | use | why |", "| --- | --- | --- |", *("| " + " | ".join(line) + " |" for line in lines)]
-    )
     return f"""## In short
 
-{text}
-
-For rewards that are skewed, unbounded and of which nothing is known, **no bound holds at a finite sample
-size**, and none
-can: whatever the sample, a law with a rare, huge reward fits it as well, and has another mean (Bahadur and
-Savage, 1956). What
-is left is to know how often the usual bounds miss; the tables below show it for five such laws.
+{table(["you have", "use", "why"], lines, is_text=True)}
+For rewards that are skewed, unbounded and of which nothing is known, **no bound holds at a finite sample size**, and none
+can: whatever the sample, a law with a rare, huge reward fits it as well, and has another mean (Bahadur and Savage, 1956).
+What is left is to know how often the usual bounds miss; the tables below show it for five such laws.
 """
 
 
@@ -299,11 +304,9 @@ def proved(study: Study) -> str:
     return f"""## What is proved holds
 
 {len(rows)} rows have a bound whose assumption the law meets, {MOST:,} samples each. {verdict} is the miss rate
-significantly
-above what is proved (one-sided binomial tests that share an error rate of {ERROR_RATE:g}; {powers}). The
-largest share of
-what is allowed: {worst.rate / (worst.guarantee or 1):.3f}, by `{worst.bound}` ({worst.law}, n = {worst.n},
-alpha = {worst.alpha:g}, {worst.side}).
+significantly above what is proved (one-sided binomial tests that share an error rate of {ERROR_RATE:g}; {powers}).
+The largest share of what is allowed: {worst.rate / (worst.guarantee or 1):.3f}, by `{worst.bound}` ({worst.law},
+n = {worst.n}, alpha = {worst.alpha:g}, {worst.side}).
 """
 
 
@@ -358,7 +361,10 @@ deviation, it is safe on these continuous laws and fails on a coin that shows on
 def bounded(study: Study) -> str:
     """Laws with a support."""
     laws = [law.name for law in LAWS if law.name in (*BOUNDED, *TWO_VALUES)]
-    bounds = ("clopper_pearson", "mid_p", "betting", *CALLS[6:8], "hoeffding", *CALLS[4:6], "student_t")
+    bounds = (
+        *("clopper_pearson", "mid_p", "betting", "empirical_kl", PLAIN_KL),
+        *("hoeffding", "empirical_bernstein", MAURER_PONTIL, "student_t"),
+    )
     return f"""## Rewards in a known interval
 
 For two values `clopper_pearson` is sharpest. `mid_p` is narrower, proved at 2 alpha, and does miss more often than alpha.
@@ -379,7 +385,9 @@ def skewed(study: Study) -> str:
         "sign_flip",
         PLAIN,
         PRACTICAL,
-        *CALLS[15:18],
+        EFRON,
+        EXPONENTIAL,
+        MAMMEN,
         "bca",
         "hall:quantile=normal",
         "hall",

@@ -23,15 +23,18 @@ SEED = 2019
 
 # Each as its users call it: the defaults, and the options whose choice is a question.
 EFRON = "bootstrap:correction=none,weights=efron,quantile=inversion"
+EXPONENTIAL, MAMMEN = (f"bootstrap:correction=none,weights={weights}" for weights in ("exponential", "mammen"))
+PLAIN_KL = "empirical_kl:calibration=plain"
+MAURER_PONTIL = "empirical_bernstein:form=maurer-pontil"
 CALLS = (
     "student_t",
     "sign_flip",
     "symmetric_betting",
     "hoeffding",
     "empirical_bernstein",
-    "empirical_bernstein:form=maurer-pontil",
+    MAURER_PONTIL,
     "empirical_kl",
-    "empirical_kl:calibration=plain",
+    PLAIN_KL,
     "betting",
     "clopper_pearson",
     "mid_p",
@@ -40,8 +43,8 @@ CALLS = (
     "bootstrap:correction=practical",
     "bootstrap:correction=sharp",
     EFRON,
-    "bootstrap:correction=none,weights=exponential",
-    "bootstrap:correction=none,weights=mammen",
+    EXPONENTIAL,
+    MAMMEN,
     "bootstrap_t",
     "bca",
     "hall",
@@ -58,7 +61,7 @@ MOST = 100_000
 SOME = 4_000
 # ... and of those that take long without proving anything.
 FEW = 1_000
-SLOW = ("sign_flip", "bootstrap_t", "bca", "hall", "bootstrap:correction=none,weights=mammen", EFRON)
+SLOW = ("sign_flip", "bootstrap_t", "bca", "hall", MAMMEN, EFRON)
 # Samples that share a set of resamples: few, so that the choice of a set decides nothing.
 AT_ONCE = {"bootstrap_t": 50, "bca": 50, "hall": 50}
 # Widths take longer to find than misses, and are measured on the first samples only.
@@ -127,8 +130,9 @@ class Cell:
                 told = {"sigma": psi_norm(self.law), "beta": studied.beta} if studied.beta else "no psi norm is told"
             else:
                 told = tell_truth(call, law)
-            is_proof = self.n >= LARGE and call.name == "sub_weibull"  # which would need more samples than memory holds
-            if not isinstance(told, str) and not is_proof:
+            # What proves something is measured on MOST samples: more of this size than memory should hold.
+            is_too_large = self.n >= LARGE and call.name == "sub_weibull"
+            if not isinstance(told, str) and not is_too_large:
                 yield call, told, min(self.most, samples_of(call, told, law, self.n))
 
 
