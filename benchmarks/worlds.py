@@ -58,7 +58,7 @@ class World(NamedTuple):
             run_into_folder(plan_text(text, seed=1), pool)
 
 
-# Of the large ones, one replication a core, so that all have theirs in memory at once.
+# Of the large ones, one replication per core, so that all have theirs in memory at once.
 CORES = os.cpu_count() or 1
 WORLDS = {
     "UCB1, 10,000 replications of 100,000 rounds, 10 arms, into a folder": World(

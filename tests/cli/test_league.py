@@ -2,7 +2,7 @@ import polars
 import pytest
 
 
-def test_league_prints_standings_and_writes_four_files(run, tmp_path):
+def test_league_prints_standings_and_fills_a_folder(run, tmp_path):
     out = tmp_path / "new" / "league"
     players = ("--policy", "UCB1", "--policy", "uniform_random", "--policy", "UCB-tuned")
     places = ("--environment", "beta", "--environment", "t(3)")
@@ -17,7 +17,7 @@ def test_league_prints_standings_and_writes_four_files(run, tmp_path):
     assert set(table["policy"]) == {"UCB1", "uniform_random", "UCB-tuned"}
     assert "UCB-tuned" in done.stdout
     assert "1 of 2" in done.stdout
-    assert "us a decision" in done.stdout
+    assert "us per decision" in done.stdout
     best = table.filter((polars.col("environment") == "t(3)") & (polars.col("rank") == 1)).row(0, named=True)
     line = next(line for line in done.stdout.splitlines() if line.startswith("t(3)"))
     assert best["policy"] in line

@@ -119,7 +119,7 @@ def test_same_seed_same_bytes_for_any_number_of_threads(result, folder, tmp_path
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_the_table_has_a_row_a_match(result, folder):
+def test_the_table_has_a_row_per_match(result, folder):
     table = polars.read_parquet(folder / "league.parquet")
     assert table.height == len(SMALL.environments) * len(SMALL.policies)
     row = table.filter((polars.col("environment") == "beta") & (polars.col("policy") == "RB-SDA")).row(0, named=True)
@@ -133,7 +133,7 @@ def test_the_table_has_a_row_a_match(result, folder):
     assert not any("second" in column or "cost" in column for column in table.columns)
 
 
-def test_the_second_table_has_a_row_a_policy_and_compares_it_with_the_first(result, folder):
+def test_the_second_table_has_a_row_per_policy_and_compares_it_with_the_first(result, folder):
     table = polars.read_parquet(folder / "overall.parquet")
     assert table["policy"].to_list() == [row.policy for row in result.overall]
     assert set(table["yardstick"]) == {SMALL.policies[0].name}
@@ -165,7 +165,7 @@ def test_the_page_holds_everything(result, folder):
     assert all(show_multiple(s.relative) in page for s in result.standings)
 
 
-def test_costs_are_microseconds_a_decision(result):
+def test_costs_are_microseconds_per_decision(result):
     standing = result.standings[0]
     seconds = result.seconds[standing.environment, standing.policy]
     assert result.cost([standing]) == pytest.approx(1e6 * seconds / (60 * 12))
@@ -181,6 +181,10 @@ def test_maps_have_the_overall_number_first_and_gaps(result):
 
 
 def test_numbers_stand_out_on_every_shade():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#ffffff", "#767676") == pytest.approx(
+        4.54, abs=0.01
+    )  # the lightest grey that passes, as is well known
     multiples = [1, 1.2, 1.7, 2.4, 3.1, 4, 5, 6.5, 8, 10, 1000, np.inf, np.nan]
     assert all(contrast(*shade(multiple)) >= 4.5 for multiple in multiples)
     lightness = [contrast("#000000", shade(multiple)[0]) for multiple in multiples[:10]]

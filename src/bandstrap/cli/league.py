@@ -105,7 +105,7 @@ def print_overall(result: LeagueResult) -> None:
         "99th pct. / best",
         f"mean, 99th pct. / {yardstick}",
         "runs",
-        "us a decision",
+        "us per decision",
     )
     title = (
         f"Regret after {result.horizon} rounds relative to the best policy, geometric mean over environments; "
