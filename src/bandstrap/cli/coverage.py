@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.cli.files import check_plot
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_records
 from bandstrap.errors import InvalidInput, check_choice
-from bandstrap.storage import check_file
 
 if TYPE_CHECKING:
     from bandstrap.bounds import CoverageRow
@@ -44,11 +44,7 @@ def coverage(
     if distribution is None or not sample_size:
         raise InvalidInput("bandstrap coverage needs --distribution and --sample-size.")
     check_choice(format, "format", "bandstrap coverage", FORMATS)
-    if plot is not None:
-        from bandstrap.plots.style import check_picture
-
-        check_picture(plot)
-        check_file(plot, "plot", "bandstrap coverage")
+    check_plot(plot, "bandstrap coverage")
 
     from bandstrap.bounds import coverage as measure
     from bandstrap.bounds.bound import SIDES
