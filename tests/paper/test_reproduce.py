@@ -20,30 +20,8 @@ from bandstrap.plots import panels as plots
 from bandstrap.plots import small as small_plots
 from bandstrap.plots import style
 from bandstrap.storage import locked, write_text
+from paper.small import SMALL
 
-# Figure 6 with policies that compile in no time; the labels are those that claims ask for.
-SMALL = """
-title = "Figure 6: small"
-horizon = 60
-readings = ["Read <so> & so.", "\\u001b[31mnot obeyed"]
-[[panels]]
-name = "6a"
-title = "(a)"
-environment = "gaussian:means=(0.6,0.4)"
-curves = [
-    { label = "Bernoulli-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1", published = 5 },
-    { label = "naive bootstrap", policy = "ucb1:sigma=50" },
-]
-[[panels]]
-name = "6b"
-environment = "gaussian:means=(0.5,0)"
-curves = [
-    { label = "Jeffreys-TS", policy = "gaussian_ts" },
-    { label = "UCB", policy = "ucb1", published = 5 },
-    { label = "naive bootstrap", policy = "ucb1:sigma=50" },
-]
-"""
 # Another figure, on whose panel no claim rests.
 OTHER = """
 title = "Figure 4: small"
@@ -54,8 +32,6 @@ environment = "gaussian:means=(0.6,0.4)"
 curves = [{ label = "UCB", policy = "ucb1" }]
 """
 FILES = ["blocks", "claims.json", "figures", "panels", "plan.json", "report.html", "runs", "seconds"]
-
-
 PICTURES = ["figure6-6a.svg", "figure6-6b.svg", "figure6-glance.svg", "figure6.key", "figure6.png", "figure6.svg"]
 
 
@@ -149,7 +125,7 @@ def test_a_second_run_computes_nothing_and_draws_nothing(tmp_path, count):
 def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     go(tmp_path / "out")
     before = (tmp_path / "out/figures/figure6.svg").read_bytes()
-    small.write_text(SMALL.replace('title = "(a)"', 'title = "other"'))
+    small.write_text(SMALL.replace("(6a)", "other"))
     go(tmp_path / "out")
     assert count == {"blocks": 12, "pictures": 2}
     assert (tmp_path / "out/figures/figure6.svg").read_bytes() != before

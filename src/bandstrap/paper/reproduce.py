@@ -38,10 +38,9 @@ FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 EVIDENCE = ("miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races")
 # In the order of the report.
 CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
-# The paper's replications: what those in the files are meant for.
-FULL = 200
 TITLE = "Bootstrapping Upper Confidence Bound, reproduced"
-QUICK = 20
+# Replications: the paper's, which those in the files are meant for, and those of a first look.
+FULL, QUICK = 200, 20
 
 Plans = Sequence[PanelPlan]
 
