@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
@@ -100,9 +101,10 @@ def test_lines_are_means_and_bands_the_standard_errors_asked_for(reach, words):
     assert width > 0
 
 
-def test_replications_that_differ_are_all_told():
-    figure = plot_panels("t", [regret("one", n=5), regret("two", n=3, name="b")])
-    assert "mean pseudo-regret over 3 or 5 replications, with bands" in figure.get_suptitle()
+def test_replications_that_differ_are_told():
+    panels = [regret(str(n), n=n, name=str(n)) for n in (5, 3, 4)]
+    assert "mean pseudo-regret over 3 or 5 replications, with bands" in plot_panels("t", panels[:2]).get_suptitle()
+    assert "mean pseudo-regret over 3 to 5 replications, with bands" in plot_panels("t", panels).get_suptitle()
 
 
 def test_bounds_have_no_bands_and_say_what_they_are():
@@ -143,6 +145,8 @@ def test_log_axes_have_plain_numbers():
     (axis,) = plot_panels("t", [bounds(log=True)]).axes
     assert (axis.get_yscale(), axis.get_xscale(), axis.get_ylabel()) == ("log", "linear", "threshold (log scale)")
     assert [text.get_text() for text in axis.get_yticklabels()] == ["2", "5"]
+    (axis,) = plot_panels("t", [bounds(sizes=(1, 1000, 1_000_000))]).axes
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "100", "10,000", "1,000,000"]
     (axis,) = plot_panels("t", [bounds(sizes=(20, 100, 1000))]).axes
     assert axis.get_xscale() == "log"
     assert [text.get_text() for text in axis.get_xticklabels()] == ["20", "50", "100", "200", "500", "1000"]
@@ -171,6 +175,27 @@ def test_a_curve_looks_the_same_in_all_panels_and_in_the_legend():
 def test_no_two_of_many_curves_look_the_same():
     looks = [(look(i)["color"], look(i)["linestyle"]) for i in range(len(COLOURS) * len(DASHES))]
     assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("label", ["exponential, 200 draws", "bootstrapped_ucb:quantile=exact,correction=sharp,alpha=1/T^2"])
+def test_no_legend_is_wider_than_its_picture(label):
+    labels = [f"{i}{label}" for i in range(10)]
+    regrets = Result(
+        policies=tuple(labels),
+        environment="e",
+        horizon=2,
+        seed=0,
+        checkpoints=np.array([1, 2]),
+        replications=np.arange(2),
+        regret=np.ones((10, 2, 2)),
+        pulls=np.ones((10, 2, 1), dtype=np.int64),
+    )
+    for figure in (plot_panels("t", [bounds(*labels)]), plot_regret(regrets)):
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        box = figure.legends[0].get_window_extent(canvas.get_renderer())
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
 
 
 def test_panels_stand_two_in_a_row_and_none_is_empty():

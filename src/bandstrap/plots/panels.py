@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import LONGEST_NAME, Look, literal, look, marker, new_figure
+from bandstrap.plots.style import LONGEST_NAME, Look, legend_columns, literal, look, marker, new_figure
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -20,14 +20,15 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     looks = looks_of(panels)
-    legend_lines = math.ceil((len(looks) + 1) / 3)
+    handles = legend_of(panels, looks)
+    abreast = legend_columns([str(handle.get_label()) for handle in handles], 5.6 * columns)
+    legend_lines = math.ceil((len(looks) + 1) / abreast)
     figure, axes = new_figure(5.6 * columns, 3.9 * rows + 0.5 + 0.26 * legend_lines, columns, rows)
     for axis, panel in zip(axes, panels, strict=False):
         draw_panel(axis, panel, looks)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    handles = legend_of(panels, looks)
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)), frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="outside lower center", ncols=abreast, frameon=False, fontsize=9)
     figure.suptitle(f"{literal(title)}\n{explanation(panels)}", fontsize=11)
     return figure
 
@@ -58,7 +59,7 @@ def explanation(panels: Sequence[PanelData]) -> str:
     """What lines and bands are."""
     bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
     counts = sorted({curve.n_replications for panel in panels if panel not in bounds for curve in panel.curves})
-    runs = " or ".join(str(count) for count in counts)
+    runs = " or ".join(map(str, counts)) if len(counts) < 3 else f"{counts[0]} to {counts[-1]}"
     reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})
     words = {1.0: "one standard error", 2.0: "two standard errors"}
     reach = " or ".join(words.get(band, f"{band:g} standard errors") for band in reaches)
@@ -110,13 +111,17 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     if panel.panel.show == "miss rate":
         for level, name in ((panel.panel.alpha, "alpha"), (2 * panel.panel.alpha, "2 alpha")):
             axis.axhline(level, color="#444444", linewidth=0.8, linestyle=":")
-            axis.annotate(name, (sizes[-1], level), fontsize=8, ha="right", va="bottom", color="#444444")
+            # Beside the axes: curves run along these lines.
+            place = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points"}
+            axis.annotate(name, (1, level), fontsize=8, va="center", color="#444444", **place)
         axis.set_ylim(bottom=0)
     if sizes[-1] > 20 * sizes[0]:
         axis.set_xscale("log")
         axis.set_xlabel("sample size n (log scale)")
         ticks = ticks_between(float(sizes[0]), float(sizes[-1]))
-        axis.set_xticks(ticks, [f"{n:,.0f}" if n >= 10_000 else f"{n:g}" for n in ticks])
+        numbers = [plain_number(n) for n in ticks]
+        step = 1 if sum(map(len, numbers)) <= 30 else 2  # or they would touch
+        axis.set_xticks(ticks[::step], numbers[::step])
         axis.minorticks_off()
     else:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -125,7 +130,7 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
         axis.set_yscale("log", nonpositive="mask")
         low, high = axis.get_ylim()
         heights = ticks_between(low, high)
-        axis.set_yticks(heights, [f"{height:g}" for height in heights])
+        axis.set_yticks(heights, [plain_number(height) for height in heights])
         axis.tick_params(axis="y", which="minor", left=False)
 
 
@@ -133,3 +138,12 @@ def ticks_between(low: float, high: float) -> list[float]:
     """1, 2 and 5 of every decade, or its 1 alone where there are more than four decades."""
     steps = (1, 2, 5) if high <= 1e4 * low else (1,)
     return [m * 10.0**e for e in range(-9, 10) for m in steps if low <= m * 10.0**e <= high]
+
+
+def plain_number(value: float) -> str:
+    """A number without powers of ten.
+
+    >>> [plain_number(value) for value in (0.001, 20, 1000, 10_000, 1e6)]
+    ['0.001', '20', '1000', '10,000', '1,000,000']
+    """
+    return f"{value:,.0f}" if value >= 10_000 else f"{value:g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from bandstrap.engine.result import Result
-from bandstrap.plots.style import LONGEST_NAME, literal, look, new_figure
+from bandstrap.plots.style import LONGEST_NAME, legend_columns, literal, look, new_figure
 
 
 def plot_regret(result: Result) -> Figure:
@@ -24,5 +24,6 @@ def plot_regret(result: Result) -> Figure:
     axis.set_title(
         f"{literal(result.environment)}: {result.n_replications} replications; bands: two standard errors", fontsize=10
     )
-    figure.legend(loc="outside lower center", ncols=min(len(result.policies), 3), frameon=False)
+    columns = legend_columns([str(line.get_label()) for line in axis.lines], 8, fontsize=10)
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False)
     return figure

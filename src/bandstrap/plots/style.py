@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def literal(text: str, most: int = LONGEST_TITLE) -> str:
     """
     hidden = " " if text.startswith("_") else ""
     return hidden + shortened(visible(text), most).replace("$", r"\$")
+
+
+def legend_columns(names: Sequence[str], width: float, fontsize: float = 9) -> int:
+    """How many columns of a legend of these names, three at most, fit into a figure so many inches wide."""
+    # A letter is about six tenths as wide as it is high; a line and its margins take as much as seven.
+    longest = (7 + max(map(len, names), default=0)) * 0.6 * fontsize / 72
+    return max(1, min(3, len(names), int(width / longest)))
 
 
 class Shown(Figure):
