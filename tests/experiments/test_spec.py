@@ -239,6 +239,7 @@ WRONG_TEXTS = [
     (regret(panel="alpha = 0.1"), ["'panels[0]'", "'regret' has no use for the key 'alpha'"]),
     (regret(panel="log = true"), ["'panels[0]'", "'regret' has no use for the key 'log'"]),
     (sweep(panel='show = "miss rate"'), ["'panels[0]'", "'sweep' has no use for the key 'show'"]),
+    (regret(panel='quantity = "width"'), ["'panels[0]'", "'regret' has no use for the key 'quantity'"]),
     (regret(panel='plot = "sweep"'), ["'panels[0]'", "'sweep' needs the key 'sweep'"]),
     (bounds(panel='environment = "gaussian"'), ["'panels[0]'", "'bounds' has no use for the key 'environment'"]),
     (bounds(panel="delay = 20"), ["'panels[0]'", "'bounds' has no use for the key 'delay'"]),

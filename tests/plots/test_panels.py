@@ -116,6 +116,9 @@ def test_bounds_have_no_bands_and_say_what_they_are():
     rates = plot_panels("t", [bounds(show="miss rate")])
     assert rates.axes[0].get_ylabel() == "miss rate"
     assert rates.get_suptitle() == "t\nshare of samples whose bound misses the mean"
+    looks = plot_panels("t", [bounds(quantity="looks at each reward", log=True)])
+    assert looks.axes[0].get_ylabel() == "looks at each reward (log scale)"
+    assert looks.get_suptitle() == "t\nlooks at each reward"
     both = plot_panels("t", [bounds(), regret()]).get_suptitle()
     assert both == (
         "t\nmean threshold above the sample mean; "
@@ -177,7 +180,9 @@ def test_no_two_of_many_curves_look_the_same():
     assert len(set(looks)) == len(looks)
 
 
-@pytest.mark.parametrize("label", ["exponential, 200 draws", "bootstrapped_ucb:quantile=exact,correction=sharp,alpha=1/T^2"])
+@pytest.mark.parametrize(
+    "label", ["exponential, 200 draws", "bootstrapped_ucb:quantile=exact,correction=sharp,alpha=1/T^2"]
+)
 def test_no_legend_is_wider_than_its_picture(label):
     labels = [f"{i}{label}" for i in range(10)]
     regrets = Result(
@@ -220,7 +225,7 @@ HOSTILE = ("$\\frac$", "a$b$c", "\x1b[31m\x00\u202e", "\uffff\x85", r"\$ \x{", "
 def pictures():
     """Every picture there is, with text of the worst kind wherever text comes from outside."""
     for text in HOSTILE:
-        yield plot_panels(text, [regret(text), swept(text, label=text, log=True), bounds(text)])
+        yield plot_panels(text, [regret(text), swept(text, label=text, log=True), bounds(text, quantity=text)])
         yield plot_regret(
             Result(
                 policies=(text,),

@@ -66,6 +66,7 @@ looked for beside the experiment, drawn with replacement.
     name = "e"
     title = "bounds on the mean of few rewards"
     plot = "bounds"         # mean threshold against sample size, or, with show = "miss rate", how often it misses
+    quantity = "width"      # what the axis says in place of threshold or miss rate
     distribution = "truncated_normal"
     sample_sizes = [1, 2, 5, 10]
     [[panels.curves]]
@@ -184,6 +185,8 @@ class Panel(Strict):
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.05
     show: Literal["threshold", "miss rate"] = "threshold"
+    # What the axis calls that, where thresholds stand for something else.
+    quantity: str = ""
     band: Annotated[Number, Field(gt=0)] = 2.0
     # Standard error of a published number that was read off a picture, as a part of it.
     reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
@@ -211,7 +214,7 @@ class Panel(Strict):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
         of_play = ("horizon", "band", "delay", "batch", "lost", "choices")
-        for key in of_play if self.plot == "bounds" else ("alpha", "show", "log"):
+        for key in of_play if self.plot == "bounds" else ("alpha", "show", "quantity", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
         if self.sweep is not None and self.sweep.name not in names_in(*self.swept_texts()):

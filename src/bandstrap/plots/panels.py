@@ -14,6 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from bandstrap.experiments.run import PanelData
 from bandstrap.plots.style import LONGEST_NAME, Look, legend_columns, literal, look, marker, new_figure
 
+# Characters: all three kinds of panels explained, and more.
+LONGEST_EXPLANATION = 200
+
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     """Draw panels two in a row; a curve looks the same in all of them, and one legend below explains all."""
@@ -29,7 +32,7 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", ncols=abreast, frameon=False, fontsize=9)
-    figure.suptitle(f"{literal(title)}\n{explanation(panels)}", fontsize=11)
+    figure.suptitle(f"{literal(title)}\n{literal(explanation(panels), LONGEST_EXPLANATION)}", fontsize=11)
     return figure
 
 
@@ -68,7 +71,8 @@ def explanation(panels: Sequence[PanelData]) -> str:
         "threshold": "mean threshold above the sample mean",
         "miss rate": "share of samples whose bound misses the mean",
     }
-    return "; ".join([*dict.fromkeys(shown[panel.panel.show] for panel in bounds), *([regret] if regret else [])])
+    quantities = dict.fromkeys(panel.panel.quantity or shown[panel.panel.show] for panel in bounds)
+    return "; ".join([*quantities, *([regret] if regret else [])])
 
 
 def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
@@ -105,7 +109,8 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
 
 def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     """Plain numbers on both axes; a log scale across where sample sizes span more than a factor of 20."""
-    axis.set_ylabel(panel.panel.show + (" (log scale)" if panel.panel.log else ""))
+    quantity = literal(panel.panel.quantity, LONGEST_NAME) or panel.panel.show
+    axis.set_ylabel(quantity + (" (log scale)" if panel.panel.log else ""))
     axis.set_xlabel("sample size n")
     sizes = panel.curves[0].places
     if panel.panel.show == "miss rate":
