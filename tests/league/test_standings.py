@@ -166,6 +166,18 @@ def test_no_regret_at_all_is_as_good_as_the_best():
     assert [row.relative for row in overall] == [1.0, 1.0]
 
 
+def test_a_policy_that_is_often_without_regret_has_half_an_interval(recwarn):
+    _, overall = rank_league(results(world={"A": [0, 0, 0, 1], "B": [1, 1, 0, 2]}))
+    assert [(row.policy, row.relative, row.relative_interval.high) for row in overall] == [
+        ("A", 1.0, 1.0),
+        ("B", 4.0, math.inf),
+    ]
+    assert 0 < overall[1].relative_interval.low <= 4
+    (beside,) = (row.beside for row in overall if row.policy == "B")
+    assert beside.ratio_interval == overall[1].relative_interval
+    assert not recwarn.list
+
+
 # --- beside a yardstick -----------------------------------------------------------------------------------------------
 
 

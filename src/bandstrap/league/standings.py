@@ -169,7 +169,7 @@ def compare(results: Results, yardstick: str) -> list[Comparison]:
             tails.setdefault(policy, []).append(ratio_to(tail, usual_tail))
     rows = []
     for policy, ratios in means.items():
-        ends = [interval_of(ratio) for ratio in ratios]
+        ends = [interval_of(ratio[1:]) for ratio in ratios]
         mean, tail = geometric_mean(np.stack(ratios)), geometric_mean(np.stack(tails[policy]))
         rows.append(
             Comparison(
@@ -179,9 +179,9 @@ def compare(results: Results, yardstick: str) -> list[Comparison]:
                 n_below=sum(interval.high < 1 for interval in ends),
                 n_above=sum(interval.low > 1 for interval in ends),
                 ratio=float(mean[0]),
-                ratio_interval=interval_of(mean),
+                ratio_interval=interval_of(mean[1:]),
                 ratio_q99=float(tail[0]),
-                ratio_q99_interval=interval_of(tail),
+                ratio_q99_interval=interval_of(tail[1:]),
             )
         )
     return sorted(rows, key=lambda row: (-row.n_environments, row.ratio, row.policy))
@@ -214,8 +214,10 @@ def drawn_quantile(values: Floats, weights: Floats, level: float) -> Floats:
 
 
 def interval_of(drawn: Floats) -> Interval:
-    """Percentile interval of a statistic, of which the first number is the estimate and the others are draws."""
-    low, high = np.quantile(drawn[1:], TAILS)
+    """Percentile interval of a statistic, from its draws; of a policy without any regret a ratio may be infinite."""
+    with np.errstate(invalid="ignore"):
+        ends = np.quantile(drawn, TAILS)
+    low, high = np.where(np.isnan(ends), np.quantile(drawn, TAILS, method="higher"), ends)  # between infinite ones
     return Interval(float(low), float(high))
 
 
@@ -244,7 +246,6 @@ def rank_environment(
     best = int(np.argmin(means))
     relative = ratio_to(means, means[best])
     drawn_relative = ratio_to(drawn, drawn[:, [best]])
-    lows, highs = np.quantile(drawn_relative, TAILS, axis=0)
     worst = [quantile_interval(values, QUANTILES[1])[0] for values in players.values()]
     standings = []
     for i, (policy, values) in enumerate(players.items()):
@@ -266,7 +267,7 @@ def rank_environment(
                 rank=int(ranks[i]),
                 rank_interval=rank_intervals[i],
                 relative=float(relative[i]),
-                relative_interval=Interval(float(lows[i]), float(highs[i])),
+                relative_interval=interval_of(drawn_relative[:, i]),
                 relative_q99=float(ratio_to(np.array(q99), np.array(min(worst)))),
             )
         )
@@ -278,21 +279,21 @@ def combine(
 ) -> Overall:
     """Geometric means over the environments a policy played."""
     own = [standing for standing in standings if standing.policy == policy]
-    low, high = np.quantile(geometric_mean(np.stack(draws)), TAILS)
     return Overall(
         policy=policy,
         told=told,
         n_environments=len(own),
         relative=float(geometric_mean(np.array([standing.relative for standing in own]))),
-        relative_interval=Interval(float(low), float(high)),
+        relative_interval=interval_of(geometric_mean(np.stack(draws))),
         relative_q99=float(geometric_mean(np.array([standing.relative_q99 for standing in own]))),
         beside=beside,
     )
 
 
 def geometric_mean(values: Floats) -> Floats:
-    """Geometric mean along the first axis."""
-    mean: Floats = np.exp(np.log(values).mean(axis=0))
+    """Geometric mean along the first axis; 0 and infinity together have none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean: Floats = np.exp(np.log(values).mean(axis=0))
     return mean
 
 
