@@ -55,6 +55,11 @@ def legend(figure):
     return [text.get_text() for text in one.get_texts()]
 
 
+def heading(figure):
+    """What stands above all panels, on however many lines."""
+    return figure.get_suptitle().replace("\n", " ")
+
+
 def open_circles(axis):
     return [
         (line.get_xdata()[0], line.get_ydata()[0], to_hex(line.get_color()).upper())
@@ -77,8 +82,8 @@ def test_axes_titles_and_legend_say_what_is_shown():
     (axis,) = figure.axes
     assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_title()) == ("round", "mean pseudo-regret", "the title")
     assert legend(figure) == ["one", "two"]
-    assert figure.get_suptitle() == (
-        "A title\nmean pseudo-regret over 5 replications, with bands of two standard errors"
+    assert heading(figure) == (
+        "A title mean pseudo-regret, in units of the reward, over 5 replications, with bands of two standard errors"
     )
     assert axis.get_ylim()[0] == 0
     assert axis.get_xlim() == (0, 100)
@@ -90,7 +95,7 @@ def test_axes_titles_and_legend_say_what_is_shown():
 def test_lines_are_means_and_bands_the_standard_errors_asked_for(reach, words):
     panel = regret("one", band=reach)
     figure = plot_panels("t", [panel])
-    assert figure.get_suptitle().endswith(f"with bands of {words}")
+    assert heading(figure).endswith(f"with bands of {words}")
     (axis,) = figure.axes
     (line,) = axis.lines
     np.testing.assert_array_equal(line.get_ydata(), panel["one"].mean)
@@ -103,8 +108,12 @@ def test_lines_are_means_and_bands_the_standard_errors_asked_for(reach, words):
 
 def test_replications_that_differ_are_told():
     panels = [regret(str(n), n=n, name=str(n)) for n in (5, 3, 4)]
-    assert "mean pseudo-regret over 3 or 5 replications, with bands" in plot_panels("t", panels[:2]).get_suptitle()
-    assert "mean pseudo-regret over 3 to 5 replications, with bands" in plot_panels("t", panels).get_suptitle()
+    assert "mean pseudo-regret, in units of the reward, over 3 or 5 replications, with bands" in heading(
+        plot_panels("t", panels[:2])
+    )
+    assert "mean pseudo-regret, in units of the reward, over 3 to 5 replications, with bands" in heading(
+        plot_panels("t", panels)
+    )
 
 
 def test_bounds_have_no_bands_and_say_what_they_are():
@@ -119,10 +128,10 @@ def test_bounds_have_no_bands_and_say_what_they_are():
     looks = plot_panels("t", [bounds(quantity="looks at each reward", log=True)])
     assert looks.axes[0].get_ylabel() == "looks at each reward (log scale)"
     assert looks.get_suptitle() == "t\nlooks at each reward"
-    both = plot_panels("t", [bounds(), regret()]).get_suptitle()
+    both = heading(plot_panels("t", [bounds(), regret()]))
     assert both == (
-        "t\nmean threshold above the sample mean; "
-        "mean pseudo-regret over 5 replications, with bands of two standard errors"
+        "t mean threshold above the sample mean; "
+        "mean pseudo-regret, in units of the reward, over 5 replications, with bands of two standard errors"
     )
 
 
@@ -183,7 +192,7 @@ def test_no_two_of_many_curves_look_the_same():
 @pytest.mark.parametrize(
     "label", ["exponential, 200 draws", "bootstrapped_ucb:quantile=exact,correction=sharp,alpha=1/T^2"]
 )
-def test_no_legend_is_wider_than_its_picture(label):
+def test_no_words_are_wider_than_their_picture(label):
     labels = [f"{i}{label}" for i in range(10)]
     regrets = Result(
         policies=tuple(labels),
@@ -195,12 +204,13 @@ def test_no_legend_is_wider_than_its_picture(label):
         regret=np.ones((10, 2, 2)),
         pulls=np.ones((10, 2, 1), dtype=np.int64),
     )
-    for figure in (plot_panels("t", [bounds(*labels)]), plot_regret(regrets)):
+    for figure in (plot_panels("t", [bounds(*labels)]), plot_panels(label, [regret()]), plot_regret(regrets)):
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
-        box = figure.legends[0].get_window_extent(canvas.get_renderer())
-        assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.x1
+        for words in (figure.legends[0], *([figure._suptitle] if figure._suptitle else [])):
+            box = words.get_window_extent(canvas.get_renderer())
+            assert box.x0 >= 0
+            assert box.x1 <= figure.bbox.x1
 
 
 def test_panels_stand_two_in_a_row_and_none_is_empty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from bandstrap.plots.style import LONGEST_NAME, Look, legend_columns, literal, l
 
 # Characters: all three kinds of panels explained, and more.
 LONGEST_EXPLANATION = 200
+# Of a heading, in an inch.
+HEADING_LETTERS = 11
 
 
 def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
@@ -24,15 +27,22 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     rows = math.ceil(len(panels) / columns)
     looks = looks_of(panels)
     handles = legend_of(panels, looks)
-    abreast = legend_columns([str(handle.get_label()) for handle in handles], 5.6 * columns)
+    width = 5.6 * columns
+    abreast = legend_columns([str(handle.get_label()) for handle in handles], width)
     legend_lines = math.ceil((len(looks) + 1) / abreast)
-    figure, axes = new_figure(5.6 * columns, 3.9 * rows + 0.5 + 0.26 * legend_lines, columns, rows)
+    heading = [
+        line
+        for text in (literal(title), literal(explanation(panels), LONGEST_EXPLANATION))
+        for line in textwrap.wrap(text, int(HEADING_LETTERS * width))
+    ]
+    height = 3.9 * rows + 0.5 + 0.26 * legend_lines + 0.2 * max(0, len(heading) - 2)
+    figure, axes = new_figure(width, height, columns, rows)
     for axis, panel in zip(axes, panels, strict=False):
         draw_panel(axis, panel, looks)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", ncols=abreast, frameon=False, fontsize=9)
-    figure.suptitle(f"{literal(title)}\n{literal(explanation(panels), LONGEST_EXPLANATION)}", fontsize=11)
+    figure.suptitle("\n".join(heading), fontsize=11)
     return figure
 
 
@@ -66,7 +76,9 @@ def explanation(panels: Sequence[PanelData]) -> str:
     reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})
     words = {1.0: "one standard error", 2.0: "two standard errors"}
     reach = " or ".join(words.get(band, f"{band:g} standard errors") for band in reaches)
-    regret = f"mean pseudo-regret over {runs} replications, with bands of {reach}" if counts else ""
+    regret = (
+        f"mean pseudo-regret, in units of the reward, over {runs} replications, with bands of {reach}" if counts else ""
+    )
     shown = {
         "threshold": "mean threshold above the sample mean",
         "miss rate": "share of samples whose bound misses the mean",
