@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import quickjs
 
-from bandstrap import MOSS, UCB1, BootstrappedUCB, GaussianTS, NaiveBootstrappedUCB, UCBTuned
+from bandstrap import UCB1, BootstrappedUCB, BootstrappedUCBPlus, GaussianTS, NaiveBootstrappedUCB, SignFlipUCB
 from bandstrap.bounds import bootstrap, hoeffding, sign_flip
 from bandstrap.multipliers import bootstrap_quantile
 
 PAGE = Path(__file__).parents[2] / "docs" / "play"
-SCRIPTS = ("bounds.js", "laws.js", "policies.js", "worker.js")
+SCRIPTS = ("bounds.js", "laws.js", "policies.js")
 
 
 @pytest.fixture(scope="module")
@@ -46,24 +46,23 @@ def upper_bounds(rewards, alpha, sigma):
 
 
 CORRECTIONS = {"naive": "none", "practical": "practical", "sharp": "sharp"}
-# Each with the sizes at which its quantiles are found in another way: counted by coins, by sums, by values, or inverted.
+# Each with the sizes at which its quantiles are found in another way, counted or made of waves, and the error of the latter
+# that is allowed, as a share of a bound's width. The library's own sign-flip bound is too wide by 0.2 to 0.4 % there.
 SAMPLES = {
-    "normal": (lambda rng, n: rng.normal(size=n), (1, 2, 4, 9, 16, 60)),
-    "exponential": (lambda rng, n: rng.exponential(size=n), (1, 5, 12, 500)),
-    "coins": (lambda rng, n: rng.integers(0, 2, n).astype(float), (1, 3, 10, 24, 50, 51, 140, 500)),
-    "dice": (lambda rng, n: rng.integers(1, 7, n).astype(float), (4, 10, 20, 27, 90)),
-    "tenths": (lambda rng, n: rng.integers(-9, 10, n) / 10, (6, 14, 30)),
-    "equal": (lambda rng, n: np.full(n, 0.1), (1, 7, 40, 500)),
-    "huge": (lambda rng, n: 1e300 * rng.normal(size=n), (3, 11, 28)),
-    "tiny": (lambda rng, n: 1e-300 * rng.normal(size=n), (3, 11)),
-    "far from 0": (lambda rng, n: 1e6 + rng.normal(size=n), (2, 12, 26)),
-    "one outlier": (lambda rng, n: np.append(rng.normal(size=n - 1), 100.0), (5, 15, 30)),
+    "normal": (lambda rng, n: rng.normal(size=n), (1, 2, 4, 9, 16, 17, 60), 0.005),
+    "exponential": (lambda rng, n: rng.exponential(size=n), (1, 5, 12, 200), 0.005),
+    "coins": (lambda rng, n: rng.integers(0, 2, n).astype(float), (1, 3, 10, 24, 50, 51, 140, 200), 0.0),
+    "dice": (lambda rng, n: rng.integers(1, 7, n).astype(float), (4, 10, 20, 27, 90), 0.05),
+    "tenths": (lambda rng, n: rng.integers(-9, 10, n) / 10, (6, 14, 30), 0.01),
+    "equal": (lambda rng, n: np.full(n, 0.1), (1, 7, 40, 200), 0.0),
+    "far from 0": (lambda rng, n: 1e6 + rng.normal(size=n), (2, 9, 12, 26), 0.005),
+    "one outlier": (lambda rng, n: np.append(rng.normal(size=n - 1), 100.0), (5, 15, 30), 0.1),
 }
 
 
 @pytest.mark.parametrize("law", SAMPLES)
 def test_bounds_are_the_library_s(script, law):
-    draw, sizes = SAMPLES[law]
+    draw, sizes, most = SAMPLES[law]
     rng = np.random.default_rng(len(law))
     for n in sizes:
         rewards = draw(rng, n)
@@ -71,8 +70,10 @@ def test_bounds_are_the_library_s(script, law):
         sigma = float(np.abs(rewards).max() * rng.choice([0.1, 1.0]) + 1e-300)
         found = script("bandstrap.upperBounds", rewards.tolist(), alpha, sigma)
         for name, value in upper_bounds(rewards, alpha, sigma).items():
+            method = {"hoeffding": "counted", "sign_flip": found["methods"]["sign_flip"]}
+            share = 1e-9 if method.get(name, found["methods"]["bootstrap"]) == "counted" else most
             # Of the width where that is more than a rounding of the rewards.
-            allowed = 1e-9 * max(abs(value - rewards.mean()), 1e-4 * abs(value)) if math.isfinite(value) else 0.0
+            allowed = max(share * abs(value - rewards.mean()), 1e-13 * abs(value)) if math.isfinite(value) else 0.0
             assert float(found[name]) == pytest.approx(value, rel=0, abs=allowed), (name, n, alpha, sigma)
 
 
@@ -80,9 +81,8 @@ def test_levels_that_are_tail_probabilities_are_told_apart(script):
     # With 3 rewards P(X > x) is a multiple of 1/8, and a level that equals one is not exceeded by it.
     for level in (0.124, 0.125, 0.126, 0.25, 0.375, 0.3751):
         for rewards in ([1.0, 2.0, 4.0], [0.0, 1.0, 1.0], [0.0, 1.0, 5.0, 5.0]):
-            found = script("bandstrap.bootstrapQuantile", rewards, level)
-            assert found["value"] == pytest.approx(bootstrap_quantile(rewards, level), rel=1e-12, abs=1e-15)
-            assert found["method"] == "counted"
+            found = script("(y, level) => bandstrap.bootstrapLaw(y).quantile(level)", rewards, level)
+            assert found == pytest.approx(bootstrap_quantile(rewards, level), rel=1e-11, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [4, 5, 9, 12])
@@ -92,7 +92,7 @@ def test_coins_are_counted_to_the_last_subset(script, n, level):
     found = script(
         "(rows, level) => rows.map((row) => bandstrap.upperBounds(row, level, 1).sign_flip)", rows.tolist(), level
     )
-    assert [float(value) for value in found] == pytest.approx(sign_flip(rows, level).value.tolist(), rel=1e-12)
+    assert [float(value) for value in found] == pytest.approx(sign_flip(rows, level).value.tolist(), rel=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -110,53 +110,75 @@ def test_the_shares_of_missed_tosses_that_the_page_names_are_so(script, n, name,
     missed = 0.0
     for heads in range(n + 1):
         bounds = script("bandstrap.upperBounds", [1.0] * heads + [0.0] * (n - heads), 0.05, 0.5)
-        missed += math.comb(n, heads) / 2**n * (bounds[name] < 0.5 - 1e-12)
+        missed += math.comb(n, heads) / 2**n * (bounds[name] < 0.5 - 1e-9)
     assert f"{100 * missed:.1f} %" == words[:5]
 
 
+# How far apart, as a share of the width of the higher bound, two arms may be of which the script takes the other. What the
+# library approximates differs a little.
 POLICIES = {
-    "ucb1": lambda rng: UCB1(arms=4, sigma=0.5, rng=rng),
-    "bootstrapped_ucb": lambda rng: BootstrappedUCB(arms=4, sigma=0.5, quantile="resampled-literal", rng=rng),
-    "naive_bootstrapped_ucb": lambda rng: NaiveBootstrappedUCB(arms=4, quantile="resampled-literal", rng=rng),
-    "gaussian_ts": lambda rng: GaussianTS(arms=4, sigma=0.5, rng=rng),
-    "moss": lambda rng: MOSS(arms=4, sigma=0.5, rng=rng),
-    "ucb_tuned": lambda rng: UCBTuned(arms=4, upper=1.0, rng=rng),
+    "ucb1": (lambda rng: UCB1(arms=4, sigma=0.5, rng=rng), 0.0),
+    "gaussian_ts": (lambda rng: GaussianTS(arms=4, sigma=0.5, rng=rng), 0.0),
+    "bootstrapped_ucb": (lambda rng: BootstrappedUCB(arms=4, sigma=0.5, rng=rng), 0.01),
+    "bootstrapped_ucb_exact": (lambda rng: BootstrappedUCB(arms=4, sigma=0.5, quantile="exact", rng=rng), 0.01),
+    "naive_bootstrapped_ucb": (lambda rng: NaiveBootstrappedUCB(arms=4, quantile="exact", rng=rng), 0.01),
+    "bootstrapped_ucb_plus": (lambda rng: BootstrappedUCBPlus(arms=4, rng=rng), 0.01),
+    "sign_flip_ucb": (lambda rng: SignFlipUCB(arms=4, rng=rng), 0.01),
 }
-PLAY = """(name, order, tapes, rounds, uniforms, normals) => {
-  const [random, normal] = [() => uniforms.shift(), () => normals.shift()];
-  const policy = bandstrap.makePolicy(name, { sigma: 0.5, upper: 1, order, random, normal });
-  return Array.from({ length: rounds }, (_, i) => {
-    const arm = policy.choose(i + 1);
-    policy.learn(arm, tapes[arm][policy.arms[arm].pulls]);
-    return arm;
+FOLLOW = """(name, order, choices, rewards, exponentials, normals) => {
+  const [exponential, normal] = [() => exponentials.shift(), () => normals.shift()];
+  const policy = bandstrap.makePolicy(name, { sigma: 0.5, order, exponential, normal });
+  return choices.map((arm, i) => {
+    const mine = policy.choose(i + 1);
+    policy.learn(arm, rewards[i]);
+    return mine;
   });
 }"""
+
+
+def test_every_policy_of_the_page_is_compared(script):
+    assert script("() => Object.keys(bandstrap.POLICIES)") == list(POLICIES)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("law", ["coins", "uniform"])
 def test_policies_make_the_library_s_choices(script, name, law):
-    """Also those that draw: the script is handed the numbers that the policy's generator will give."""
-    rounds = 40 if "bootstrapped" in name else 300
+    """In every round of the library's game, told what it knows, and handed the numbers that its generator will give."""
+    make, most = POLICIES[name]
+    rounds = 90
     rng = np.random.default_rng(7)
     means = np.array([0.3, 0.5, 0.6, 0.6])[:, None]
     uniform = rng.random((4, rounds))
     tapes = (uniform < means).astype(float) if law == "coins" else means + 0.4 * (uniform - 0.5)
-    policy = POLICIES[name](rng)
+    policy = make(rng)
     order = [int(arm) for arm in policy._state.order]
-    uniforms, normals = [], []
-    if name == "gaussian_ts":
-        normals = copy_of(policy.rng).standard_normal(4 * rounds).tolist()
-    elif "bootstrapped" in name:
-        uniforms = copy_of(policy.rng).random(4 * 200 * rounds).tolist()
-    pulls, choices = [0] * 4, []
+    normals = copy_of(policy.rng).standard_normal(4 * rounds).tolist() if name == "gaussian_ts" else []
+    drawn = copy_of(policy.rng).standard_exponential(30 * rounds).tolist() if name == "bootstrapped_ucb" else []
+    pulls, choices, rewards, widths = [0] * 4, [], [], []
     for _ in range(rounds):
-        arm = policy.select()
-        policy.update(arm, float(tapes[arm, pulls[arm]]))
-        pulls[arm] += 1
+        widths.append(shortfalls(policy))
+        arm = int(policy.select())
         choices.append(arm)
+        rewards.append(float(tapes[arm, pulls[arm]]))
+        pulls[arm] += 1
+        policy.update(arm, rewards[-1])
+    found = script(FOLLOW, name, order, choices, rewards, drawn, normals)
+    for mine, theirs, width in zip(found, choices, widths, strict=True):
+        assert mine == theirs or (most > 0 and width[mine] <= most), (mine, theirs)
     assert len(set(choices)) == 4
-    assert script(PLAY, name, order, tapes.tolist(), rounds, uniforms, normals) == choices
+    assert sum(mine == theirs for mine, theirs in zip(found, choices, strict=True)) >= 0.95 * rounds
+
+
+def shortfalls(policy):
+    """By how much each arm's index is below the highest, as a share of the width of that, or nothing where it has none."""
+    if policy.n_rewards < 8:
+        return [math.inf] * 4
+    rows = policy.bounds().values() if isinstance(policy, BootstrappedUCB) else policy.table()
+    pairs = [(row["index"], row["mean"]) if isinstance(row, dict) else (row.index, row.mean) for row in rows]
+    if any(index is None or not math.isfinite(index) for index, _ in pairs):
+        return [math.inf] * 4
+    best, mean = max(pairs)
+    return [(best - index) / max(best - mean, 1e-12) for index, _ in pairs]
 
 
 def test_players_of_a_match_earn_the_same_by_the_same_pulls(script):
@@ -179,52 +201,29 @@ def test_players_of_a_match_earn_the_same_by_the_same_pulls(script):
 @pytest.mark.parametrize("kind", ["LAWS", "WORLDS"])
 def test_laws_have_the_means_they_say(script, kind):
     """Misses and regret are counted from them. A mean that is off by a thirtieth of a standard deviation is found."""
-    told = """(kind, name, arm, mean) => {
+    told = """(kind, name, mean) => {
       const { draw } = bandstrap[kind][name];
       const stream = bandstrap.makeRandom(1, name);
       const sums = [0, 0, 0];
       for (let i = 0; i < 15000; i++) {
-        const gap = (kind === "LAWS" ? draw(stream) : draw(arm, stream, mean)) - mean;
+        const gap = (kind === "LAWS" ? draw(stream) : draw(stream, mean)) - mean;
         [gap, gap ** 2, gap ** 3].forEach((power, k) => (sums[k] += power / 15000));
       }
       return sums;
     }"""
     for name, law in script(f"() => Object.entries(bandstrap.{kind})"):
-        for arm, mean in enumerate(law.get("means") or [law["mean"]]):
-            if mean is not None:  # one's own rewards have none that is known
-                first, second, third = script(told, kind, name, arm, mean)
-                assert abs(first) < 4 * math.sqrt(second / 15000)
-                if law.get("safe") not in (None, "inf"):  # the variance is at most the square of a sub-Gaussian scale
-                    assert math.sqrt(second) < 1.02 * law["safe"]
-                if "symmetric" in law:
-                    assert (abs(third) < 0.3 * second**1.5) == law["symmetric"]
-
-
-WORK = """(jobs) => {
-  const [waiting, said] = [[], []];
-  globalThis.setTimeout = (act) => waiting.push(act);
-  const take = bandstrap.makeWorkshop((each) => said.push(each));
-  jobs.forEach(take);
-  while (waiting.length) waiting.shift()();
-  return said;
-}"""
-
-
-def test_curves_are_of_the_first_rewards_and_a_new_job_replaces_the_old(script):
-    rewards, sizes = [0.3, -0.2, 1.0, 0.4, 0.6], [5, 1, 3]
-    told = {"rewards": rewards, "sizes": sizes, "alpha": 0.1, "sigma": 1.0}
-    dropped = {"kind": "bounds", "key": "old", "told": told}
-    said = script(WORK, [dropped, {"kind": "bounds", "key": "new", "told": told}])
-    assert [(each["key"], each["value"]["n"]) for each in said] == [("new", n) for n in sizes]
-    for each in said:
-        n = each["value"]["n"]
-        assert each["value"]["bounds"] == script("bandstrap.upperBounds", rewards[:n], 0.1, 1.0)
-    assert script(WORK, [dropped, {"kind": "bounds"}]) == []
+        for mean in law.get("means") or [law["mean"]]:
+            first, second, third = script(told, kind, name, mean)
+            assert abs(first) < 4 * math.sqrt(second / 15000)
+            if law.get("safe") not in (None, "inf"):  # the variance is at most the square of a sub-Gaussian scale
+                assert math.sqrt(second) < 1.02 * law["safe"]
+            if "symmetric" in law:
+                assert (abs(third) < 0.3 * second**1.5) == law["symmetric"]
 
 
 def test_misses_are_of_fresh_samples(script):
-    told = {"law": "rare", "n": 6, "alpha": 0.1, "sigma": 0.2, "seed": 4, "redraws": 60}
-    last = script(WORK, [{"kind": "misses", "key": 1, "told": told}])[-1]["value"]
+    told = {"law": "rare", "n": 6, "alpha": 0.1, "sigma": 0.2, "seed": 4}
+    last = script("(told) => [...bandstrap.missesOf(told, 60)].at(-1)", told)
     draws = script("""() => {
       const stream = bandstrap.makeRandom(4, "redraws");
       return Array.from({ length: 360 }, () => bandstrap.LAWS.rare.draw(stream));
@@ -240,16 +239,17 @@ def test_misses_are_of_fresh_samples(script):
 
 
 def test_averages_are_of_games_with_seeds_of_their_own(script):
-    told = {"world": "coins", "names": ["ucb1", "moss"], "sigma": 0.5, "seed": 9, "rounds": 50, "games": 12}
-    last = script(WORK, [{"kind": "games", "key": 1, "told": told}])[-1]["value"]
+    names = {"first": "ucb1", "second": "gaussian_ts"}
+    told = {"world": "coins", **names, "scale": 0.5, "matchseed": 9, "rounds": 50}
+    found = script("(told) => [...bandstrap.gamesOf(told, 12)].filter(Boolean)", told)
     play = """(game) => {
-      const match = bandstrap.makeMatch("coins", ["ucb1", "moss"], 0.5, `9, game ${game}`);
+      const match = bandstrap.makeMatch("coins", ["ucb1", "gaussian_ts"], 0.5, `9, game ${game}`);
       while (match.round < 50) match.step();
       return match.players.map(({ regret }) => regret);
     }"""
     regrets = np.array([script(play, game) for game in range(1, 13)])  # (game, player, round)
-    assert last["played"] == 12
-    for i, summary in enumerate(last["summary"]):
+    assert [each[0]["games"] for each in found] == [*range(1, 13)]
+    for i, summary in enumerate(found[-1]):
         assert summary["curve"] == pytest.approx(regrets[:, i].mean(axis=0))
         assert summary["mean"] == pytest.approx(regrets[:, i, -1].mean())
         assert summary["error"] == pytest.approx(regrets[:, i, -1].std(ddof=1) / math.sqrt(12))
