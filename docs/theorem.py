@@ -1,10 +1,10 @@
-"""The tables, the numbers and the figure of docs/theorem.md: ``python docs/theorem.py``, some minutes."""
+"""The tables and the numbers of docs/theorem.md, and the curves of its figure: ``python docs/theorem.py``, some minutes."""
 
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
+import polars
 from scipy import stats
 
 from bandstrap import CHKUCB, StudentizedUCB, simulate
@@ -111,21 +111,21 @@ def print_skewness(draws=400_000):
             sys.stdout.write(f"| {' | '.join([str(n), str(level), f'{normal:.2g}', *cells])} |\n")
 
 
-def draw(path):
-    """Bound above measured regret, from 10 to 20,000 rounds."""
+def keep_curves(path):
+    """What the picture shows: bound, measured regret and the least slope, from 10 to 20,000 rounds."""
     rounds = np.unique(np.geomspace(10, HORIZONS[-1], 25).astype(int)).tolist()
-    figure, axes = plt.subplots(1, len(DRAWN), figsize=(9, 3), layout="constrained")
-    for ax, name in zip(axes, DRAWN, strict=True):
+    frames = []
+    for name in DRAWN:
         means, scales = PROBLEMS[name]
-        result = play(means, scales, rounds)
-        (line,) = ax.plot(rounds, studentized_regret_bound(means, scales, rounds), label="bound (theorem 1)")
-        ax.plot(rounds, result.mean[0], color=line.get_color(), linestyle="--", label="measured mean")
-        least = lai_robbins_bound(means, rounds, family="gaussian-unknown-variance", sigma=scales)
-        ax.plot(rounds, least, color="0.6", linestyle=":", label="least slope, times log T")
-        ax.set(xscale="log", xlabel="rounds", title=name)
-    axes[0].set_ylabel("regret")
-    axes[0].legend(fontsize=8)
-    figure.savefig(path, dpi=80)
+        columns = {
+            "problem": name,
+            "round": rounds,
+            "bound": studentized_regret_bound(means, scales, rounds),
+            "measured": play(means, scales, rounds).mean[0],
+            "least": lai_robbins_bound(means, rounds, family="gaussian-unknown-variance", sigma=scales),
+        }
+        frames.append(polars.DataFrame(columns))
+    polars.concat(frames).write_parquet(path)
 
 
 if __name__ == "__main__":
@@ -134,4 +134,4 @@ if __name__ == "__main__":
     print_costs()
     print_zeros_and_ones()
     print_skewness()
-    draw(Path(__file__).with_name("theorem.png"))
+    keep_curves(Path(__file__).with_name("theorem.parquet"))

@@ -17,12 +17,9 @@ ELSEWHERE = {
     ("docs/live.md", "python"): "tests/live/test_shop.py",
     ("docs/live.md", "sql"): "tests/live/test_shop.py",
 }
-# Blocks that need what a test has not, by page and a word in them: they are compiled, not run.
-NOT_HERE = {
-    ("docs/executors.md", "SLURMCluster"): "a Slurm to ask for nodes",
-    ("docs/executors.md", "srun"): "a Slurm to run under",
-    ("docs/executors.md", "loky"): "workers of its own for seconds; tests/faults/test_executors.py plays on loky",
-}
+# Blocks of Python that need what a test has not, by page and a word in them: they are compiled, not run. Blocks of sh are
+# parsed: by the shell, and what they have of this package by its command line.
+NOT_HERE = {("docs/executors.md", "SLURMCluster"): "a Slurm to ask for nodes"}
 # Smaller twins, by command.
 SMALLER = {
     "simulate": ["--horizon", "40", "--replications", "2"],
@@ -123,8 +120,10 @@ def in_contents():
 
 
 def mentioned(page):
-    """Every ``bandstrap ...`` between backticks or in an indented block, whole: none with dots for what is left out."""
+    """Every ``bandstrap ...`` between backticks or in a block that is not run, whole, without dots for what is left out."""
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
     inline = [" ".join(code.split()) for code in re.findall(r"`(bandstrap [a-z][^`]*)`", text)]
     indented = [line.strip() for line in re.findall(r"^    (bandstrap .*)$", text, re.M)]
-    return [shlex.split(line) for line in [*inline, *indented] if "..." not in line]
+    shell = [line for block in blocks(page) if block.language == "sh" for line in block.code.splitlines()]
+    parsed = [match[1] for line in shell if (match := re.search(r"(?:^|-m )(bandstrap [a-z].*)$", line))]
+    return [shlex.split(line) for line in [*inline, *indented, *parsed] if "..." not in line]

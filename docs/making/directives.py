@@ -4,7 +4,7 @@
     The caption.
     ```
 
-draws ``pictures.saturation`` twice, for light and dark pages, and shows the one that suits.
+draws ``pictures.saturation`` for light and dark pages, and for pages and phones, and shows the one of the four that suits.
 
     ```{written} errata
     ```
@@ -41,14 +41,15 @@ def looks():
 
 
 def draw(make, folder, name):
-    """The picture for light pages and, the same with other ink, for dark ones: names of their files, by theme."""
+    """The picture for pages and for phones, each for light ones and, with other ink, for dark ones: their files."""
     folder.mkdir(exist_ok=True)
-    with rc_context(looks()):
-        drawn = draw_figure(make(), "svg", as_text=True).decode()
     names = {}
-    for theme, ink in INKS.items():
-        names[theme] = f"{name}-{theme}.svg"
-        (folder / names[theme]).write_text(drawn.replace(INKS["light"], ink), encoding="utf-8")
+    for size in ("wide", "narrow"):
+        with rc_context(looks()):
+            drawn = draw_figure(make(size == "narrow"), "svg", as_text=True).decode()
+        for theme, ink in INKS.items():
+            names[theme, size] = f"{name}-{size}-{theme}.svg"
+            (folder / names[theme, size]).write_text(drawn.replace(INKS["light"], ink), encoding="utf-8")
     return names
 
 
@@ -64,14 +65,15 @@ class Drawn(Directive):
         env = self.state.document.settings.env
         folder = Path(env.srcdir) / "drawn"
         function = getattr(pictures, name.replace("-", "_"))
-        names = draw(lambda: function(*given), folder, "-".join([name, *given]))
+        names = draw(lambda narrow: function(narrow, *given), folder, "-".join([name, *given]))
         env.note_dependency(pictures.__file__)
         caption = nodes.caption()
         self.state.nested_parse(self.content, self.content_offset, caption)
         text = " ".join(caption.astext().split())
         figure = nodes.figure()
-        for theme, file in names.items():
-            figure += nodes.image(uri=f"/drawn/{file}", alt=text, classes=[f"only-{theme}", "drawn"])
+        for (theme, size), file in names.items():
+            classes = [f"only-{theme}", size, "drawn"]
+            figure += nodes.image(uri=f"/drawn/{file}", alt=text, classes=classes, loading="lazy")
         if text:
             figure += nodes.caption(text, "", *caption.children[0].children)
         return [figure]

@@ -1,8 +1,11 @@
-"""The pictures of the site, each drawn by the code that its page explains."""
+"""The pictures of the site, each drawn by the code that its page explains, for pages and for phones."""
 
 import itertools
 import math
+import tomllib
 import warnings
+from importlib.resources import files
+from pathlib import Path
 
 import grimp
 import numpy as np
@@ -19,7 +22,9 @@ from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.plots.style import COLOURS, look, new_figure
 
+DOCS = Path(__file__).parents[1]
 BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
+GREY = "#8c959f"
 REVENUE = np.array([3.1, 0.4, 2.2, 5.9, 1.8, 2.7, 4.4, 0.9, 3.6, 2.5, 1.1, 3.3])
 YARDSTICK = "ucb1"
 WORLD_TITLES = {
@@ -28,15 +33,38 @@ WORLD_TITLES = {
     "exponential": "exponential rewards",
     LINEAR_WORLD: "linear, d = 10, 100 actions",
 }
+# Inches at which letters keep their size on a phone of 390 pixels, margins taken off.
+PHONE = 3.75
+
+
+def canvas(width, height, narrow, columns=1):
+    """A figure for a page; for a phone as wide as that, with panels below one another."""
+    if not narrow:
+        return new_figure(width, height, columns=columns)
+    return new_figure(PHONE, max(0.9 * height, 2.8) * columns if columns > 1 else max(height, 3.2), rows=columns)
+
+
+def explain(figure, axis, narrow, **options):
+    """The legend: in the plot, or on a phone below it."""
+    if narrow:
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower left", frameon=False)
+    else:
+        axis.legend(frameon=False, **options)
+
+
+def explain_all(figure, axis, narrow):
+    """One legend for all panels, below them."""
+    place = "outside lower left" if narrow else "outside lower center"
+    figure.legend(*axis.get_legend_handles_labels(), loc=place, frameon=False, ncols=1 if narrow else 3)
 
 
 def all_signs(n):
     return np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
 
 
-def histogram(values, *, beyond):
+def histogram(values, narrow, *, beyond):
     """A histogram, with what lies beyond a value in another colour, and how many are in each bar."""
-    figure, (axis,) = new_figure(7, 3.2)
+    figure, (axis,) = canvas(7, 3.2, narrow)
     counts, _, bars = axis.hist(values, bins=60, color=BLUE, alpha=0.55)
     for bar in bars:
         if bar.get_x() >= beyond:
@@ -45,24 +73,27 @@ def histogram(values, *, beyond):
     return figure, axis, counts
 
 
-def every_sign():
+def every_sign(narrow):
     """The law of the bootstrap for twelve rewards: all 4096 sign vectors."""
     n, level = REVENUE.size, 0.05
     sums = all_signs(n) @ (REVENUE - REVENUE.mean()) / n
     quantile = bootstrap_quantile(REVENUE, level)
-    figure, axis, counts = histogram(sums, beyond=quantile)
+    figure, axis, counts = histogram(sums, narrow, beyond=quantile)
     axis.annotate(
         f"quantile {quantile:.2f}:\n5 % of the signs\nare beyond it",
         (quantile, 0.75 * counts.max()),
-        xytext=(8, 0),
+        xytext=(5, 0),
         textcoords="offset points",
         color=rcParams["text.color"],
+        fontsize=9 if narrow else 10,
     )
-    axis.set(xlabel="mean of signed residuals", ylabel="sign vectors", title="12 rewards, all 4096 choices of signs")
+    title = "12 rewards, all 4096 choices of signs"
+    axis.set(xlabel="mean of signed residuals", ylabel="sign vectors")
+    axis.set_title(title, fontsize=10 if narrow else 12)
     return figure
 
 
-def widths():
+def widths(narrow):
     """Distance from the mean to each bound as the sample grows."""
     rewards = stats.truncnorm(-1, 1).rvs(400, random_state=np.random.default_rng(3))
     sizes = np.unique(np.geomspace(2, 400, 40).astype(int))
@@ -73,18 +104,18 @@ def widths():
         "bootstrap, practical": lambda y: bootstrap(y, 0.05, **known),
         "sign flips, no sigma": lambda y: sign_flip(y, 0.05),
     }
-    figure, (axis,) = new_figure(7, 3.8)
+    figure, (axis,) = canvas(7, 3.8, narrow)
     for i, (name, bound) in enumerate(bounds.items()):
         found = [float(bound(rewards[:n]).value) - rewards[:n].mean() for n in sizes]
         shown = np.isfinite(found)
         axis.plot(sizes[shown], np.array(found)[shown], label=name, **look(i))
     axis.set(xscale="log", yscale="log", xlabel="rewards", ylabel="upper bound less mean")
     plain_numbers(axis.xaxis, axis.yaxis)
-    axis.legend(frameon=False)
+    explain(figure, axis, narrow)
     return figure
 
 
-def misses():
+def misses(narrow):
     """How often the naive bootstrap and the corrected ones miss."""
     sizes = [2, 3, 4, 5, 6, 8, 10, 12]
     names = {
@@ -94,35 +125,35 @@ def misses():
         "sign_flip": "sign flips: proved, at most α",
     }
     rows = coverage("normal", sizes, 0.05, bounds=names, replications=4000, seed=1)
-    figure, (axis,) = new_figure(7, 3.8)
+    figure, (axis,) = canvas(7, 3.8, narrow)
     for i, (name, label) in enumerate(names.items()):
         found = [row for row in rows if row.bound == name]
         axis.plot([row.sample_size for row in found], [row.miss_rate for row in found], label=label, **look(i))
-    axis.axhline(0.05, color="#8c959f", linewidth=1)
+    axis.axhline(0.05, color=GREY, linewidth=1)
     axis.text(12, 0.052, "α", ha="right", color=rcParams["text.color"])
     axis.set(xscale="log", ylim=(0, None), xlabel="normal rewards", ylabel="share of samples missed")
     axis.set_xticks(sizes)
     plain_numbers(axis.xaxis)
-    axis.legend(frameon=False)
+    explain(figure, axis, narrow)
     return figure
 
 
-def corrections():
+def corrections(narrow):
     """The factor of φ in each form of the correction."""
     sizes = np.arange(1, 201)
     names = {"theorem": "of the proof", "stated": "as printed", "sharp": "sharp", "practical": "practical"}
-    figure, (axis,) = new_figure(7, 3.6)
+    figure, (axis,) = canvas(7, 3.6, narrow)
     for i, (name, label) in enumerate(names.items()):
         factors = [float(correction_term(CORRECTIONS[name], int(n), 1.0, 0.05, 0.1, n)) for n in sizes]
         axis.plot(sizes, factors, label=label, **look(i))
-    axis.axhline(1.0, color="#8c959f", linewidth=1)
+    axis.axhline(1.0, color=GREY, linewidth=1)
     axis.set(xscale="log", ylim=(0, 3.6), xlabel="rewards", ylabel="correction, in units of φ")
     plain_numbers(axis.xaxis)
-    axis.legend(frameon=False)
+    explain(figure, axis, narrow)
     return figure
 
 
-def saturation():
+def saturation(narrow):
     """The quantile of B = 200 draws beside the one without draws, as the level falls with the round."""
     rounds = np.unique(np.geomspace(10, 20_000, 50).astype(int))
     rewards = np.random.default_rng(5).normal(size=60)
@@ -135,30 +166,37 @@ def saturation():
         options = {"method": "monte-carlo", "n_resamples": 200, "rng": rng}
         drawn = np.array([bootstrap_quantile(rewards, levels, **options) for _ in range(200)])
     low, middle, high = np.quantile(drawn / unit, [0.05, 0.5, 0.95], axis=0)
-    figure, (axis,) = new_figure(7, 3.8)
+    figure, (axis,) = canvas(7, 3.8, narrow)
     axis.plot(rounds, exact, label='no draws (quantile="exact")', **look(0))
     axis.plot(rounds, middle, label="B = 200 draws: median, and 5 % to 95 %", **look(1))
     axis.fill_between(rounds, low, high, color=ORANGE, alpha=0.2, linewidth=0)
-    axis.axvline(180, color="#8c959f", linewidth=1)
-    axis.annotate("from round 180 on:\nthe largest of the draws", (180, 1.3), xytext=(6, 0), textcoords="offset points")
+    axis.axvline(180, color=GREY, linewidth=1)
+    axis.annotate(
+        "from round 180 on:\nthe largest of the draws",
+        (180, 1.3),
+        xytext=(6, 0),
+        textcoords="offset points",
+        fontsize=9 if narrow else 10,
+    )
     axis.set(xscale="log", xlabel="round, at level 0.9/(t + 1)", ylabel="quantile, in standard errors")
     plain_numbers(axis.xaxis)
-    axis.legend(frameon=False)
+    explain(figure, axis, narrow)
     return figure
 
 
-def subset_means():
+def subset_means(narrow):
     """The means of all subsets of ten rewards, and the bound."""
     rewards, alpha = REVENUE[:10], 0.05
     kept = all_signs(rewards.size) > 0
     counted = kept[kept.any(axis=1)]
     means = (counted @ rewards) / counted.sum(axis=1)
     bound = float(sign_flip(rewards, alpha).value)
-    figure, axis, counts = histogram(means, beyond=bound)
+    figure, axis, counts = histogram(means, narrow, beyond=bound)
     axis.axvline(rewards.mean(), color=GREEN, linestyle="--")
     axis.annotate("mean", (rewards.mean(), counts.max()), xytext=(-4, 0), textcoords="offset points", ha="right")
     axis.annotate(f"bound {bound:.2f}", (bound, 0.75 * counts.max()), xytext=(6, 0), textcoords="offset points")
-    axis.set(xlabel="mean of a subset", ylabel="subsets", title="10 rewards, the means of all 1023 subsets")
+    axis.set(xlabel="mean of a subset", ylabel="subsets")
+    axis.set_title("10 rewards, the means of all 1023 subsets", fontsize=10 if narrow else 12)
     return figure
 
 
@@ -169,12 +207,12 @@ def plain_numbers(*axes):
         axis.set_minor_formatter(NullFormatter())
 
 
-def regret(policy):
+def regret(narrow, policy):
     """Regret of a policy among the others, in each world where it plays."""
     frame = polars.read_parquet(KEPT)
     own = frame.filter(policy=policy)
     played = [world for world in WORLD_TITLES if world in set(own["environment"])]
-    figure, axes = new_figure(3.2 * len(played) + 0.4 if len(played) > 1 else 4.6, 3.2, columns=len(played))
+    figure, axes = canvas(3.2 * len(played) + 0.4 if len(played) > 1 else 4.6, 3.2, narrow, len(played))
     for axis, world in zip(axes, played, strict=True):
         there = frame.filter(environment=world)
         best = there.filter(round=there["round"].max())["mean"].min()
@@ -187,32 +225,37 @@ def regret(policy):
             elif name == YARDSTICK:
                 axis.plot(curve["round"], curve["mean"], color=BLUE, linewidth=1.6, linestyle="--", zorder=2)
             else:
-                axis.plot(curve["round"], curve["mean"], color="#8c959f", linewidth=0.6, alpha=0.7)
+                axis.plot(curve["round"], curve["mean"], color=GREY, linewidth=0.6, alpha=0.7)
         highest = own.filter(environment=world)["mean"].max()
         axis.set(xlim=(0, 2000), ylim=(0, max(1.15 * highest, 6 * best)), xlabel="round", title=WORLD_TITLES[world])
         axis.title.set_fontsize(10)
-    axes[0].set_ylabel("mean regret")
+    for axis in axes if narrow else axes[:1]:
+        axis.set_ylabel("mean regret")
     return figure
 
 
-def costs():
-    """What a decision costs, and the regret it buys."""
+def costs(narrow):
+    """What a decision costs, and the regret it buys; on a phone names only of those that no other beats in both."""
     from docs.making import policies  # which does not need pictures
 
     frame = polars.read_parquet(KEPT).filter(environment="beta", round=2000)
-    figure, (axis,) = new_figure(8, 5.5)
+    figure, (axis,) = canvas(8, 5.5, narrow)
     axis.set(xscale="log", yscale="log", xlabel="nanoseconds per decision", ylabel="mean regret")
-    taken = []
+    taken, cheapest = [], math.inf
     for row in frame.sort("mean").iter_rows(named=True):
         name, place = row["policy"], (policies.costs()[row["policy"]], row["mean"])
         kind = list(policies.TOLD).index(policies.told(name))
         axis.plot(*place, "o", color=COLOURS[kind], markersize=5)
         text = policies.registry()[name].__name__
-        axis.annotate(text, place, free_offset(place, text, taken), textcoords="offset points", fontsize=7)
+        if not narrow or place[0] < cheapest:
+            cheapest = place[0]
+            away = (-6, -3) if narrow else free_offset(place, text, taken)
+            side = {"fontsize": 8, "ha": "right"} if narrow else {"fontsize": 7}
+            axis.annotate(text, place, away, textcoords="offset points", **side)
     for kind, title in list(enumerate(policies.TOLD.values()))[:4]:
         axis.plot([], [], "o", color=COLOURS[kind], label=title)
     plain_numbers(axis.xaxis, axis.yaxis)
-    axis.legend(frameon=False, fontsize=8)
+    explain(figure, axis, narrow, fontsize=8)
     return figure
 
 
@@ -239,14 +282,14 @@ def needed(arrows):
     return {(u, v) for u, v in arrows if not any(v in reach(w) for w in below[u] - {v})}
 
 
-def imports():
+def imports(narrow):
     """The layers of the package, and who imports whom."""
     graph = grimp.build_graph("bandstrap")
     places = {}
     for height, layer in enumerate(reversed(LAYERS)):
         for i, name in enumerate(layer):
             places[name] = ((i - (len(layer) - 1) / 2) * (9 / max(len(layer), 4)), height)
-    figure, (axis,) = new_figure(8.5, 8)
+    figure, (axis,) = new_figure(PHONE, 6.4) if narrow else new_figure(8.5, 8)
     axis.axis("off")
     arrows = {
         (layer_of(module), layer_of(imported))
@@ -263,6 +306,51 @@ def imports():
     for name, (x, y) in places.items():
         box = {"boxstyle": "round,pad=0.35", "facecolor": BLUE, "edgecolor": "none"}
         text = name if sizes[name] < 2 else f"{name} ({sizes[name]})"
-        axis.text(x, y, text, ha="center", va="center", fontsize=9, color="white", bbox=box)
+        axis.text(x, y, text, ha="center", va="center", fontsize=6.5 if narrow else 9, color="white", bbox=box)
     axis.set(xlim=(-4.9, 4.9), ylim=(-0.6, len(LAYERS) - 0.4))
+    return figure
+
+
+def figure2(narrow):
+    """Figure 2 of the paper, redrawn from what ``bandstrap paper 2`` found."""
+    frame = polars.read_parquet(DOCS / "figure2.parquet")
+    labels = frame["curve"].unique(maintain_order=True).to_list()
+    panels = tomllib.loads(files("bandstrap.paper").joinpath("figure2.toml").read_text(encoding="utf-8"))["panels"]
+    if narrow:
+        figure, axes = canvas(9, 3.2, narrow, len(panels))
+    else:
+        figure, axes = new_figure(9, 6.6, columns=2, rows=2)
+    for axis, panel in zip(axes, panels, strict=True):
+        for label in labels:
+            curve = frame.filter(panel=panel["name"], curve=label)
+            if curve.is_empty():
+                continue
+            mean, error = curve["mean"].to_numpy(), panel["band"] * curve["standard_error"].to_numpy()
+            style = look(labels.index(label))
+            axis.plot(curve["at"], mean, label=label, **style)
+            axis.fill_between(curve["at"], mean - error, mean + error, color=style["color"], alpha=0.18, linewidth=0)
+            published = curve.filter(polars.col("published").is_not_null())
+            open_circle = {"color": style["color"], "markerfacecolor": "none", "clip_on": False, "zorder": 5, "ms": 5}
+            axis.plot(published["at"], published["published"], "o", **open_circle)
+        axis.set(xlim=(0, 2000), ylim=(0, None), xlabel="round", ylabel="mean regret")
+        axis.set_title(panel["title"], fontsize=10)
+    axes[0].plot([], [], "o", color=GREY, markerfacecolor="none", label="published value")
+    explain_all(figure, axes[0], narrow)
+    return figure
+
+
+def theorem(narrow):
+    """The bound of the theorem above measured regret, from what ``docs/theorem.py`` keeps."""
+    frame = polars.read_parquet(DOCS / "theorem.parquet")
+    problems = frame["problem"].unique(maintain_order=True).to_list()
+    figure, axes = canvas(9, 3.2, narrow, len(problems))
+    for axis, problem in zip(axes, problems, strict=True):
+        drawn = frame.filter(problem=problem)
+        axis.plot(drawn["round"], drawn["bound"], color=BLUE, label="bound (theorem 1)")
+        axis.plot(drawn["round"], drawn["measured"], color=BLUE, linestyle="--", label="measured mean")
+        axis.plot(drawn["round"], drawn["least"], color=GREY, linestyle=":", label="least slope, times log T")
+        axis.set(xscale="log", xlabel="rounds", ylabel="regret" if narrow or axis is axes[0] else "")
+        axis.set_title(problem, fontsize=10)
+        plain_numbers(axis.xaxis)
+    explain_all(figure, axes[0], narrow)
     return figure

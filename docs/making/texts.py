@@ -1,14 +1,19 @@
-"""Pages written from what is kept elsewhere: the errata, and what the benchmarks printed."""
+"""Pages written from what is kept elsewhere: the errata, what the benchmarks printed, and the league as a map."""
 
+import math
 from pathlib import Path
 
+import polars
 import typer
 from benchmarks.document import read_json
 
 from bandstrap.cli.commands import app
+from bandstrap.league.spec import read_league
 from bandstrap.paper.reproduce import errata as read_errata
+from bandstrap.plots.league import shade, show_multiple
 
 RECORD = Path(__file__).parents[1] / "benchmarks.json"
+LEAGUE = Path(__file__).parents[1] / "league"
 
 
 def errata():
@@ -40,6 +45,30 @@ def benchmarks():
     verdicts = [row.verdict for table in kept for row in table.rows]
     parts.append(f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed.")
     return "\n".join(parts)
+
+
+def heatmap():
+    """Mean regret after 2000 rounds as a multiple of the best policy's, policy by kind of rewards, as a coloured table."""
+    matches = polars.read_parquet(LEAGUE / "horizon-2000.parquet")
+    rows = matches.select("environment", "policy", "relative").iter_rows()
+    multiples = {(environment, policy): relative for environment, policy, relative in rows}
+    kinds = [environment.name for environment in read_league().environments]
+    lines = []
+    for row in polars.read_parquet(LEAGUE / "overall-2000.parquet").iter_rows(named=True):
+        found = [row["relative"], *(multiples[kind, row["policy"]] for kind in kinds)]
+        cells = "".join(coloured(math.nan if multiple is None else multiple) for multiple in found)
+        lines.append(f'<tr><th scope="row">{row["policy"]}</th>{cells}</tr>')
+    heads = "".join(f'<th scope="col">{kind}</th>' for kind in ("policy", "overall", *kinds))
+    table = ["<thead>", f"<tr>{heads}</tr>", "</thead>", "<tbody>", *lines, "</tbody>"]
+    return "\n".join(['<div class="table-wrapper">', '<table class="heat">', *table, "</table>", "</div>", ""])
+
+
+def coloured(multiple):
+    """A cell, the darker the larger; the best is bold."""
+    paper, ink = shade(multiple)
+    text = show_multiple(multiple)
+    style = "" if math.isnan(multiple) else f' style="background: {paper}; color: {ink}"'
+    return f"<td{style}>{f'<b>{text}</b>' if multiple == 1 else text}</td>"
 
 
 def commands():
