@@ -62,6 +62,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#00609a"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#6cbcec"},
