@@ -9,6 +9,7 @@ site: they look the same with any fonts, and nothing is asked of the network.
 import importlib
 import inspect
 import re
+import shutil
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -77,7 +78,8 @@ def complete(app, error):
     refuse a site with links that lead nowhere, or with anything that comes by network.
     """
     if error is None and app.builder.format == "html":
-        copy_asset(Path(app.srcdir) / "play", Path(app.outdir) / "play")
+        shutil.rmtree(Path(app.outdir) / "play", ignore_errors=True)  # of an older build
+        shutil.copytree(Path(app.srcdir) / "play", Path(app.outdir) / "play")
         files = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static" / "mathjax"
         target = Path(app.outdir) / "_static" / "mathjax"
         fonts = Path("output/chtml/fonts/woff-v2")

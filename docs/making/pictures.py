@@ -173,14 +173,15 @@ def saturation(narrow):
     axis.axvline(180, color=GREY, linewidth=1)
     axis.annotate(
         "from round 180 on:\nthe largest of the draws",
-        (180, 1.3),
-        xytext=(6, 0),
+        (180, 3.35 if narrow else 3.4),
+        xytext=(-6, 0),
         textcoords="offset points",
         fontsize=9 if narrow else 10,
+        ha="right",
     )
     axis.set(xscale="log", xlabel="round, at level 0.9/(t + 1)", ylabel="quantile, in standard errors")
     plain_numbers(axis.xaxis)
-    explain(figure, axis, narrow)
+    explain(figure, axis, narrow, loc="lower right")
     return figure
 
 
@@ -258,6 +259,8 @@ def costs(narrow):
         cheapest = min(cheapest, cost)
     for kind, title in list(enumerate(policies.TOLD.values()))[:4]:
         axis.plot([], [], "o", color=COLOURS[kind], label=title)
+    if narrow:
+        axis.set_xlim(left=5)
     plain_numbers(axis.xaxis, axis.yaxis)
     explain(figure, axis, narrow, fontsize=8)
     return figure

@@ -413,7 +413,8 @@
   }
 
   chooseTheme();
-  at("home").hidden = /\/docs\/play\/[^/]*$/.test(location.pathname); // among the sources no other page is built
+  // Where there is no page to go home to: among the sources, of which no other is built, and within another page.
+  at("home").hidden = /\/docs\/play\/[^/]*$/.test(location.pathname) || parent !== window;
   for (const [id, entries] of Object.entries({ law: LAWS, world: WORLDS, first: POLICIES, second: POLICIES })) {
     at(id).innerHTML = Object.entries(entries).map(([value, { label }]) => `<option value="${value}">${label}</option>`).join("");
   }
