@@ -50,13 +50,16 @@ def test_binomial_equals_the_list_of_all_weights(weights):
             np.testing.assert_allclose(got, quantiles(atoms, apart), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("method", ["binomial", "enumeration"])
-@pytest.mark.parametrize("sample", [[0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
-def test_efron_is_exact_at_a_tail_probability_where_those_are_dyadic(sample, method):
+@pytest.mark.parametrize(
+    "sample", [[0, 1], [0, 0, 1], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1, 1], [0, 1, 3], [0, 1, 2, 7]]
+)
+def test_efron_is_exact_at_every_tail_probability_and_next_to_it(sample):
     atoms = ATOMS["efron"](sample)
-    levels = [float(tail) for _, tail in tails(atoms) if tail > 0]
-    got = bootstrap_quantile(sample, levels, weights="efron", method=method)
-    np.testing.assert_allclose(got, quantiles(atoms, levels), rtol=1e-12, atol=1e-15)
+    at = np.array([float(tail) for _, tail in tails(atoms) if tail > 0])
+    levels = np.r_[at, np.nextafter(at, 0), np.nextafter(at, 1)].tolist()
+    for method in ("binomial", "enumeration") if len(set(sample)) == 2 else ("enumeration",):
+        got = bootstrap_quantile(sample, levels, weights="efron", method=method)
+        np.testing.assert_allclose(got, quantiles(atoms, levels), rtol=1e-12, atol=1e-15)
 
 
 def test_efron_on_two_values_is_a_binomial_quantile_at_any_size():

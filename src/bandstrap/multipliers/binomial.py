@@ -6,19 +6,23 @@ With ``k`` of the ``n`` rewards at the higher value, ``p = k/n`` and ``gap`` the
   ``M ~ Bin(n - k, pi)``, and ``low``, ``high``, ``pi = P(high)`` the weight's law (Rademacher: -1, 1, 1/2);
 * Efron's weights: ``n X / gap = Bin(n, p) - k``.
 
-So a tail costs O(n), and the quantile is an integer bisection. Dyadic probabilities make the Rademacher case exact to
-the last bit while ``n <= 50``.
+So a tail costs O(n), and the quantile is an integer bisection. Up to 50 rewards nothing is rounded: Rademacher weights have
+dyadic probabilities, and Efron's resamples are counted.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from bandstrap.arrays import Floats
 from bandstrap.multipliers.weights import EFRON, TWO_POINT
+
+# Up to this many rewards tails are free of rounding.
+MOST_EXACT = 50
 
 
 def is_two_valued(sample: Floats) -> np.ndarray:
@@ -30,8 +34,8 @@ def is_two_valued(sample: Floats) -> np.ndarray:
 
 
 def binomial_probabilities(n: int, p: float) -> Floats:
-    """``P(Bin(n, p) = j)`` for ``j = 0..n``; free of rounding for ``p = 1/2`` and ``n <= 50``."""
-    if p == 0.5 and n <= 50:
+    """``P(Bin(n, p) = j)`` for ``j = 0..n``; free of rounding for ``p = 1/2`` and ``n <= MOST_EXACT``."""
+    if p == 0.5 and n <= MOST_EXACT:
         return np.array([math.comb(n, j) for j in range(n + 1)]) / 2.0**n
     j = np.arange(n + 1.0)
     log_mass = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1) + xlogy(j, p) + xlog1py(n - j, -p)
@@ -65,6 +69,19 @@ def lattice_quantile(n: int, k: int, pi: float, level: float) -> int:
     return high
 
 
+def resampled_quantile(n: int, k: int, level: float) -> int:
+    """``inf {j : P(Bin(n, k/n) > j) <= level}``."""
+    if n > MOST_EXACT:
+        beyond = tail_sums(binomial_probabilities(n, k / n))[1:]  # P(Bin > j)
+        return int(np.argmax(beyond <= level))
+    left = math.floor(Fraction(level) * n**n)  # of the n^n resamples so many may lie beyond
+    j = n
+    while (ways := math.comb(n, j) * k**j * (n - k) ** (n - j)) <= left:
+        left -= ways
+        j -= 1
+    return j
+
+
 def quantiles(law: int, sample: Floats, levels: Floats) -> Floats:
     """Quantiles for the two-valued rows of ``sample``: shape ``(rows, levels)``."""
     n = sample.shape[-1]
@@ -77,8 +94,7 @@ def quantiles(law: int, sample: Floats, levels: Floats) -> Floats:
         for column, level in enumerate(levels):
             if (k, column) not in known:
                 if law == EFRON:
-                    beyond = tail_sums(binomial_probabilities(n, k / n))[1:]  # P(Bin > j)
-                    known[k, column] = (int(np.argmax(beyond <= level)) - k) / n
+                    known[k, column] = (resampled_quantile(n, k, float(level)) - k) / n
                 else:
                     low, high, pi = TWO_POINT[law]
                     known[k, column] = lattice_quantile(n, k, pi, float(level)) * (high - low) / n**2

@@ -8,6 +8,7 @@ counted by binary search (meet in the middle), so that n = 40 needs two arrays o
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -171,23 +172,25 @@ def split(groups: list[tuple[float, int]]) -> tuple[list[tuple[float, int]], lis
 
 
 def resampled_law(terms: Floats, n_draws: int) -> HalfLaw:
-    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value per multiset."""
-    # by_draws[d]: sums of d draws from the terms seen so far, weighted by prod 1/count!
+    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value per multiset.
+
+    In place of its probability stands the number of orders it can be drawn in, a whole number.
+    """
+    # by_draws[d]: sums of d draws from the terms seen so far, and in how many orders
     by_draws = [(np.zeros(1), np.ones(1))] + [(np.zeros(0), np.zeros(0))] * n_draws
     for term in terms:
         by_draws = [
             (
                 np.concatenate([by_draws[d - c][0] + c * term for c in range(d + 1)]),
-                np.concatenate([by_draws[d - c][1] / math.factorial(c) for c in range(d + 1)]),
+                np.concatenate([by_draws[d - c][1] * math.comb(d, c) for c in range(d + 1)]),
             )
             for d in range(n_draws + 1)
         ]
-    values, weights = by_draws[n_draws]
-    return HalfLaw(values, weights * (math.factorial(n_draws) / terms.size**n_draws))
+    return HalfLaw(*by_draws[n_draws])
 
 
 def meet_in_the_middle(left: HalfLaw, right: HalfLaw, level: float) -> float:
-    """``inf {x : P(L + R > x) <= level}`` for independent halves."""
+    """``inf {x : P(L + R > x) <= level}`` for independent halves; level and probabilities in any unit."""
 
     def above(x: float) -> tuple[float, np.ndarray]:
         first = np.searchsorted(right.values, x - left.values, side="right")
@@ -229,12 +232,14 @@ def quantiles(law: int, terms: Floats, levels: Floats) -> Floats:
         listed = min(MOST_EXTREME, 2.0 ** min(terms.shape[-1], 60) * min(1.0, float(levels.max())) + 1)
         extreme_batch(terms.size * levels.size * listed, magnitudes, levels, out)
     for row in np.flatnonzero(np.isnan(out).any(axis=1)):
-        if law == EFRON:
+        masses = levels
+        if law == EFRON:  # numbers of resamples: up to 13 rewards, no sum of them is rounded
             n = terms.shape[-1]
+            masses = np.array([float(math.floor(Fraction(level) * n**n)) for level in levels.tolist()])
             left, right = resampled_law(terms[row], (n + 1) // 2), resampled_law(terms[row], n // 2)
         else:
             first, second = split(grouped(terms[row], law))
             left, right = grouped_law(first, law), grouped_law(second, law)
         for k in np.flatnonzero(np.isnan(out[row])):
-            out[row, k] = meet_in_the_middle(left, right, float(levels[k]))
+            out[row, k] = meet_in_the_middle(left, right, float(masses[k]))
     return out
