@@ -3,12 +3,15 @@
 import importlib
 import math
 import re
+import tomllib
+from importlib.resources import files
 
 import polars
 import pytest
 from docs.making.checks import problems
 from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
 from docs.making.policies import advice, costs, overview, page
+from docs.making.texts import heatmap
 
 import bandstrap
 from bandstrap.bounds import BOUNDS
@@ -307,3 +310,35 @@ def test_frozen_draws_do_better_than_fresh_ones_in_the_league():
     frozen, fresh = rows["BUCB streaming"], rows["BUCB resampled"]  # as explanation/saturation.md says
     assert frozen["ratio"] < fresh["ratio"]
     assert frozen["ratio_q99"] < fresh["ratio_q99"]
+
+
+def test_figure_2_on_the_site_is_of_the_curves_of_its_file():
+    kept = polars.read_parquet(DOCS / "figure2.parquet").filter(at=2000)
+    spec = tomllib.loads(files("bandstrap.paper").joinpath("figure2.toml").read_text(encoding="utf-8"))
+    curves = {(panel["name"], curve["label"]): curve for panel in spec["panels"] for curve in panel["curves"]}
+    rows = {(row["panel"], row["curve"]): row for row in kept.iter_rows(named=True)}
+    assert rows.keys() == curves.keys()
+    for place, row in rows.items():
+        assert (row["policy"], row["published"]) == (curves[place]["policy"], curves[place]["published"])
+        assert row["replications"] == 200
+
+
+def test_the_curves_of_the_theorem_end_in_its_table():
+    page = (DOCS / "theorem.md").read_text(encoding="utf-8")
+    ends = polars.read_parquet(DOCS / "theorem.parquet").filter(round=20_000)
+    assert ends.height == 3
+    for row in ends.iter_rows(named=True):
+        (line,) = re.findall(rf"^\| {re.escape(row['problem'])} \|(.*)$", page, re.M)
+        measured, bound, _ = line.split("|")[2].split(" / ")
+        assert measured.split()[0] == f"{row['measured']:.1f}"
+        assert bound == f"{row['bound']:.1f}"
+        assert float(line.split("|")[-2]) == pytest.approx(row["least"], abs=0.06)
+
+
+def test_the_map_of_the_league_has_a_row_for_each_policy_and_a_best_one_in_each_column():
+    league = read_league()
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*)</tr>', heatmap())
+    assert {name for name, _ in rows} == {policy.name for policy in league.policies}
+    cells = [re.findall(r"<td.*?>(.*?)</td>", cells) for _, cells in rows]
+    assert {len(row) for row in cells} == {1 + len(league.environments)}
+    assert all(any(value == "<b>1.00</b>" for value in column) for column in [*zip(*cells, strict=True)][1:])

@@ -173,11 +173,10 @@ def saturation(narrow):
     axis.axvline(180, color=GREY, linewidth=1)
     axis.annotate(
         "from round 180 on:\nthe largest of the draws",
-        (180, 3.35 if narrow else 3.4),
-        xytext=(-6, 0),
+        (180, 1.75),
+        xytext=(6, 0),
         textcoords="offset points",
         fontsize=9 if narrow else 10,
-        ha="right",
     )
     axis.set(xscale="log", xlabel="round, at level 0.9/(t + 1)", ylabel="quantile, in standard errors")
     plain_numbers(axis.xaxis)
