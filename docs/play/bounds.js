@@ -22,20 +22,24 @@
     return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   }
 
+  const knownChances = new Map();
+
   /** P(Bin(n, 1/2) = j), from the middle outwards: nothing underflows. */
   function coinChances(n) {
+    if (knownChances.has(n)) return knownChances.get(n);
     const chances = new Float64Array(n + 1);
     const middle = n >> 1;
     chances[middle] = 1;
     for (let j = middle; j < n; j++) chances[j + 1] = (chances[j] * (n - j)) / (j + 1);
     for (let j = middle; j > 0; j--) chances[j - 1] = (chances[j] * j) / (n - j + 1);
     const sum = total(chances);
-    return chances.map((chance) => chance / sum);
+    knownChances.set(n, chances.map((chance) => chance / sum));
+    return knownChances.get(n);
   }
 
   /** The smallest x between two ends at which a tail is at most `level`; the tail falls in steps, or smoothly. */
   function crossing(tail, level, low, high) {
-    const precision = 1e-14 * Math.max(Math.abs(low), Math.abs(high));
+    const precision = 1e-13 * Math.max(Math.abs(low), Math.abs(high));
     while (high - low > precision) {
       const middle = 0.5 * (low + high);
       if (tail(middle) > level * (1 + 1e-12)) low = middle; // not for a tail that equals the level but for its rounding
@@ -61,27 +65,39 @@
     return { tail: wavesTail(terms), method: "made of waves" };
   }
 
+  /** All sums of some terms, each with its count, ascending, and their probabilities. */
+  function listSums(groups) {
+    let [values, chances] = [Float64Array.of(0), Float64Array.of(1)];
+    for (const [term, count] of groups) {
+      const size = values.length;
+      const shares = coinChances(count);
+      const [sums, products] = [new Float64Array(size * (count + 1)), new Float64Array(size * (count + 1))];
+      for (let i = 0; i < sums.length; i++) {
+        const heads = Math.floor(i / size);
+        sums[i] = values[i % size] + term * (2 * heads - count);
+        products[i] = chances[i % size] * shares[heads];
+      }
+      [values, chances] = [sums, products];
+    }
+    if (groups.length < 2) return { values, chances }; // in order already
+    if (groups.every(([, count]) => count === 1)) return { values: values.sort(), chances }; // all are as likely
+    const order = Uint16Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
+    const sorted = (numbers) => Float64Array.from(order, (place) => numbers[place]);
+    return { values: sorted(values), chances: sorted(chances) };
+  }
+
   /** Exactly: all sums of one half of the terms against all of the other. */
   function countedTail(halves) {
-    const [left, right] = halves.map((half) => {
-      let sums = [[0, 1]]; // values and their probabilities
-      for (const [term, count] of half) {
-        const chances = coinChances(count);
-        sums = sums.flatMap(([value, chance]) =>
-          Array.from(chances, (share, heads) => [value + term * (2 * heads - count), chance * share]));
-      }
-      return sums.sort((a, b) => a[0] - b[0]);
-    });
-    const values = Float64Array.from(right, ([value]) => value);
-    const beyond = new Float64Array(values.length + 1); // P(value number j or a later one)
-    for (let j = values.length - 1; j >= 0; j--) beyond[j] = beyond[j + 1] + right[j][1];
-    const tie = 1e-12 * (left.at(-1)[0] + right.at(-1)[0]); // sums that are so near are equal
+    const [left, right] = halves.map(listSums);
+    const beyond = new Float64Array(right.values.length + 1); // P(value number j or a later one)
+    for (let j = right.values.length - 1; j >= 0; j--) beyond[j] = beyond[j + 1] + right.chances[j];
+    const tie = 1e-12 * (left.values.at(-1) + right.values.at(-1)); // sums that are so near are equal
     return (x) => {
       let mass = 0;
-      let j = values.length;
-      for (const [value, chance] of left) {
-        while (j > 0 && value + values[j - 1] > x + tie) j--;
-        mass += chance * beyond[j];
+      let j = right.values.length;
+      for (let i = 0; i < left.values.length; i++) {
+        while (j > 0 && left.values[i] + right.values[j - 1] > x + tie) j--;
+        mass += left.chances[i] * beyond[j];
       }
       return mass;
     };

@@ -146,7 +146,7 @@ def test_policies_make_the_library_s_choices(script, name, law):
     """In every round of the library's game, told what it knows, and handed the numbers that its generator will give."""
     make, most = POLICIES[name]
     if (name, law) == ("sign_flip_ucb", "coins"):
-        # The library rounds numbers of subsets to 5 bits, and from 49 pulls on adds half a jump: with coins, the next value.
+        # The library rounds numbers of subsets to 5 bits, and from 49 pulls on adds half a jump: for coins the next value.
         most = 0.12
     rounds = 90
     rng = np.random.default_rng(7)
