@@ -11,7 +11,7 @@ import pytest
 
 from bandstrap import UCB1
 from bandstrap.policies import POLICIES
-from bandstrap.policies.fields import leaves
+from bandstrap.policies.fields import declared_leaves
 from bandstrap.policies.journal import uses_generator
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
 from contract.test_policies import ident
@@ -88,10 +88,10 @@ def known(policy) -> list:
     counts = np.array(state.pulls) if hasattr(state, "pulls") else None
     if hasattr(state, "zeros"):  # which are counted, and not kept with the others
         counts = counts - state.ones - state.zeros
-    for name, values in leaves(state):
-        if name in ("scratch", "room", "row"):
+    for name, field, values in declared_leaves(state):
+        if field.kind == "scratch":
             continue
-        if name in ("history", "limits", "running", "kept"):
+        if field.learned == "added" and counts is not None:
             values = [row[:n].tobytes() for row, n in zip(values, counts, strict=False)]
         elif name in ("features", "means", "squares", "pulls") and hasattr(state, "known"):
             values = values[: state.known.size[0]]
