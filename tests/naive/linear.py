@@ -65,7 +65,7 @@ def stable_log_determinant(X: Array, ridge: float) -> float:
 
 
 def radius(kind: str, X: Array, alpha: float, sigma: float, ridge: float, bound: float) -> float:
-    """``beta`` as in spec E28: the theorem's, the closed form the published curves follow, and the printed one."""
+    """``beta``: the theorem's, the closed form the published curves follow, and the printed one."""
     n, d = X.shape
     log_v, log_prior = log_determinant(X, ridge), d * math.log(ridge)
     if kind == "theorem":
