@@ -117,8 +117,8 @@ def bootstrap(
         ``"percentile"`` (default) adds the upper quantile of the bootstrap, ``"basic"`` subtracts its lower quantile.
         The same for symmetric weights; for skewed rewards and skewed weights the percentile points the right way.
     quantile
-        Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact, or within half a per cent and, in
-        the proved forms, never too small. With ``"saddlepoint"`` and ``"expansion"`` nothing is proved.
+        Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact, or within half a per cent; in
+        the proved forms never too small, and within one per cent. With ``"saddlepoint"`` and ``"expansion"`` nothing is proved.
     n_resamples, rng
         For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.
