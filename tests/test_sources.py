@@ -108,6 +108,7 @@ def test_what_only_type_checkers_import_is_left_out_and_what_they_do_not_see_or_
     tree = ast.parse(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import one\nelse:\n    import two\n"
         "if typing.TYPE_CHECKING:\n    import one\nif not TYPE_CHECKING:\n    import hidden\n"
+        "if not typing.TYPE_CHECKING:\n    import behind\nif two.here or typing.TYPE_CHECKING:\n    import either\n"
         "def f():\n    from . import three\n    from ..four import five\n"
     )
     assert list(names_in(tree, "top.pack")) == [
@@ -115,6 +116,8 @@ def test_what_only_type_checkers_import_is_left_out_and_what_they_do_not_see_or_
         "typing",
         "two",
         "hidden",
+        "behind",
+        "either",
         "top.pack.three",
         "top.pack",
         "top.four.five",

@@ -24,6 +24,8 @@ from bandstrap.text import ONE, listed, shortened, visible
 Word = TypeVar("Word", bound=str)
 # Compiled code counts in 64 bits.
 LARGEST_COUNT = 2**63 - 1
+# A count from which on only its first digits are shown.
+LONG_COUNT = 10**15
 # Words that mean yes and words that mean no; True is 1 and False is 0.
 FLAGS = {True: ("true", "yes", "on", 1, "1"), False: ("false", "no", "off", 0, "0")}
 # Characters of a refusal, and of what it shows as received.
@@ -98,9 +100,8 @@ def check_count(
     if not is_whole(value) or value < at_least:
         raise requirement(parameter, owner, f"an integer of at least {at_least}", brief(value))
     if at_most is not None and value > at_most:
-        raise requirement(
-            parameter, owner, f"an integer between {at_least} and {at_most}", f"{Decimal(int(value)):.3g}"
-        )
+        received = f"{int(value)}" if value < LONG_COUNT else f"{Decimal(int(value)):.3g}"
+        raise requirement(parameter, owner, f"an integer between {at_least} and {at_most}", received)
     return int(value)
 
 

@@ -112,7 +112,18 @@ def read_module(name: str, folder: Path | None = None) -> tuple[Source | None, t
         return None, ()
     source = Source(name, file, file.read_bytes())
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    return source, tuple(names_in(ast.parse(source.content, str(file)), package))
+    return source, tuple(names_in(parse(source.content, file), package))
+
+
+def parse(content: bytes, file: Path) -> ast.Module:
+    """The syntax tree of a file; the error of one that is not Python names it, also where Python's own does not."""
+    try:
+        return ast.parse(content, str(file))
+    except SyntaxError as error:
+        error.filename = str(file)
+        raise
+    except ValueError as error:  # null bytes, in some versions of Python
+        raise SyntaxError(str(error), (str(file), None, None, None)) from None
 
 
 def find_file(name: str, folder: Path | None = None) -> Path | None:
@@ -156,12 +167,18 @@ def file_below(folder: Path, parts: Sequence[str]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition holds for type checkers only: ``TYPE_CHECKING``, or that of ``typing`` under any name."""
+    name = test.attr if isinstance(test, ast.Attribute) else test.id if isinstance(test, ast.Name) else ""
+    return name == "TYPE_CHECKING"
+
+
 def names_in(tree: ast.AST, package: str) -> Iterator[str]:
     """What import statements below a node name, but for those that only type checkers see.
 
     ``from a import b`` names ``a.b`` if that is a module, and ``a`` if it is something in ``a``.
     """
-    if isinstance(tree, ast.If) and ast.unparse(tree.test).rpartition(".")[2] == "TYPE_CHECKING":
+    if isinstance(tree, ast.If) and is_type_checking(tree.test):
         for branch in tree.orelse:
             yield from names_in(branch, package)
     elif isinstance(tree, ast.Import):

@@ -1,6 +1,7 @@
 """The smallest preliminary widths a law allows: right, never too small, and hard on theorem 1."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -54,6 +55,13 @@ def test_every_oracle_meets_the_condition_of_theorem_one_and_nearly_uses_it(kind
     width = phi(sample, alpha) if callable(phi) else phi
     count = np.sum(np.abs(sample.mean(axis=1)) >= width)
     assert abs(count - alpha * total) < 4 * math.sqrt(alpha * total)  # 4 standard errors
+
+
+def test_the_lab_refuses_more_rewards_than_an_oracle_takes_before_it_measures_any(monkeypatch):
+    monkeypatch.setattr(sys.modules[coverage.__module__], "measure", lambda *_, **__: pytest.fail("it measures"))
+    sentence = r"'sample_size' parameter of coverage with an oracle must be an integer between 1 and 65536\. Got 65537"
+    with pytest.raises(InvalidInput, match=sentence):
+        coverage("normal", [5, 65537], bounds=["bootstrap:phi=oracle"], replications=2)
 
 
 def test_the_lab_takes_the_oracle_from_the_law_and_reports_the_guarantee():

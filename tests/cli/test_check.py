@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from types import SimpleNamespace as Namespace
 
 import numpy as np
 import pytest
@@ -130,6 +131,15 @@ def test_the_time_foretold_of_a_bound_is_about_that_of_measuring():
     expected = module.time_bound(block)
     spent = measure_block(block).seconds
     assert 0.2 < expected / spent < 5  # processors' time, which others on the machine disturb a little
+
+
+def test_what_a_call_takes_is_not_foretold_of_every_sample(monkeypatch):
+    def takes(block):
+        return Namespace(seconds=0.2 + 0.001 * block.replications)
+
+    monkeypatch.setattr(module, "measure_block", takes)
+    block = BoundBlock("bca", "normal", 2000, 0.05, 200, 0)
+    assert module.time_bound(block) == pytest.approx(takes(block).seconds)
 
 
 def test_a_machine_of_one_core_is_told_so(run, monkeypatch):

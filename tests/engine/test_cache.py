@@ -1,6 +1,7 @@
 """Compiled code on disk: what is damaged is compiled anew, and where nothing can be kept one warning says so."""
 
 import importlib.util
+import math
 import os
 import pickle
 import resource
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from numba.core import config
 
 import bandstrap
 from bandstrap.engine import cache
-from bandstrap.engine.compiling import seconds_compiling
+from bandstrap.engine.compiling import compiling, end_compiling, seconds_compiling
 from bandstrap.engine.identity import identify
 from bandstrap.errors import CacheWarning
 
@@ -137,6 +139,17 @@ def test_the_time_of_compiling_and_of_loading_is_counted(function):
         fresh(2.0)
         assert seconds_compiling() == again
     assert counted[1] < counted[0]
+
+
+def test_the_end_of_what_began_before_anybody_counted_is_passed_over():
+    def end_and_compile():
+        end_compiling()
+        with compiling():
+            math.fsum(range(10**4))
+        return seconds_compiling()
+
+    with ThreadPoolExecutor(1) as pool:  # a thread that has compiled nothing
+        assert pool.submit(end_and_compile).result() > 0
 
 
 def test_two_classes_of_one_name_are_two_signatures(place, tmp_path):

@@ -382,6 +382,11 @@ def test_rewards_that_were_never_observed_are_refused_with_the_arms_name(values)
         Empirical({"a": [1, 2], "b": values})
 
 
+def test_the_place_of_a_reward_that_is_no_number_is_told():
+    with pytest.raises(InvalidInput, match=r"Got nan at position 500 instead\."):
+        Empirical({"a": [*range(500), math.nan, *range(500)]})
+
+
 def test_equal_rewards_have_just_their_value_as_mean():
     # The sum of three tenths is rounded up, and a third of it is more than a tenth.
     assert Empirical({"a": [0.1] * 3, "b": [0.1]}).means == (0.1, 0.1)

@@ -529,7 +529,7 @@ def test_what_is_not_installed_is_said_with_the_remedy(run, monkeypatch, kind, m
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, errors, _ = run(7, "--executor", kind)
     assert code == 2
-    assert f"bandstrap simulate --executor {kind} needs {module}: pip install 'bandstrap[{kind}]'." in errors
+    assert f"bandstrap simulate --executor {kind} needs {module}: pip install '.[{kind}]'." in errors
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ def rounds(tmp_path_factory):
     found = []
     for number in range(ROUNDS):
         available = [arm for arm in ARMS if number % 4 or arm == "red" or rng.random() < 0.7]
-        decisions = experiment.decide_many([None] * AT_ONCE, available=available)
+        # Keys of its own: those of the fixture ``repeatable`` are for one test, and this is made once for all of them.
+        keys = [f"{number}-{i}" for i in range(AT_ONCE)]
+        decisions = experiment.decide_many(keys=keys, available=available)
         assert len({(decision.version, json.dumps(decision.weights)) for decision in decisions}) == 1
         arms = np.array([ARMS.index(decision.arm) for decision in decisions])
         rewards = (rng.random(AT_ONCE) < MEANS[arms]).astype(float)

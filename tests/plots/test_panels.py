@@ -229,6 +229,13 @@ def test_text_means_itself(tmp_path):
     assert {" _hidden", "$10 to $20", r"$\frac$", "a &lt; b &amp; c", "100 %"} <= set(comments)
 
 
+@pytest.mark.parametrize("before", range(55, 70))
+def test_a_long_title_is_not_cut_between_a_dollar_and_what_makes_it_one(before):
+    title = plot_panels("l" * before + "$" + "m" * 20, [regret()]).get_suptitle()
+    assert not any(line.endswith("\\") for line in title.splitlines())
+    assert title.count("$") == title.count(r"\$") == 1
+
+
 HOSTILE = ("$\\frac$", "a$b$c", "\x1b[31m\x00\u202e", "\uffff\x85", r"\$ \x{", "_a\nb", "%s {0}", "l" * 10**4)
 
 

@@ -253,11 +253,11 @@ def test_a_million_rewards_leave_no_trace_of_rounding():
 def test_huge_and_tiny_rewards_have_the_quantile_of_others(weights, n, error):
     sample = np.random.default_rng(0).exponential(size=n)
     mains = []
-    for scale in (1.0, 1e140, 1e-80, 1e-110, 1e-140):
+    for scale in (1.0, 1e140, 1e-55, 1e-60, 1e-70, 1e-80, 1e-110, 1e-140):
         policy = BootstrappedUCB(arms=1, rng=0, quantile="exact", weights=weights)
         policy.update([0] * n, (scale * sample).tolist())
         mains.append(policy.bounds()[0]["main"] / scale)
-    assert mains[1:] == pytest.approx([mains[0]] * 4, rel=error)
+    assert mains[1:] == pytest.approx([mains[0]] * 7, rel=error)
 
 
 def test_bounds_say_how_each_quantile_is_known():

@@ -95,6 +95,7 @@ def test_a_policy_of_a_file_shows_where_it_is_from_and_is_not_entered_among_ours
     [
         (None, "mine.py:Mine", r"mine\.py is not a file\."),
         ("x = (", "mine.py:Mine", r"mine\.py is not Python, line 1: '\(' was never closed\."),
+        ("x = 1\n\0", "mine.py:Mine", r"mine\.py is not Python: source code string cannot contain null bytes\."),
         ("x = 1\n1/0\n", "mine.py:Mine", r"mine\.py cannot be loaded: ZeroDivisionError in line 2: division by zero\."),
         (
             "import nowhere_at_all\n",
@@ -132,10 +133,17 @@ def test_a_mistake_is_told_in_a_sentence(tmp_path, content, call, message):
         make(f"{tmp_path}/{call}", NAMED_POLICIES, "policy")
 
 
-def test_a_module_beside_a_file_that_is_not_python_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x = 1\ny = (\n", r"^\S+beside\.py is not Python, line 2: '\(' was never closed\.$"),
+        ("x = 1\n\0", r"^\S+beside\.py is not Python: source code string cannot contain null bytes\.$"),
+    ],
+)
+def test_a_module_beside_a_file_that_is_not_python_is_named(tmp_path, content, message):
     (tmp_path / "mine.py").write_text("import beside\n" + MINE)
-    (tmp_path / "beside.py").write_text("x = 1\ny = (\n")
-    with pytest.raises(InvalidInput, match=r"^\S+beside\.py is not Python, line 2: '\(' was never closed\.$"):
+    (tmp_path / "beside.py").write_text(content)
+    with pytest.raises(InvalidInput, match=message):
         load_file(tmp_path / "mine.py")
 
 

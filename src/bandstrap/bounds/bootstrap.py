@@ -118,7 +118,8 @@ def bootstrap(
         The same for symmetric weights; for skewed rewards and skewed weights the percentile points the right way.
     quantile
         Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact, or within half a per cent; in
-        the proved forms never too small, and within one per cent. With ``"saddlepoint"`` and ``"expansion"`` nothing is proved.
+        the proved forms never too small, and within one per cent. With ``"saddlepoint"`` and ``"expansion"`` nothing is
+        proved.
     n_resamples, rng
         For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.

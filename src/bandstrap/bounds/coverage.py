@@ -17,6 +17,7 @@ from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target
+from bandstrap.bounds.oracle import MOST_REWARDS as MOST_OF_ORACLE
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
 from bandstrap.calls import Call, parse_call
 from bandstrap.engine.interrupts import answered
@@ -136,6 +137,9 @@ def coverage(
         check_choice(call.name, "bounds", "coverage", BOUNDS)
     with np.errstate(all="ignore"):  # of SciPy's moments: what is not finite is not told
         told = [tell_truth(call, law) for call in calls]
+    if any(isinstance(options, dict) and options.get("phi") in ORACLES for options in told):
+        for n in sizes:
+            check_count(n, "sample_size", "coverage with an oracle", at_most=MOST_OF_ORACLE)
     total = len(sizes) * replications * sum(not isinstance(options, str) for options in told)
     with progress_bar(total, shown=progress, of="samples") as show:
         return [

@@ -18,8 +18,8 @@ from bandstrap.bounds.bound import (
     register,
     rewards_inside,
     scale_inside,
-    too_few,
 )
+from bandstrap.bounds.resampling import why_no_spread
 from bandstrap.errors import check_choice, check_number
 
 Form = Literal["audibert", "maurer-pontil"]
@@ -107,7 +107,7 @@ def empirical_bernstein(
         length = high - low if given is None else np.ldexp(given, -exponent)
         n = rewards.shape[-1]
         terms = empirical_bernstein_terms(scaled.var(axis=-1), n, alpha, length, form)
-        why = too_few(1, 2, alpha) if n == 1 and form == "maurer-pontil" else ""
+        why = why_no_spread(1) if n == 1 and form == "maurer-pontil" else ""
         with np.errstate(over="ignore"):
             main, correction = (np.ldexp(term, exponent) for term in terms)
             return Threshold(main + correction, {"main": main, "correction": correction}, why_infinite=why)

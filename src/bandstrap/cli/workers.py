@@ -263,5 +263,5 @@ def workers(jobs: int | None, command: str, kind: str = "thread", scheduler: str
         return Processes(n)
     module, extra = {"dask": ("distributed", "dask"), "mpi": ("mpi4py", "mpi")}[kind]
     if importlib.util.find_spec(module) is None:
-        raise InvalidInput(f"{command} --executor {kind} needs {module}: pip install 'bandstrap[{extra}]'.")
+        raise InvalidInput(f"{command} --executor {kind} needs {module}: pip install '.[{extra}]'.")
     return Dask(scheduler, n, command) if kind == "dask" else Ranks(jobs)

@@ -106,7 +106,10 @@ def begin_compiling() -> None:
 
 
 def end_compiling() -> None:
-    """See :func:`begin_compiling`."""
-    _here.depth -= 1
-    if _here.depth == 0:
+    """See :func:`begin_compiling`; what began before anybody counted is not counted."""
+    depth = getattr(_here, "depth", 0)
+    if depth == 0:
+        return
+    _here.depth = depth - 1
+    if depth == 1:
         _here.seconds = seconds_compiling() + time.thread_time() - _here.since

@@ -105,8 +105,11 @@ class Empirical(Environment):
         """The rewards of an arm, checked."""
         rule = f"a non-empty row of finite numbers for arm {brief(label)}"
         rewards = read_numbers(values, "rewards", "Empirical", rule, kinds="biuf")
-        if rewards.ndim != 1 or rewards.size == 0 or not np.isfinite(rewards).all():
+        if rewards.ndim != 1 or rewards.size == 0:
             raise requirement("rewards", "Empirical", rule, brief(values))
+        if not np.isfinite(rewards).all():
+            where = int(np.argmin(np.isfinite(rewards)))
+            raise requirement("rewards", "Empirical", rule, f"{rewards[where]} at position {where}")
         largest = float(rewards[np.argmax(np.abs(rewards))])
         if abs(largest) > LARGEST_NUMBER:
             raise requirement("rewards", "Empirical", f"no larger than {LARGEST_NUMBER:g} in size", largest)

@@ -102,16 +102,24 @@ def time_play(block: Block, n_racing: int = 1) -> float:
 def time_bound(block: BoundBlock) -> float:
     """Core-seconds of a measurement, from those of one with fewer samples.
 
-    These are as many as take a while: the first few would run as plain Python, whatever the rest does.
+    These are as many as take a while: the first few would run as plain Python, whatever the rest does. What a call takes
+    however many its samples are is told apart by a second size.
     """
-    few = max(1, REWARDS // block.sample_size)
-    while True:
-        few = min(few, block.replications)
-        short = replace(block, replications=few)
-        seconds = min(measure_block(short).seconds for _ in range(2))  # the first may begin as plain Python
-        if few == block.replications or seconds > LONG_ENOUGH:
-            return seconds * block.replications / few
-        few *= 4
+
+    def seconds_of(replications: int) -> float:
+        short = replace(block, replications=replications)
+        return min(measure_block(short).seconds for _ in range(2))  # the first may begin as plain Python
+
+    few = min(max(1, REWARDS // block.sample_size), block.replications)
+    seconds = seconds_of(few)
+    while few < block.replications:
+        more = min(4 * few, block.replications)
+        longer = seconds_of(more)
+        if seconds > LONG_ENOUGH:
+            per_sample = max(0.0, (longer - seconds) / (more - few))
+            return longer + per_sample * (block.replications - more)
+        few, seconds = more, longer
+    return seconds
 
 
 def replications_of(block: AnyBlock) -> int:

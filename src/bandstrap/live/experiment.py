@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -234,10 +234,15 @@ class Experiment:
         owner = "decide_many"
         lengths = set()
         for parameter, values in (("units", units), ("keys", keys), ("actions", actions)):
-            if isinstance(values, str | bytes) or not (values is None or hasattr(values, "__len__")):
-                raise requirement(parameter, owner, "a sequence with one entry for each decision", brief(values))
-            if values is not None:
+            if values is None:
+                continue
+            try:
+                if isinstance(values, str | bytes | Set | Mapping):  # which have no order, or are one thing
+                    raise TypeError
                 lengths.add(len(values))
+            except TypeError:
+                rule = "a sequence with one entry for each decision"
+                raise requirement(parameter, owner, rule, brief(values)) from None
         if len(lengths) != 1:
             got = "none of them" if not lengths else f"lengths {sorted(lengths)}"
             raise requirement("units", owner, "as long as 'keys' and 'actions', of which one is given", got)

@@ -1,4 +1,4 @@
-"""Live experiments in PostgreSQL, by psycopg 3, which the extra ``bandstrap[postgres]`` brings.
+"""Live experiments in PostgreSQL, by psycopg 3, which the extra ``postgres`` brings.
 
 Locks and settings end with the transaction and no statement is prepared, so that it works behind PgBouncer.
 """

@@ -85,9 +85,7 @@ class Store(Database):
             try:
                 from bandstrap.live.postgres import PostgresStore
             except ImportError:
-                raise StoreError(
-                    "Live experiments in PostgreSQL need psycopg 3: python -m pip install 'bandstrap[postgres]'."
-                ) from None
+                raise StoreError("Live experiments in PostgreSQL need psycopg 3: pip install '.[postgres]'.") from None
 
             store: Store = PostgresStore(target)
         else:

@@ -53,7 +53,8 @@ def standardised_cumulants(law: int, n: int, m2: float, m3: float, m4: float, m6
     if law == EFRON:  # X is a mean of n draws from the residuals
         return Cumulants(deviation, skewness, (m4 / (m2 * m2) - 3.0) / n, 0.0)
     third, fourth, sixth = WEIGHT_CUMULANTS[law]
-    return Cumulants(deviation, third * skewness, fourth * m4 / (n * m2 * m2), sixth * m6 / (n * m2 * (n * m2 * m2)))
+    # Divided twice: the cube of m2 is 0 where m2 and its square are not.
+    return Cumulants(deviation, third * skewness, fourth * m4 / (n * m2 * m2), sixth * m6 / (n * m2) / (n * m2 * m2))
 
 
 @jitable

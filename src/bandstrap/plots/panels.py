@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bandstrap.experiments.run import PanelData
-from bandstrap.plots.style import LONGEST_NAME, Look, legend_columns, literal, look, marker, new_figure
+from bandstrap.plots.style import LONGEST_NAME, LONGEST_TITLE, Look, legend_columns, literal, look, marker, new_figure
+from bandstrap.text import shortened, visible
 
 # Characters: all three kinds of panels explained, and more.
 LONGEST_EXPLANATION = 200
@@ -31,9 +32,9 @@ def plot_panels(title: str, panels: Sequence[PanelData]) -> Figure:
     abreast = legend_columns([str(handle.get_label()) for handle in handles], width)
     legend_lines = math.ceil((len(looks) + 1) / abreast)
     heading = [
-        line
-        for text in (literal(title), literal(explanation(panels), LONGEST_EXPLANATION))
-        for line in textwrap.wrap(text, int(HEADING_LETTERS * width))
+        literal(line)
+        for text, most in ((title, LONGEST_TITLE), (explanation(panels), LONGEST_EXPLANATION))
+        for line in textwrap.wrap(shortened(visible(text), most), int(HEADING_LETTERS * width))
     ]
     height = 3.9 * rows + 0.5 + 0.26 * legend_lines + 0.2 * max(0, len(heading) - 2)
     figure, axes = new_figure(width, height, columns, rows)

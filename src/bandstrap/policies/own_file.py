@@ -6,7 +6,6 @@ modules beside it say, so that two files of the same name do not clash, and one 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import re
@@ -23,7 +22,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.plain import PlainPolicy, is_plain
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.described import Described
-from bandstrap.sources import names_in, reachable
+from bandstrap.sources import names_in, parse, reachable
 
 FORM = re.compile(r"(?P<file>.+?\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL)
 
@@ -113,13 +112,11 @@ def load_file(path: Path) -> types.ModuleType:
     except OSError as error:  # also of a name that is too long
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        tree = ast.parse(content, str(path))
+        tree = parse(content, path)
         beside = reachable(names_in(tree, ""), path.resolve().parent)
     except SyntaxError as error:  # of the file, or of a module that it imports
         line = f", line {error.lineno}" if error.lineno else ""
         raise InvalidInput(f"{error.filename} is not Python{line}: {error.msg}.") from None
-    except ValueError as error:  # null bytes, before Python 3.12
-        raise InvalidInput(f"{path} is not Python: {error}.") from None
     sha = hashlib.sha256(content)
     for source in beside:
         sha.update(source.name.encode() + b"\0" + source.content)

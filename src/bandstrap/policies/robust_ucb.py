@@ -20,13 +20,15 @@ Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
 ESTIMATORS: dict[Estimator, int] = {word: code for code, word in enumerate(get_args(Estimator))}
 TRUNCATED_MEAN, MEDIAN_OF_MEANS, CATONI = ESTIMATORS.values()
 # Columns of State.cached: the estimate (of the truncated mean, its sum), and until when it holds: the largest
-# ``log(1/delta)`` of the truncated mean, the number of blocks of the median of means.
+# ``log(1/delta)`` of the truncated mean, size and number of blocks of the median of means, as one number.
 VALUE, UNTIL = range(2)
 # Newton's method for Catoni's estimator stops at a step this small, in units of its influence function.
 TOLERANCE = 1e-10
 MOST_STEPS = 60
 # Rewards closer to 0 are never truncated; powers of their inverse might overflow.
 NEXT_TO_NOTHING = 1e-100
+# More than there are blocks of the median of means in any game: these are at most 1 + 16 log(t).
+MOST_BLOCKS = 2**20
 
 
 class Params(NamedTuple):
@@ -127,9 +129,10 @@ def median_of_means(state: State, arm: int, log: float) -> float:
     cached = state.cached[arm]
     n = state.pulls[arm]
     k = max(int(min(1.0 + 8.0 * log, 0.5 * n)), 1)
-    if cached[UNTIL] != k:
+    size = n // k
+    blocks = size * MOST_BLOCKS + k
+    if cached[UNTIL] != blocks:
         rewards, spans = state.history[arm], state.spans[arm]
-        size = n // k
         means = np.empty(k)
         for b in range(k):
             means[b] = block_sum(rewards, spans, b * size, (b + 1) * size) / size
@@ -137,7 +140,7 @@ def median_of_means(state: State, arm: int, log: float) -> float:
         if k % 2 == 0:
             middle = 0.5 * (middle + largest(means, k // 2 - 1))
         cached[VALUE] = middle
-        cached[UNTIL] = k
+        cached[UNTIL] = blocks
     return cached[VALUE]
 
 
@@ -208,14 +211,13 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Keep the reward; a truncated sum goes on, a median is found anew."""
+    """Keep the reward; a truncated sum goes on, and a median stands until its blocks are others."""
     n = state.pulls[arm]
     cached = state.cached[arm]
     state.history[arm][n] = reward
     if params.estimator == MEDIAN_OF_MEANS:
         before = block_sum(state.history[arm], state.spans[arm], span_start(n + 1), n)
         state.spans[arm][n] = before + reward
-        cached[UNTIL] = -1.0
     elif params.estimator == TRUNCATED_MEAN:
         limit = kept_until(params, reward, n + 1)
         state.limits[arm][n] = limit
@@ -265,8 +267,8 @@ class RobustUCB(Policy):
     -----
     Regret is logarithmic, with constants that make these bounds wide: at a few thousand rounds they pay only where the
     variance is infinite or rewards are contaminated. The truncated mean depends on where 0 is. A decision costs O(1) with
-    the truncated mean, but O(t) now and then, when a reward is cut off; O(log^3 t) with the median of means; and O(t) with
-    Catoni's estimator. All rewards are kept.
+    the truncated mean, but O(t) now and then, when a reward is cut off; O(log t) with the median of means, but
+    O(log^3 t) when its blocks change; and O(t) with Catoni's estimator. All rewards are kept.
 
     See Also
     --------
