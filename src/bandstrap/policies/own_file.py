@@ -172,12 +172,17 @@ AHEAD.append(LoadedFiles())
 
 @contextlib.contextmanager
 def importing_from(folder: Path) -> Iterator[None]:
-    """Let imports find modules beside a file, and forget them afterwards: another folder may have namesakes."""
+    """Let imports find modules beside a file, and forget them afterwards: another folder may have namesakes.
+
+    Python keeps no bytecode of them: it would take that for current after an edit in the same second to the same length.
+    """
     before = dict(sys.modules)
+    keeps_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
+        sys.dont_write_bytecode = keeps_none
         with contextlib.suppress(ValueError):
             sys.path.remove(str(folder))
         for name, module in list(sys.modules.items()):
