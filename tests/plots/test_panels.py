@@ -60,6 +60,20 @@ def heading(figure):
     return figure.get_suptitle().replace("\n", " ")
 
 
+def played(*labels, environment="e"):
+    """A result of two replications and two rounds, in which every policy has the same regret."""
+    return Result(
+        policies=labels,
+        environment=environment,
+        horizon=2,
+        seed=0,
+        checkpoints=np.array([1, 2]),
+        replications=np.arange(2),
+        regret=np.ones((len(labels), 2, 2)),
+        pulls=np.ones((len(labels), 2, 1), dtype=np.int64),
+    )
+
+
 def open_circles(axis):
     return [
         (line.get_xdata()[0], line.get_ydata()[0], to_hex(line.get_color()).upper())
@@ -194,17 +208,7 @@ def test_no_two_of_many_curves_look_the_same():
 )
 def test_no_words_are_wider_than_their_picture(label):
     labels = [f"{i}{label}" for i in range(10)]
-    regrets = Result(
-        policies=tuple(labels),
-        environment="e",
-        horizon=2,
-        seed=0,
-        checkpoints=np.array([1, 2]),
-        replications=np.arange(2),
-        regret=np.ones((10, 2, 2)),
-        pulls=np.ones((10, 2, 1), dtype=np.int64),
-    )
-    for figure in (plot_panels("t", [bounds(*labels)]), plot_panels(label, [regret()]), plot_regret(regrets)):
+    for figure in (plot_panels("t", [bounds(*labels)]), plot_panels(label, [regret()]), plot_regret(played(*labels))):
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         for words in (figure.legends[0], *([figure._suptitle] if figure._suptitle else [])):
@@ -243,18 +247,7 @@ def pictures():
     """Every picture there is, with text of the worst kind wherever text comes from outside."""
     for text in HOSTILE:
         yield plot_panels(text, [regret(text), swept(text, label=text, log=True), bounds(text, quantity=text)])
-        yield plot_regret(
-            Result(
-                policies=(text,),
-                environment=text,
-                horizon=2,
-                seed=0,
-                checkpoints=np.array([1, 2]),
-                replications=np.arange(2),
-                regret=np.ones((1, 2, 2)),
-                pulls=np.ones((1, 2, 1), dtype=np.int64),
-            )
-        )
+        yield plot_regret(played(text, environment=text))
         row = CoverageRow(text, 5, 0.05, 9, 1, 0.1, 0.0, 0.2, 1.0, None)
         yield plot_coverage([row], text)
         yield plot_heatmap(text, [text], [text], np.ones((1, 1)))
