@@ -1,0 +1,70 @@
+"""Old names of parameters: they still work, and each warns once per place that uses it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from bandstrap.errors import InvalidInput
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def renamed(**new_names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function take parameters by their old names, with a ``DeprecationWarning``.
+
+    Parameters
+    ----------
+    **new_names
+        The new name of each old one. Signature, docstring and type checkers know the new ones alone.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> @renamed(rng="seed")
+    ... def draw(*, seed=None):
+    ...     return seed
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     draw(rng=3)
+    3
+    >>> print(caught[0].message)
+    The 'rng' parameter of draw is called 'seed' now; the old name goes with the next minor release.
+    """
+
+    def accept(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*values: P.args, **options: P.kwargs) -> R:
+            if new_names.keys() & options.keys():
+                given: Any = with_new_names(options, new_names, function.__name__)
+                return function(*values, **given)
+            return function(*values, **options)
+
+        return call
+
+    return accept
+
+
+def with_new_names(
+    options: Mapping[str, Any], new_names: Mapping[str, str], owner: str, *, stacklevel: int = 2
+) -> dict[str, Any]:
+    """Options under their new names; each old one warns, and both names of one parameter are refused.
+
+    ``stacklevel`` counts as that of ``warnings.warn`` called in the place of this function.
+    """
+    found = dict(options)
+    for old, new in new_names.items():
+        if old not in found:
+            continue
+        if new in found:
+            raise InvalidInput(f"The '{new}' parameter of {owner} and its old name '{old}' cannot both be given.")
+        warnings.warn(
+            f"The '{old}' parameter of {owner} is called '{new}' now; the old name goes with the next minor release.",
+            DeprecationWarning,
+            stacklevel=stacklevel + 1,
+        )
+        found[new] = found.pop(old)
+    return found
