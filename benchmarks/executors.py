@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from bandstrap.cli.simulate import PanelsOfRun
-from bandstrap.cli.workers import workers
 from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played, warm
 from bandstrap.engine.pool import finish
 from bandstrap.engine.work import MOST_TOGETHER
+from bandstrap.engine.workers import workers
 from bandstrap.experiments.cost import cost_of
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import PanelPlan, plan_panel

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from bandstrap import UCB1, simulate
-from bandstrap.cli.workers import Processes
 from bandstrap.engine import executors
 from bandstrap.engine.errand import Errand, WorkerError
 from bandstrap.engine.executors import worker_count
 from bandstrap.engine.pool import Unfinished, finish
+from bandstrap.engine.workers import Processes
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from pieces import (
@@ -507,7 +507,7 @@ def test_workers_with_other_code_are_refused(run, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there(run, monkeypatch):
-    monkeypatch.setattr("bandstrap.cli.workers.SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("bandstrap.engine.workers.SECONDS_TO_ANSWER", 0.5)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and nobody listens
         for address in (f"tcp://127.0.0.1:{nobody.getsockname()[1]}", "nowhere", "tcp://"):
@@ -517,9 +517,10 @@ def test_a_scheduler_that_is_not_there(run, monkeypatch):
                 f"must be the address of a dask scheduler that answers, such as tcp://10.0.0.1:8786. Got {address!r}"
                 in errors
             )
-    assert "takes a --scheduler with --executor dask alone." in run(7, "--scheduler", "tcp://127.0.0.1:1")[1]
+    said = run(7, "--scheduler", "tcp://127.0.0.1:1")[1]
+    assert "must be given with the executor 'dask' alone. Got 'tcp://127.0.0.1:1' instead." in said
     assert (
-        "takes --jobs or --scheduler, not both"
+        "must be left out with a scheduler, which has its own workers"
         in run(7, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", "2")[1]
     )
 
@@ -529,7 +530,7 @@ def test_what_is_not_installed_is_said_with_the_remedy(run, monkeypatch, kind, m
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, errors, _ = run(7, "--executor", kind)
     assert code == 2
-    assert f"bandstrap simulate --executor {kind} needs {module}: pip install '.[{kind}]'." in errors
+    assert f"bandstrap simulate with the executor {kind!r} needs {module}: pip install '.[{kind}]'." in errors
 
 
 @pytest.mark.parametrize(

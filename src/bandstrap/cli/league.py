@@ -10,7 +10,8 @@ import typer
 
 from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
+from bandstrap.cli.workers import Jobs, Kind, Scheduler
+from bandstrap.engine.workers import workers
 from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def league(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
-    executor: ExecutorName = "thread",
+    executor: Kind = "thread",
     scheduler: Scheduler = None,
     out: Annotated[
         Path,

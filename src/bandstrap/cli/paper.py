@@ -11,7 +11,8 @@ import typer
 
 from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
+from bandstrap.cli.workers import Jobs, Kind, Scheduler
+from bandstrap.engine.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder
 
@@ -29,7 +30,7 @@ def paper(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
-    executor: ExecutorName = "thread",
+    executor: Kind = "thread",
     scheduler: Scheduler = None,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")

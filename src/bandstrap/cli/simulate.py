@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bandstrap.cli.terminal import complain, print_table, write_csv
-from bandstrap.cli.workers import ExecutorName, Jobs, Scheduler, workers
+from bandstrap.cli.workers import Jobs, Kind, Scheduler
 from bandstrap.engine.progress import tell
+from bandstrap.engine.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.storage import check_folder, write_text
 
@@ -89,7 +90,7 @@ def simulate(
         typer.Option(help="Folder for tables, results and pictures; created if missing. A FILE resumes from there."),
     ] = None,
     jobs: Jobs = None,
-    executor: ExecutorName = "thread",
+    executor: Kind = "thread",
     scheduler: Scheduler = None,
 ) -> None:
     """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
