@@ -81,11 +81,22 @@ def commands():
                 describe([*path, name], sub)
             return
         parts.append(f"## `{' '.join(path)}`\n\n{plain(' '.join((command.help or '').split()))}\n")
-        rows = [option(parameter) for parameter in command.params if parameter.name != "help"]
+        rows = [option(parameter) for parameter in command.params if is_shown(parameter)]
         parts.append("\n".join(["| | |", "| --- | --- |", *rows, ""]))
 
     describe(["bandstrap"], typer.main.get_command(app))
     return "\n".join(parts)
+
+
+def is_shown(parameter):
+    """Whether help has a parameter; not an old name of another."""
+    return parameter.name != "help" and not getattr(parameter, "hidden", False)
+
+
+def words_of(parameter):
+    """The words that a parameter takes, if they are few; where they are kept depends on the version of typer."""
+    kind = getattr(parameter, "type_descriptor", None) or getattr(parameter, "type", None)
+    return getattr(kind, "choices", None) or ()
 
 
 def option(parameter):
@@ -95,6 +106,8 @@ def option(parameter):
     else:
         name = ", ".join([*parameter.opts, *parameter.secondary_opts])
     about = " ".join((parameter.help or "").split())
+    words = words_of(parameter)
+    about += f" One of {', '.join(words)}." if words else ""
     has_default = parameter.default not in (None, False, [], (), "") and parameter.param_type_name != "argument"
     default = f" Default: `{parameter.default}`." if has_default and not callable(parameter.default) else ""
     return f"| `{name}` | {cell(about)}{default} |".replace("`|", "`\\|")

@@ -9,6 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from bandstrap.errors import InvalidInput
 
+# What every warning about an old name begins with, as a regular expression.
+OLD_NAME = r"The '.*' parameter of .* is called '.*' now;"
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

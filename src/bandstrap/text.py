@@ -8,6 +8,7 @@ the data.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 # Control characters, separators of lines and paragraphs, marks and overrides of direction, and what no encoding or no XML
@@ -15,6 +16,11 @@ from collections.abc import Iterable
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]"
 )
+# Markup of docstrings: a role such as :math:`x` or :class:`~a.B`, and literal text.
+ROLE = re.compile(r":(?P<role>[a-z]+):`~?(?P<content>[^`]*)`")
+LITERAL = re.compile(r"``(.+?)``")
+# A word of TeX's, such as a Greek letter.
+TEX_WORD = re.compile(r"\\(?:var)?([A-Za-z]+) ?")
 # What a sentence shows of one thing, and of a list.
 ONE = 60
 SEVERAL = 40
@@ -55,3 +61,27 @@ def listed(names: Iterable[object], most: int = SEVERAL) -> str:
     texts = [str(name) for name in names]
     some = ", ".join(shortened(text, ONE) for text in texts[:most])
     return some if len(texts) <= most else f"{some}, ... ({len(texts)} in all)"
+
+
+def unmarked(text: str) -> str:
+    r"""Text of a docstring as plain text.
+
+    >>> unmarked(r"A moment of order :math:`1 + \varepsilon`; see :class:`~bandstrap.UCB1` and ``2 alpha``.")
+    'A moment of order 1 + ε; see UCB1 and 2 alpha.'
+    """
+
+    def content(found: re.Match[str]) -> str:
+        if found["role"] == "math":
+            return TEX_WORD.sub(lambda word: letter(word[1]), found["content"])
+        return found["content"].rpartition(".")[2]
+
+    return LITERAL.sub(r"\1", ROLE.sub(content, text))
+
+
+def letter(name: str) -> str:
+    """A Greek letter by its name, else the name itself."""
+    size = "CAPITAL" if name[0].isupper() else "SMALL"
+    try:
+        return unicodedata.lookup(f"GREEK {size} LETTER {name.upper()}")
+    except KeyError:
+        return name

@@ -13,7 +13,7 @@ from bandstrap import live
 from bandstrap.cli.live import app
 from bandstrap.live.settings import BURN_IN, DRAWS, NEW_ARM_SHARE
 
-CREATE = ("--policy", "ucb1", "--arm", "red", "--arm", "green", "--seed", 7)
+CREATE = ("--policy", "ucb1", "--arms", "red,green", "--seed", 7)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_all_settings_arrive(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "settings"),
     [
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b"), {"policy": "ucb1", "arms": ["a", "b"]}),
+        (("--policy", "ucb1", "--arms", "a,b"), {"policy": "ucb1", "arms": ["a", "b"]}),
         (("--policy", "linear_ts:dimension=2"), {"policy": "linear_ts:dimension=2"}),
     ],
 )
@@ -143,7 +143,9 @@ def test_the_help_names_the_librarys_defaults():
     parameters = inspect.signature(live.create).parameters
     of_arms = {"burn_in": BURN_IN, "new_arm_share": NEW_ARM_SHARE, "draws": DRAWS, "direction": "max"}
     options = {option.name: option.help or "" for option in get_command(app).commands["create"].params}
-    named = {name: re.findall(r"; (\S+) if (?:never|not) given", text) for name, text in options.items()}
+    named = {
+        name: re.findall(r"[Dd]efault(?: when created)?: ([\w.]+?)(?:, .*)?\.$", text) for name, text in options.items()
+    }
     found = {name: words[0] for name, words in named.items() if words}
     defaults = {name: of_arms.get(name, parameters[name].default) for name in found}
     assert found == {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()}
@@ -209,7 +211,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_counted(sho
 def test_names_from_outside_do_not_reach_the_terminal_as_they_are(run, tmp_path):
     odd = "\x1b[31mred\u202e"
     target = tmp_path / "a.db"
-    done = run("live", "create", target, odd, "--policy", "ucb1", "--arm", odd, "--arm", "b", "--seed", 1)
+    done = run("live", "create", target, odd, "--policy", "ucb1", "--arms", odd, "--arms", "b", "--seed", 1)
     shown = told(done) + run("live", "decide", target, odd, "--available", odd).stdout
     shown += told(run("live", "arm", "pause", target, odd, "b", "--actor", odd)) + told(
         run("live", "status", target, odd)
@@ -251,19 +253,19 @@ def test_mistakes_are_one_sentence_and_change_nothing(run, shop, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--policy", "nonsense", "--arm", "a", "--arm", "b"), ("policy", "nonsense")),
+        (("--policy", "nonsense", "--arms", "a,b"), ("policy", "nonsense")),
         (("--policy", "ucb1"), ("arms",)),
-        (("--policy", "ucb1", "--arm", "a"), ("arms",)),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "a"), ("arms",)),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b", "--window", "tomorrow"), ("window", "tomorrow")),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b", "--default-reward", "0"), ("window",)),
+        (("--policy", "ucb1", "--arms", "a"), ("arms",)),
+        (("--policy", "ucb1", "--arms", "a,a"), ("arms",)),
+        (("--policy", "ucb1", "--arms", "a,b", "--window", "tomorrow"), ("window", "tomorrow")),
+        (("--policy", "ucb1", "--arms", "a,b", "--default-reward", "0"), ("window",)),
         (
-            ("--policy", "ucb1", "--arm", "a", "--arm", "b", "--default-reward", "nan", "--window", "1h"),
+            ("--policy", "ucb1", "--arms", "a,b", "--default-reward", "nan", "--window", "1h"),
             ("default_reward",),
         ),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b", "--holdout", "0.1"), ("control",)),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b", "--aggregate", "mean"), ("aggregate",)),
-        (("--policy", "ucb1", "--arm", "a", "--arm", "b", "--seed", "-1"), ("seed",)),
+        (("--policy", "ucb1", "--arms", "a,b", "--holdout", "0.1"), ("control",)),
+        (("--policy", "ucb1", "--arms", "a,b", "--aggregate", "mean"), ("aggregate",)),
+        (("--policy", "ucb1", "--arms", "a,b", "--seed", "-1"), ("seed",)),
         (("--policy", "lin_ucb", "--control", "red"), ("dimension",)),
     ],
 )

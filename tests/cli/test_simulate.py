@@ -152,8 +152,8 @@ def test_list_shows_every_policy_and_environment_with_its_options(run):
     policies, environments = run("list", "policies").stdout, run("list", "environments").stdout
     assert all(name in policies for name in POLICIES | LINEAR_POLICIES)
     assert "theta_bound=0" in policies
-    assert sum(" actions " in line for line in policies.splitlines()) >= len(LINEAR_POLICIES)
-    rows = {line.split()[0] for line in environments.splitlines()[1:] if line[0] != " "}
+    assert sum("plays: actions" in line for line in policies.splitlines()) >= len(LINEAR_POLICIES)
+    rows = {line.split()[0] for line in environments.splitlines() if line[0] != " "}
     assert rows == set(ENVIRONMENTS) - {"arms"}  # what a call can build
     assert "file, arm, reward, digest=None" in environments
     assert "n_arms=5, mean_range=(-1,1)" in environments

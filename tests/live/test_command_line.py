@@ -14,7 +14,7 @@ def bandstrap(*arguments):
 
 
 def test_what_works_with_a_file_works_with_a_server(target, tmp_path):
-    bandstrap("create", target, "shop", "--policy", "ucb1", "--arm", "red", "--arm", "green", "--seed", 7)
+    bandstrap("create", target, "shop", "--policy", "ucb1", "--arms", "red,green", "--seed", 7)
     decision = json.loads(bandstrap("decide", target, "shop", "--key", "k", "--unit", "u17", "--json"))
     assert bandstrap("decide", target, "shop", "--key", "k") == decision["arm"]
     assert bandstrap("reward", target, "shop", decision["id"], "-2.5") == "stored"

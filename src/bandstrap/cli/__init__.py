@@ -6,10 +6,14 @@ code 130, SIGTERM with 143, after what was finished has been kept.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from bandstrap.engine.interrupts import Quit, leave
 from bandstrap.engine.progress import tell, write
+
+# Set by a shell that asks which words may follow on a command line.
+COMPLETION = "_BANDSTRAP_COMPLETE"
 
 
 def main() -> None:
@@ -17,7 +21,8 @@ def main() -> None:
     stops = Quit()
     stops.install()  # before anything that takes long to import
     try:
-        tell("loading")
+        if COMPLETION not in os.environ:  # a shell that asks what may follow shows what it asked for, not this
+            tell("loading")
         from bandstrap.cli.commands import run
 
         code = run()

@@ -10,6 +10,7 @@ import typer
 from bandstrap import __version__
 from bandstrap.cli import bound, check, compare, coverage, init, league, listing, live, paper, results, simulate, status
 from bandstrap.cli.terminal import Commands, any_streams, complain
+from bandstrap.deprecation import OLD_NAME
 from bandstrap.engine.pool import Unfinished
 from bandstrap.errors import AccuracyWarning, InvalidInput
 
@@ -18,7 +19,7 @@ app = typer.Typer(
     cls=Commands,
     help="Bootstrapped upper confidence bounds: bandits and bounds whose optimism is read off the data.",
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode=None,  # sentences are wrapped at the width of the terminal, not in a third of it
     pretty_exceptions_enable=False,
 )
 app.command("bound")(bound.bound)
@@ -55,9 +56,10 @@ def run() -> int:
     """Run the command line, and give its exit code: 2 after a user's mistake, 1 if work was given up."""
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
     warnings.simplefilter("once", AccuracyWarning)
+    warnings.filterwarnings("once", OLD_NAME, DeprecationWarning)
     try:
         with any_streams():
-            app()
+            app(prog_name="bandstrap")
     except (InvalidInput, OSError, MemoryError, BrokenExecutor) as error:
         complain(f"error: {describe(error)}")
         return 2

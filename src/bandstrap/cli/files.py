@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from bandstrap.arrays import Floats
+from bandstrap.cli.options import Format as Format
 from bandstrap.storage import check_file
 
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
@@ -25,7 +26,6 @@ Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV file; UTF-
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
 ]
-Format = Annotated[str, typer.Option(help="table, json or csv.")]
 InOrder = Annotated[
     bool,
     typer.Option("--in-order", help="Do not shuffle: the rows came in this order, and are not sorted by anything."),

@@ -1,64 +1,83 @@
-"""``bandstrap list``: what is available."""
+"""``bandstrap list``: the names that other commands take."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import typer
 
 from bandstrap.calls import format_value
-from bandstrap.cli.terminal import print_table
-from bandstrap.errors import check_choice
+from bandstrap.cli.options import Format
+from bandstrap.cli.terminal import print_entries, write_records
+from bandstrap.text import unmarked
 
-KINDS = ("policies", "environments", "bounds", "differences", "methods", "weights")
+Kind = Literal["policies", "environments", "bounds", "differences", "methods", "weights"]
 
 
-def listing(kind: Annotated[str, typer.Argument(help=f"What to list: {', '.join(KINDS)}.")]) -> None:
-    """List policies, environments, bounds on a mean or on a difference, or what the bootstrap quantile can do."""
-    check_choice(kind, "kind", "bandstrap list", KINDS)
+def listing(
+    kind: Annotated[Kind, typer.Argument(help="Names to list.")],
+    format: Format = "table",  # noqa: A002 - the flag's name
+) -> None:
+    """List policies, environments, bounds, or what the bootstrap quantile offers.
+
+    'bounds' are on one mean, 'differences' on the difference of two. 'methods' and 'weights' are those of the bootstrap
+    quantile. The options of an entry are written behind its name, as in ucb1:sigma=2.
+    """
+    records = entries(kind)
+    if format == "table":
+        print_entries(records)
+    else:
+        write_records(records, format)
+
+
+def entries(kind: Kind) -> Sequence[dict[str, str]]:
+    """A record for each name: what it is and what it takes, as text."""
     if kind == "policies":
         from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
-        rows = [
-            (name, policy.plays, describe(policy.parameters()), first_line(policy))
+        return [
+            {
+                "name": name,
+                "summary": first_line(policy),
+                "plays": policy.plays,
+                "options": describe(policy.parameters()),
+            }
             for registry in (POLICIES, LINEAR_POLICIES)
             for name, policy in registry.items()
         ]
-        print_table(("policy", "plays", "options and their defaults", "what it is"), rows)
-    elif kind == "environments":
+    if kind == "environments":
         from bandstrap.names import NAMED_ENVIRONMENTS
 
-        print_table(
-            ("environment", "options and their defaults", "what it is"),
-            [(name, describe(cls.call_parameters()), first_line(cls)) for name, cls in NAMED_ENVIRONMENTS.items()],
-        )
-    elif kind == "bounds":
+        return [
+            {"name": name, "summary": first_line(cls), "options": describe(cls.call_parameters())}
+            for name, cls in NAMED_ENVIRONMENTS.items()
+        ]
+    if kind == "bounds":
         from bandstrap.bounds import BOUNDS
 
-        rows = [
-            (
-                name,
-                " and ".join(entry.assumes) or "any",
-                ", ".join(entry.needs).replace("|", " or ") or "nothing",
-                entry.summary,
-            )
+        return [
+            {
+                "name": name,
+                "summary": unmarked(entry.summary),
+                "rewards": " and ".join(entry.assumes) or "any",
+                "needs": ", ".join(entry.needs).replace("|", " or ") or "nothing",
+            }
             for name, entry in BOUNDS.items()
         ]
-        print_table(("bound", "rewards", "needs", "what it is"), rows)
-    elif kind == "differences":
+    if kind == "differences":
         from bandstrap.bounds import DIFFERENCES
 
-        print_table(("difference", "what it is"), [(name, entry.summary) for name, entry in DIFFERENCES.items()])
-    else:
-        from bandstrap.multipliers import METHODS, WEIGHTS
+        return [{"name": name, "summary": unmarked(entry.summary)} for name, entry in DIFFERENCES.items()]
+    from bandstrap.multipliers import METHODS, WEIGHTS
 
-        print_table((kind,), [(name,) for name in (METHODS if kind == "methods" else WEIGHTS)])
+    return [{"name": name} for name in (METHODS if kind == "methods" else WEIGHTS)]
 
 
 def first_line(thing: Any) -> str:
     """First line of the docstring, without its markup; empty where Python was told to leave docstrings out (-OO)."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("``", "")
+    return unmarked((inspect.getdoc(thing) or "").partition("\n")[0])
 
 
 def describe(options: dict[str, Any]) -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bandstrap.cli.options import AggregateName, DirectionName, DurabilityName, ModeName, split_labels
 from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
+from bandstrap.deprecation import with_new_names
 from bandstrap.errors import brief, requirement
 from bandstrap.storage import check_file
 
@@ -18,39 +20,53 @@ if TYPE_CHECKING:
     from bandstrap.live import Experiment
     from bandstrap.live.status import Status
 
-app = typer.Typer(name="live", cls=Commands, no_args_is_help=True, help="Run a policy behind real traffic.")
-arm = typer.Typer(name="arm", cls=Commands, no_args_is_help=True, help="Add, pause, resume or retire an arm.")
+HELP = "Run a policy behind real traffic."
+app = typer.Typer(name="live", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=HELP)
+ARM_HELP = "Add, pause, resume or retire an arm."
+arm = typer.Typer(name="arm", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=ARM_HELP)
 app.add_typer(arm)
 
-Target = Annotated[str, typer.Argument(metavar="DATABASE", help="File of SQLite, or postgresql://user@host/database.")]
-Name = Annotated[str, typer.Argument(help="Name of the experiment.")]
-Label = Annotated[str, typer.Argument(help="Label of the arm.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a decision, as 'decide' gives it.")]
+Target = Annotated[
+    str, typer.Argument(metavar="DATABASE", help="SQLite file, or the address postgresql://user@host/database.")
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the experiment.")]
+Label = Annotated[str, typer.Argument(metavar="ARM", help="Label of the arm.")]
+Id = Annotated[str, typer.Argument(metavar="DECISION", help="Id of a decision, as printed by 'decide'.")]
 Actor = Annotated[
-    str | None, typer.Option(help="Who does it, for the audit trail; by default the user who runs the command.")
+    str | None, typer.Option(help="Author of the change in the audit trail; default: the user who runs the command.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Settings that may be changed later, too. Left out, they have the library's defaults, or stay as they are.
 Floor = Annotated[
-    float | None, typer.Option(help="Share of decisions spread evenly over all arms; 0.02 if never given.")
+    float | None, typer.Option(help="Share of decisions spread evenly over all arms; default when created: 0.02.")
 ]
 Holdout = Annotated[
     float | None,
-    typer.Option(help="Share of units that get the control and are never learned from; 0 if never given."),
+    typer.Option(
+        help="Share of units that always get the control. The policy never learns from them; default when created: 0."
+    ),
 ]
 Control = Annotated[
-    str | None, typer.Option(help="Arm, or number of the action, that the holdout gets, and everybody in shadow mode.")
-]
-BurnIn = Annotated[int | None, typer.Option(help="An arm with fewer rewards is new; 20 if never given.")]
-NewArmShare = Annotated[float | None, typer.Option(help="Largest share of a new arm; 0.1 if never given.")]
-Mode = Annotated[
     str | None,
+    typer.Option(help="Arm, or number of the action, served to the holdout, and to everybody in shadow mode."),
+]
+BurnIn = Annotated[
+    int | None,
+    typer.Option(help="Number of rewards below which an arm counts as new; default when created: 20."),
+]
+NewArmShare = Annotated[
+    float | None, typer.Option(help="Largest share of decisions for a new arm; default when created: 0.1.")
+]
+Mode = Annotated[
+    ModeName | None,
     typer.Option(
-        help="live, or shadow: the control is served, and the policy's choice is logged; live if never given."
+        help="'live' serves the policy's choice. 'shadow' serves the control and logs the policy's choice. Default when "
+        "created: live."
     ),
 ]
 Refresh = Annotated[
-    str | None, typer.Option(help="How old a worker's state may be at a decision, such as 500ms; 1s if never given.")
+    str | None,
+    typer.Option(help="Largest age of a worker's state at a decision, such as 500ms; default when created: 1s."),
 ]
 
 
@@ -61,32 +77,41 @@ def create(
     policy: Annotated[
         str,
         typer.Option(
-            help="Policy with options, such as bootstrapped_ucb_plus, 'ucb1:sigma=2' or 'lin_ucb:dimension=5'; a class in "
-            "a file of your own is FILE.py:Class."
+            help="Policy with options, such as edgeworth_ucb, ucb1:sigma=2 or lin_ucb:dimension=5, or a class in your own "
+            "file, FILE.py:Class."
         ),
     ],
-    arm: Annotated[
+    arms: Annotated[
         list[str] | None,
-        typer.Option(help="Label of an arm; given two times or more, and not for linear policies."),
+        typer.Option(
+            metavar="LABELS",
+            help="Labels of two or more arms, separated by commas, such as red,green. Linear policies have none.",
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything; a fresh one if not given.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of all random numbers; default: a fresh one, which is printed.")
+    ] = None,
     direction: Annotated[
-        str | None, typer.Option(help="max, or min where rewards are costs; max if not given.")
+        DirectionName | None, typer.Option(help="'min' where rewards are costs; default: max.")
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="How long rewards are waited for, such as 24h, 30m, 7d; for ever if not given.")
+        str | None,
+        typer.Option(help="Time in which a reward counts, such as 30m, 24h or 7d; default: no limit."),
     ] = None,
     default_reward: Annotated[
-        float | None, typer.Option(help="Learned of a decision without a reward when its window closes.")
+        float | None,
+        typer.Option(help="Reward assumed for a decision that has received none when its window closes."),
     ] = None,
     aggregate: Annotated[
-        str | None, typer.Option(help="Which of several rewards counts: first, last or sum; first if not given.")
+        AggregateName | None,
+        typer.Option(help="Reward that counts where a decision has received several; default: first."),
     ] = None,
     draws: Annotated[
         int | None,
         typer.Option(
-            help="Draws of the policy's randomness where its weights have no closed form; 1000 if not given, or 100 "
-            "with a linear policy."
+            help="Number of draws that estimate the arms' probabilities where they have no closed form; default: 1000, "
+            "with a linear policy 100."
         ),
     ] = None,
     floor: Floor = None,
@@ -97,16 +122,18 @@ def create(
     mode: Mode = None,
     refresh: Refresh = None,
     durability: Annotated[
-        str | None,
-        typer.Option(help="Of SQLite: full survives a power cut, normal the end of a process; full if not given."),
+        DurabilityName | None,
+        typer.Option(
+            help="Safety of an SQLite file: 'full' survives a power cut, 'normal' the crash of a process; default: full."
+        ),
     ] = None,
     actor: Actor = None,
 ) -> None:
-    """Create an experiment, or find that there is one of this name with the same settings."""
+    """Create an experiment, or open it if one with this name and the same settings exists."""
     from bandstrap import live
 
-    options = given(
-        arms=arm or None,
+    labels = with_new_names(given(arms=split_labels(arms), arm=arm or None), {"arm": "arms"}, "bandstrap live create")
+    options = labels | given(
         seed=seed,
         direction=direction,
         window=as_duration(window),
@@ -115,7 +142,7 @@ def create(
         draws=draws,
         floor=floor,
         holdout=holdout,
-        control=control if arm else as_action(control),
+        control=control if labels else as_action(control),
         burn_in=burn_in,
         new_arm_share=new_arm_share,
         mode=mode,
@@ -133,25 +160,33 @@ def create(
 def decide(
     target: Target,
     name: Name,
-    unit: Annotated[str | None, typer.Option(help="Who or what the decision is for.")] = None,
-    key: Annotated[str | None, typer.Option(help="The same key gives the same decision.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Id of the visitor, user or order that the decision is for.")] = None,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: the same key returns the same decision.")] = None,
     available: Annotated[
-        list[str] | None, typer.Option(help="An arm that can be served; all by default. May be given more than once.")
+        list[str] | None,
+        typer.Option(
+            metavar="LABELS", help="Arms that can be served, separated by commas, such as red,green; default: all."
+        ),
     ] = None,
     actions: Annotated[
         str | None,
         typer.Option(
-            help="Features of the actions for linear policies, one list per action: '[[1, 0], [0, 1]]', or a file of "
-            "JSON; '-' reads standard input."
+            help="Features of the actions for a linear policy, one list per action: '[[1, 0], [0, 1]]', or a JSON file; "
+            "'-' reads standard input."
         ),
     ] = None,
-    defer: Annotated[bool, typer.Option("--defer", help="The decision counts once it is activated.")] = False,
+    defer: Annotated[
+        bool, typer.Option("--defer", help="Leave the decision out until 'activate' is called for it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Decide what to serve, and print the arm; its id goes to standard error, or print all of it with --json."""
+    """Decide what to serve, and print the arm.
+
+    Id and propensity go to standard error; --json prints everything to standard output.
+    """
     features = None if actions is None else read_actions(actions)
     with opened(target, name) as experiment:
-        decision = experiment.decide(unit, available=available or None, actions=features, key=key, defer=defer)
+        decision = experiment.decide(unit, available=split_labels(available), actions=features, key=key, defer=defer)
     if as_json:
         write_json(decision._asdict())
     else:
@@ -164,17 +199,17 @@ def reward(
     target: Target,
     name: Name,
     decision: Id,
-    value: Annotated[float, typer.Argument(help="The reward.")],
-    key: Annotated[str | None, typer.Option(help="Tells apart several rewards of one decision.")] = None,
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="Reward of the decision.")],
+    key: Annotated[str | None, typer.Option(help="Idempotency key, for a decision with several rewards.")] = None,
 ) -> None:
-    """Store a reward, and print what became of it: stored, duplicate or late."""
+    """Store a reward, and print the outcome: stored, duplicate or late."""
     with opened(target, name) as experiment:
         say(experiment.reward(decision, value, key))
 
 
 @app.command()
 def activate(target: Target, name: Name, decision: Id) -> None:
-    """Let a deferred decision count from now on."""
+    """Activate a deferred decision: from now on it counts."""
     with opened(target, name) as experiment:
         say("activated" if experiment.activate(decision) else "active before")
 
@@ -192,7 +227,7 @@ def change(
     refresh: Refresh = None,
     actor: Actor = None,
 ) -> None:
-    """Change settings; those left out stay as they are."""
+    """Change settings of an experiment; options left out keep their values."""
     settings = given(
         floor=floor,
         holdout=holdout,
@@ -214,10 +249,10 @@ def status(
     name: Name,
     as_json: AsJson = False,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with pictures into this file; it needs no network.")
+        Path | None, typer.Option(help="File for a page with pictures, which can be read without a network.")
     ] = None,
 ) -> None:
-    """Show how an experiment stands: arms, rewards, how late they come, the lift over the holdout, and changes."""
+    """Show the state of an experiment: arms, rewards and their delays, lift over the holdout, changes."""
     if html is not None:
         check_file(html, "html", "bandstrap live status")
     with opened(target, name) as experiment:
@@ -236,7 +271,10 @@ def status(
 
 @app.command()
 def replay(target: Target, name: Name, as_json: AsJson = False) -> None:
-    """Make every decision again from the log, and compare it with what is stored; exit code 1 if one differs."""
+    """Recompute every decision from the log and compare it with the stored one.
+
+    The exit code is 1 if a decision differs.
+    """
     with opened(target, name) as experiment:
         found = experiment.replay()
     if as_json:
@@ -251,9 +289,9 @@ def replay(target: Target, name: Name, as_json: AsJson = False) -> None:
 def export(
     target: Target,
     name: Name,
-    path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, one row per decision.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, with one row per decision.")],
 ) -> None:
-    """Write all decisions with their rewards and propensities as a Parquet file."""
+    """Write all decisions, with their rewards and propensities, to a Parquet file."""
     with opened(target, name) as experiment:
         experiment.export(path)
     say(f"decisions: {path}")
@@ -264,25 +302,25 @@ def export(
 
 @arm.command()
 def add(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
-    """Add an arm; while it is new it gets a small share."""
+    """Add an arm; while it is new, its share is limited."""
     change_arm(target, name, lambda experiment: experiment.add_arm(label, actor=actor))
 
 
 @arm.command()
 def pause(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
-    """Serve an arm no longer, until it is resumed."""
+    """Stop serving an arm until it is resumed."""
     change_arm(target, name, lambda experiment: experiment.pause(label, actor=actor))
 
 
 @arm.command()
 def resume(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
-    """Serve again an arm that was paused."""
+    """Serve a paused arm again."""
     change_arm(target, name, lambda experiment: experiment.resume(label, actor=actor))
 
 
 @arm.command()
 def retire(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
-    """Serve an arm never again; what is known of it is kept."""
+    """Stop serving an arm for good; its data are kept."""
     change_arm(target, name, lambda experiment: experiment.retire(label, actor=actor))
 
 

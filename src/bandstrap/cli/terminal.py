@@ -8,27 +8,44 @@ import io
 import json
 import math
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from textwrap import indent
-from typing import Any, TextIO
+from textwrap import indent, wrap
+from typing import Any, TextIO, get_args
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from bandstrap.cli.options import FormatName
 from bandstrap.engine.progress import write
+from bandstrap.errors import InvalidInput, requirement
 from bandstrap.text import shortened, visible
 
-FORMATS = ("table", "json", "csv")
+FORMATS = get_args(FormatName)
+# Columns of text that is read as sentences, however wide the terminal.
+WIDEST_TEXT = 100
 # Characters of a cell and of a complaint.
 LONGEST_CELL = 1000
 LONGEST_COMPLAINT = 2000
 # What typer raises about a wrong command line: its own, or click's, by its version.
 UsageError: Any = typer.BadParameter.__base__
+# Raised where help is shown because nothing was given; older versions show it without raising.
+HelpInstead: Any = getattr(sys.modules[UsageError.__module__], "NoArgsIsHelpError", ())
+# What typer, or pydantic for it, says of a value, and the rule in our words.
+WRONG_WORD = re.compile(r"(?:Value error, )?(?P<value>.+) is not one of (?P<words>.+?)\.?", re.DOTALL)
+RULES = {
+    "float_parsing": "a number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "is not a valid float": "a number",
+    "is not a valid integer": "a whole number",
+}
 
 
 @contextmanager
@@ -60,27 +77,58 @@ def flush() -> None:
 
 
 class Commands(TyperGroup):
-    """The subcommands; what is said about a wrong command line is fit to be shown, too."""
+    """The subcommands; a wrong command line is refused in one sentence, like all else."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the options before the subcommand."""
-        with shown_refusals():
+        with own_refusals():
             return super().make_context(*arguments, **options)
 
     def invoke(self, *arguments: Any) -> Any:
         """Read those behind it, and run it."""
-        with shown_refusals():
+        with own_refusals():
             return super().invoke(*arguments)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Show each subcommand with the whole first sentence of its help, which typer cuts to a line."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_paragraph(command.help)) for name, command in found.items() if command])
+
+
+def first_paragraph(text: str | None) -> str:
+    """The first paragraph of a help text, in one line; empty where Python was told to leave docstrings out (-OO)."""
+    return " ".join((text or "").strip().partition("\n\n")[0].split())
 
 
 @contextmanager
-def shown_refusals() -> Iterator[None]:
-    """Make what typer says about a command line fit to be shown: it repeats what was typed."""
+def own_refusals() -> Iterator[None]:
+    """Refuse a wrong command line in a sentence, fit to be shown: typer's repeat what was typed, in several lines."""
     try:
         yield
-    except UsageError as refusal:
-        refusal.message = shortened(visible(refusal.message), LONGEST_COMPLAINT)
+    except HelpInstead:
         raise
+    except UsageError as refusal:
+        raise refused(refusal) from None
+
+
+def refused(refusal: Any) -> InvalidInput:
+    """What typer says about a command line, as we say it."""
+    command = refusal.ctx.command_path if refusal.ctx is not None else ""
+    parameter = getattr(refusal, "param", None)
+    if parameter is not None and command:
+        word = WRONG_WORD.fullmatch(refusal.message)
+        if word is not None:
+            return requirement(parameter.name, command, f"one of {word['words']}", word["value"])
+        details = refusal.__cause__.errors()[0] if hasattr(refusal.__cause__, "errors") else {}
+        value, rule = details.get("input"), RULES.get(details.get("type", ""))
+        for end, known in RULES.items():
+            if rule is None and refusal.message.rstrip(".").endswith(end):
+                value, rule = refusal.message.partition(" is not ")[0].strip("'"), known
+        if rule is not None:
+            return requirement(parameter.name, command, rule, repr(value))
+    said = " ".join(refusal.format_message().split()).rstrip(".")
+    return InvalidInput(f"{command}: {said}." if command else f"{said}.")
 
 
 def write_records(records: Iterable[dict[str, Any]], format: str) -> None:  # noqa: A002 - the flag's name
@@ -136,6 +184,19 @@ def print_table(
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, width=240)
     console.print(table)
+
+
+def print_entries(records: Sequence[Mapping[str, str]]) -> None:
+    """Print names, each with what is said of it below, wrapped for the terminal; empty fields are left out."""
+    width = min(shutil.get_terminal_size().columns, WIDEST_TEXT)
+    for record in records:
+        (_, name), *fields = record.items()
+        say(name)
+        for key, value in fields:
+            if value:
+                said = visible(value if key == "summary" else f"{key}: {value}")
+                for line in wrap(said, width - 4, break_long_words=False, break_on_hyphens=False):
+                    say(f"    {line}")
 
 
 def format_cell(cell: Any, digits: int = 4) -> str:
