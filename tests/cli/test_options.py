@@ -123,8 +123,8 @@ def test_help_shows_the_words_of_an_option(path, words, run):
         (
             ["list", "stars"],
             (
-                "The 'kind' parameter of bandstrap list must be one of 'policies', 'environments', 'bounds', 'differences', "
-                "'methods', 'weights'. Got 'stars' instead."
+                "The 'kind' parameter of bandstrap list must be one of 'policies', 'environments', 'bounds', "
+                "'differences', 'methods', 'weights'. Got 'stars' instead."
             ),
         ),
         (
