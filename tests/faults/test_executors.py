@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bandstrap import UCB1, simulate
-from bandstrap.engine import executors
+from bandstrap.engine import executors, workers
 from bandstrap.engine.errand import Errand, WorkerError
 from bandstrap.engine.executors import worker_count
 from bandstrap.engine.pool import Unfinished, finish
@@ -575,3 +575,27 @@ def test_no_process_outlives_a_run_that_is_stopped(tmp_path, place, when, how):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def test_an_interrupt_waits_for_workers_that_are_being_started(monkeypatch):
+    """One that its parent left before telling it what to do would print a traceback after "stopped"."""
+    closed = []
+
+    class Cluster:
+        def close(self, timeout):
+            closed.append(timeout)
+
+    def started_slowly(self):
+        time.sleep(0.5)
+        return Cluster()
+
+    def interrupted(function):
+        threading.Thread(target=function, daemon=True).start()
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers.Dask, "_start_cluster", started_slowly)
+    monkeypatch.setattr(workers, "answered", interrupted)
+    with pytest.raises(KeyboardInterrupt), workers.Dask(None, 1, "test"):
+        pass
+    assert closed

@@ -137,6 +137,9 @@ class Dask(Executor):
         self._cluster: Any = None
         self._client: Any = None
         self._executor: Any = None
+        # Whether no worker is being started here.
+        self._is_settled = threading.Event()
+        self._is_settled.set()
 
     def __enter__(self) -> Dask:
         tell("looking for the scheduler" if self._scheduler else "starting workers")
@@ -145,13 +148,32 @@ class Dask(Executor):
             if self._scheduler is not None:
                 answered(self._check_workers)
         except BaseException:
+            # A worker that is started, and not yet told what to do when this process ends, says so with a traceback.
+            self._is_settled.wait(SECONDS_TO_ANSWER)
             self.shutdown()
             raise
         self._executor = self._client.get_executor()
         return self
 
+    def _start_cluster(self) -> Any:
+        """Workers on this machine."""
+        from distributed import LocalCluster
+
+        start_tracker()
+        options: Any = {"silence_logs": logging.CRITICAL, "preload": [__name__]}
+        with no_interrupts():
+            # Its pages are for this machine alone, without pictures. Work whose worker dies is tried again by ``pool.py``.
+            return LocalCluster(
+                n_workers=self._n,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False, "allowed_failures": 0},
+                **options,
+            )
+
     def _connect(self) -> None:
-        from distributed import Client, LocalCluster
+        from distributed import Client
         from distributed.comm import parse_address, parse_host_port
 
         for name in list(logging.root.manager.loggerDict):
@@ -159,18 +181,11 @@ class Dask(Executor):
                 # What matters is told by whoever waits for the outcomes.
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         if self._scheduler is None:
-            start_tracker()
-            options: Any = {"silence_logs": logging.CRITICAL, "preload": [__name__]}
-            # Its pages are for this machine alone, without pictures. Work whose worker dies is tried again by ``pool.py``.
-            with no_interrupts():
-                self._cluster = LocalCluster(
-                    n_workers=self._n,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address="127.0.0.1:0",
-                    scheduler_kwargs={"dashboard": False, "allowed_failures": 0},
-                    **options,
-                )
+            self._is_settled.clear()
+            try:
+                self._cluster = self._start_cluster()
+            finally:
+                self._is_settled.set()
         where = self._scheduler if self._cluster is None else self._cluster
         try:
             if self._scheduler is not None:
