@@ -8,7 +8,9 @@ there is a much faster way, ``CacheWarning`` that compiled code is not kept on d
 
 from __future__ import annotations
 
+import inspect
 import math
+import warnings
 from collections.abc import Collection
 from decimal import Decimal
 from numbers import Real
@@ -49,6 +51,14 @@ class AccuracyWarning(UserWarning):
 
 class AssumptionWarning(UserWarning):
     """A sample contradicts what a bound assumes of it, or cannot show what the bound reads off it."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into bandstrap, however deep inside it this is."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bandstrap":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level - 1)
 
 
 class SlowWarning(UserWarning):

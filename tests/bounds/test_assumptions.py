@@ -2,26 +2,31 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bandstrap import bounds
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.assumptions import (
     ASSUMPTIONS,
     SIGNIFICANCE,
     binary_symmetry_p_value,
-    doubts,
-    find_doubts,
+    contradictions,
     flipped_symmetry_p_value,
     judge,
     rank_correlation,
     symmetry_p_value,
     trend_p_value,
 )
-from bandstrap.bounds.bound import is_walk
+from bandstrap.bounds.bound import Refuted, is_walk
 from bandstrap.bounds.laws import has_heavy_tail, is_two_valued
+
+
+def contradicted(name, sample, options, **more):
+    return contradictions(name, np.asarray(sample, dtype=float), options, **more)
 
 
 def test_every_assumption_is_made_by_some_bound_and_has_its_name():
@@ -29,16 +34,15 @@ def test_every_assumption_is_made_by_some_bound_and_has_its_name():
     assert all(name == each.name for name, each in ASSUMPTIONS.items())
 
 
-def test_doubts_name_what_the_data_contradict():
+def test_contradictions_name_what_the_data_contradict():
     rng = np.random.default_rng(1)
     normal, skewed = rng.standard_normal(100), rng.exponential(size=100)
-    assert doubts("sign_flip", normal, {}) == []
-    assert "skewed to the right" in doubts("sign_flip", skewed, {})[0]
-    assert "skewed to the left" in doubts("symmetric_betting", -skewed, {})[0]
-    assert doubts("betting", skewed, {"support": (0, 50)}) == []
-    assert "outside [0, 1]" in doubts("betting", skewed, {"support": (0, 1)})[0]
-    assert "above sigma = 0.5" in doubts("hoeffding", normal, {"sigma": 0.5})[0]
-    assert doubts("hoeffding", normal, {"sigma": 1.0}) == []
+    assert contradicted("sign_flip", normal, {}) == []
+    assert "skewed to the right" in contradicted("sign_flip", skewed, {})[0]
+    assert "skewed to the left" in contradicted("symmetric_betting", -skewed, {})[0]
+    assert contradicted("betting", skewed, {"support": (0, 50)}) == []
+    assert "above sigma = 0.5" in contradicted("hoeffding", normal, {"sigma": 0.5})[0]
+    assert contradicted("hoeffding", normal, {"sigma": 1.0}) == []
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -74,13 +78,15 @@ def test_a_sorted_sample_is_found_out_and_only_by_bounds_that_walk_through_it():
         options = {"support": (0, 1)} if "support" in BOUNDS[name].needs else {}
         if "binary" in BOUNDS[name].assumes:
             continue
-        found = doubts(name, sample, options, in_order=True)
+        found = contradicted(name, sample, options, in_order=True)
         assert (
             any("rewards rise along the sample (rank correlation 1.00" in text for text in found) == BOUNDS[name].walks
         )
-        assert not any("along the sample" in text for text in doubts(name, sample, options))
-    assert "rewards fall along" in doubts("betting", sample[::-1], {"support": (0, 1)}, in_order=True)[0]
-    assert "along the sample" in doubts("bootstrap", sample, {"support": (0, 1), "phi": "betting"}, in_order=True)[0]
+        assert not any("along the sample" in text for text in contradicted(name, sample, options))
+    assert "rewards fall along" in contradicted("betting", sample[::-1], {"support": (0, 1)}, in_order=True)[0]
+    assert (
+        "along the sample" in contradicted("bootstrap", sample, {"support": (0, 1), "phi": "betting"}, in_order=True)[0]
+    )
     assert is_walk("sign_flip", {"phi": "betting"})
     assert not is_walk("sign_flip", {"phi": 0.3})
 
@@ -114,36 +120,37 @@ def test_two_values_are_compared_with_a_fair_coin():
         for k in (1, n // 4, n // 2, n - 1):
             sample = np.r_[np.zeros(n - k), np.ones(k)]
             assert binary_symmetry_p_value(sample) == pytest.approx(stats.binomtest(k, n).pvalue, rel=1e-9)
-    (text,) = doubts("sign_flip", [0] * 190 + [1] * 10, {})
+    (text,) = contradicted("sign_flip", [0] * 190 + [1] * 10, {})
     assert text.startswith("the rewards are of two values, 0 and 1, and not equally many of each (fair coin, p = ")
     assert text.endswith("; clopper_pearson is exact for them")
-    assert doubts("sign_flip", [0, 1] * 20, {}) == []
-    assert "clopper_pearson" not in doubts("sign_flip", [0] * 190 + [2] * 10, {})[0]
+    assert contradicted("sign_flip", [0, 1] * 20, {}) == []
+    assert "clopper_pearson" not in contradicted("sign_flip", [0] * 190 + [2] * 10, {})[0]
 
 
 def test_rewards_that_are_symmetric_but_not_normal_contradict_students_t_alone():
     rng = np.random.default_rng(2)
     for sample in (rng.standard_cauchy(60), rng.choice([-1.0, 1.0], 60), rng.uniform(size=300)):
         assert any(
-            "do not look normal (Shapiro and Wilk's test, p = " in text for text in doubts("student_t", sample, {})
+            "do not look normal (Shapiro and Wilk's test, p = " in text
+            for text in contradicted("student_t", sample, {})
         )
-        assert doubts("sign_flip", sample, {}) == []
-    assert doubts("student_t", [3.0] * 9, {}) == []
-    assert doubts("student_t", 1e300 * rng.normal(size=12_000), {}) == []
+        assert contradicted("sign_flip", sample, {}) == []
+    assert contradicted("student_t", [3.0] * 9, {}) == []
+    assert contradicted("student_t", 1e300 * rng.normal(size=12_000), {}) == []
     # Normal samples of 20, of which two tests reject 0.01 each: more than 25 of 500 are rejected for one seed in 10^5, and
     # were the rate 0.1, as many or fewer for one in 10^4.
-    assert sum(doubts("student_t", sample, {}) != [] for sample in rng.normal(size=(500, 20))) <= 25
+    assert sum(contradicted("student_t", sample, {}) != [] for sample in rng.normal(size=(500, 20))) <= 25
 
 
-def test_what_rules_a_bound_out_is_told_from_what_speaks_against_it():
-    (doubt,) = find_doubts("clopper_pearson", [0, 1, 0.5, 0.25], {})
-    assert doubt.refutes
-    assert (
-        doubt.sentence == "2 of 4 rewards are neither 0 nor 1, the first of them 0.5, so the bound cannot be computed"
-    )
-    assert find_doubts("clopper_pearson", [0, 5], {"support": (0, 5)}) == []
-    (doubt,) = find_doubts("sign_flip", np.random.default_rng(0).exponential(size=99), {})
-    assert not doubt.refutes
+def test_what_rules_a_bound_out_is_refused_with_a_note_for_groups():
+    with pytest.raises(Refuted, match=r"must be of the two values 0 and 1 alone\. Got 0\.5 at position 2") as refusal:
+        bounds.clopper_pearson([0, 1, 0.5, 0.25], 0.05)
+    assert refusal.value.note == "2 of 4 rewards are neither 0 nor 1, the first of them 0.5"
+    with pytest.raises(Refuted, match=r"inside the support \[0, 1\]") as refusal:
+        bounds.betting([0.5, 2, 3], 0.05, support=(0, 1))
+    assert refusal.value.note == "2 of 3 rewards lie outside [0, 1]"
+    again = pickle.loads(pickle.dumps(refusal.value))
+    assert (str(again), again.note) == (str(refusal.value), refusal.value.note)
 
 
 def test_heavy_tails_are_not_taken_for_skewness_and_skewness_is_still_seen():
@@ -152,8 +159,8 @@ def test_heavy_tails_are_not_taken_for_skewness_and_skewness_is_still_seen():
     rng = np.random.default_rng(4)
     for law in (stats.cauchy(), stats.t(2), stats.norm()):
         samples = law.rvs(size=(200, 60), random_state=rng)
-        assert sum(doubts("sign_flip", sample, {}) != [] for sample in samples) <= 11
-    assert sum(doubts("sign_flip", sample, {}) != [] for sample in rng.exponential(size=(60, 60))) >= 30
+        assert sum(contradicted("sign_flip", sample, {}) != [] for sample in samples) <= 11
+    assert sum(contradicted("sign_flip", sample, {}) != [] for sample in rng.exponential(size=(60, 60))) >= 30
     assert flipped_symmetry_p_value([2.0] * 9) == 1.0
     assert flipped_symmetry_p_value([1.0, 2.0]) == 1.0  # signs may make both equal
 
@@ -161,17 +168,17 @@ def test_heavy_tails_are_not_taken_for_skewness_and_skewness_is_still_seen():
 def test_symmetry_that_was_claimed_beside_a_norm_is_tested():
     skewed = np.random.default_rng(0).exponential(size=99)
     told = {"sigma": 9.0, "beta": 1.0}
-    assert doubts("sub_weibull", skewed, told) == []
-    assert "skewed to the right" in doubts("sub_weibull", skewed, told | {"symmetric": True})[0]
+    assert contradicted("sub_weibull", skewed, told) == []
+    assert "skewed to the right" in contradicted("sub_weibull", skewed, told | {"symmetric": True})[0]
 
 
 @pytest.mark.parametrize(
     "phi", [0, 0.3, np.full(2, 0.3), lambda rewards, alpha: 0.3], ids=["0", "number", "array", "callable"]
 )
-def test_a_phi_that_is_no_name_raises_no_doubt(phi):
+def test_a_phi_that_is_no_name_contradicts_nothing(phi):
     normal = np.random.default_rng(0).normal(size=40)
-    assert doubts("bootstrap", normal, {"phi": phi, "sigma": 0.1}) == []
-    assert "above sigma = 0.1" in doubts("bootstrap", normal, {"phi": None, "sigma": 0.1})[0]
+    assert contradicted("bootstrap", normal, {"phi": phi, "sigma": 0.1}) == []
+    assert "above sigma = 0.1" in contradicted("bootstrap", normal, {"phi": None, "sigma": 0.1})[0]
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------

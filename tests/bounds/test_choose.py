@@ -129,7 +129,7 @@ def test_at_a_hundred_thousand_skewed_rewards_the_closed_form_is_that_of_the_res
     closed, drawn = hall(rewards, 0.05, quantile="normal"), bootstrap_t(rewards, 0.05, n_resamples=999)
     # The 5 % quantile of 999 draws has a standard error of 4 % of the width.
     assert closed.width == pytest.approx(drawn.width, rel=0.16)
-    assert closed.width > student_t(rewards, 0.05).width
+    assert closed.width > student_t(rewards, 0.05, check=False).width
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.4])

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bandstrap.bounds import betting, bootstrap, bootstrap_t, bound_groups, clopper_pearson
+from bandstrap.bounds import betting, bootstrap_t, bound_groups, clopper_pearson
 
 WALK = ("--method", "betting", "--support", 0, 1, "--side", "two-sided")
 
@@ -59,10 +59,6 @@ def test_a_seed_of_the_method_itself_and_one_for_its_phi(run, visits):
     (row, _) = rows_of(run(*arguments, "--method", "betting:seed=3"))
     assert row["bound"] == betting(groups["free"], 0.05, support=(0, 100), seed=3).value
     assert row["order"] == "shuffled with seed 3"
-    (row, _) = rows_of(run(*arguments, "--method", "bootstrap:phi=betting", "--seed", 4))
-    shuffled = groups["free"][np.random.default_rng(4).permutation(1000)]
-    assert row["bound"] == bootstrap(shuffled, 0.05, phi="betting", support=(0, 100)).value
-    assert row["order"] == "shuffled with seed 4"
     (row, _) = rows_of(run(*arguments, "--method", "empirical_kl"))
     assert row["order"] is None
 
@@ -312,7 +308,9 @@ def test_alpha_is_shared_by_all_groups_and_what_is_proved_of_all_is_told(run, vi
     arguments += ("--simultaneous", "bonferroni", "--side", "two-sided")
     rows = rows_of(run(*arguments, "--format", "json"))
     seed = {"seed": 0} if told else {}
-    found = bound_groups(groups, method=method, side="two-sided", simultaneous="bonferroni", **told, **seed)
+    found = bound_groups(
+        groups, method=method, side="two-sided", simultaneous="bonferroni", check=False, **told, **seed
+    )
     for row in rows:
         assert (row["lower"], row["upper"]) == found.bounds[row["plan"]].value
         assert row["together"] == (None if method == "student_t" else 0.05)  # these counts are not normal
@@ -326,7 +324,7 @@ def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
     arguments = ("bound", path, "--column", "visits", "--by", "plan", "--simultaneous", "max", "--seed", 4)
     for method in ("auto:n_resamples=199", "bootstrap:n_resamples=199"):
         rows = rows_of(run(*arguments, "--method", method, "--format", "json"))
-        found = bound_groups(groups, simultaneous="max", n_resamples=199, rng=4)
+        found = bound_groups(groups, simultaneous="max", side="upper", n_resamples=199, rng=4)
         assert {row["plan"]: row["bound"] for row in rows} == {
             name: bound.value for name, bound in found.bounds.items()
         }

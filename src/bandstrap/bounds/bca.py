@@ -19,6 +19,7 @@ def bca(
     side: Side = "upper",
     n_resamples: int = N_RESAMPLES,
     rng: np.random.Generator | int | None = 0,
+    check: bool = True,
 ) -> Bound:
     r"""Bias-corrected and accelerated bootstrap bound, for skewed rewards.
 
@@ -39,6 +40,9 @@ def bca(
         The number ``B`` of resamples.
     rng
         Generator or seed of the resamples. By default they are the same in every call, and so are its numbers.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -87,6 +91,7 @@ def bca(
         widths,
         n_resamples=n_resamples,
         rng=rng,
+        check=check,
         why_infinite=lambda n: (
             f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "
             "corrected level: more rewards are needed, or a larger alpha"

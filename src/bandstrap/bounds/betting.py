@@ -118,6 +118,7 @@ def betting(
     support: tuple[float, float] | None = None,
     share: float = DEFAULT_SHARE,
     seed: int | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Time-uniform bound for bounded rewards: the means against which a gambler has not grown rich.
 
@@ -138,6 +139,9 @@ def betting(
     seed
         Shuffle the rewards with this seed first. By default they are taken in the order given, which must be that in
         which they came: a sample that is sorted, by the rewards or by anything related to them, breaks the bound.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -192,4 +196,5 @@ def betting(
         guarantee=alpha,
         holds_for=rewards_inside(ends) + AT_ALL_SIZES * (seed is None),
         order=order_name(seed),
+        check=check,
     )

@@ -74,6 +74,7 @@ def bootstrap(
     n_resamples: int = 200,
     shrunk: bool = True,
     rng: np.random.Generator | int | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Bootstrapped bound: a quantile read off the data, plus a second-order correction.
 
@@ -126,6 +127,9 @@ def bootstrap(
     shrunk
         Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
         of the paper's supplement prints it; then nothing is proved.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -239,6 +243,8 @@ def bootstrap(
         guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
         holds_for=assumption(weights, correction, proved, by_draws),
         order=AS_GIVEN if correction != "none" and is_walk("bootstrap", {"phi": phi}) else None,
+        check=check,
+        told={} if correction == "none" else {"phi": phi, **options},
     )
 
 

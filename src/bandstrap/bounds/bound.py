@@ -19,11 +19,13 @@ from bandstrap.errors import (
     brief,
     check_choice,
     check_count,
+    check_flag,
     check_number,
     check_sample,
     read_numbers,
     requirement,
     sample_mean,
+    warn_caller,
 )
 
 Side = Literal["upper", "lower", "two-sided"]
@@ -46,6 +48,21 @@ MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
 BEYOND_FLOATS = "the bound is infinite, since it lies beyond the largest number that a computer holds"
 # The order in which a bound walks through a sample that was not shuffled.
 AS_GIVEN = "as given"
+
+
+class Refuted(InvalidInput):
+    """A sample rules out what a bound assumes; ``note`` is what is said of it beside other groups."""
+
+    def __init__(self, refusal: InvalidInput, note: str) -> None:
+        super().__init__(str(refusal))
+        self.refusal, self.note = refusal, note
+
+    def __reduce__(self) -> tuple[type[Refuted], tuple[InvalidInput, str]]:
+        return type(self), (self.refusal, self.note)
+
+    def of(self, group: str) -> Refuted:
+        """The same, with the group it is on."""
+        return Refuted(self.refusal, f"{group}: {self.note}")
 
 
 @dataclass(frozen=True)
@@ -74,17 +91,20 @@ class Bound:
         How it was computed.
     guarantee
         The probability of missing the mean is at most this under ``holds_for``; ``None`` where nothing is proved at
-        finite sample sizes.
+        finite sample sizes, and where there are ``notes`` on this sample.
     holds_for
         The assumption, in one sentence.
     order
         For a bound that walks through the sample, the order it took: ``"as given"``, or ``"shuffled with seed ..."``.
         ``None`` for the others, which give the same in any order.
     notes
-        What this sample cannot show, or how it contradicts the assumption, one sentence each; usually none. For a single
-        sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`.
+        How this sample contradicts the assumption, or what it cannot show, one sentence each; usually none. For a single
+        sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`. With ``check=False`` and for batches,
+        contradictions are not looked for, nothing is warned of, and ``guarantee`` is kept.
     why_infinite
         Why an end that was asked for is infinite, and what would make it finite; ``None`` where none is.
+    contradicted
+        Whether the sample contradicts the assumption, or no mean is left.
     """
 
     name: str
@@ -100,10 +120,11 @@ class Bound:
     order: str | None = None
     notes: tuple[str, ...] = ()
     why_infinite: str | None = None
+    contradicted: bool = False
 
     @property
     def excludes_all(self) -> bool | NDArray[np.bool_]:
-        """Whether the two ends crossed, so that no mean is left: evidence against the assumption, and no interval."""
+        """Whether no mean is left, since the ends crossed or rewards are impossible: evidence against the assumption."""
         return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
@@ -120,6 +141,15 @@ class Bound:
             if self.side == "two-sided":
                 return self.upper - self.lower
             return self.upper - self.mean if self.side == "upper" else self.mean - self.lower
+
+    @property
+    def proved(self) -> str | None:
+        """What is proved of this sample, in a word or two: ``"<= 0.05"``, ``"assumption fails"``, ``"not known"``."""
+        if self.guarantee is not None:
+            return f"<= {self.guarantee:.4g}"
+        if self.contradicted:
+            return "assumption fails"
+        return "not known" if self.notes else None
 
     def misses(self, mean: float) -> bool | NDArray[np.bool_]:
         """Whether a true ``mean`` lies beyond the bound."""
@@ -198,9 +228,18 @@ def from_ends(
     holds_for: str,
     order: str | None,
     notes: Iterable[str],
+    *,
+    check: bool,
+    contradicted: bool,
 ) -> Bound:
-    """A bound with these ends; those that cross are not handed out but ``nan``."""
+    """A bound with these ends; those that cross are not handed out but ``nan``.
+
+    With ``check``, and unless it is a batch, nothing is proved where there are notes. ``contradicted`` says that one of
+    them is a contradiction of the assumption.
+    """
     crossed = ends.lower > ends.upper
+    every = tuple(notes)
+    is_one = mean.ndim == 0
     return Bound(
         name=name,
         side=side,
@@ -210,12 +249,19 @@ def from_ends(
         upper=as_number(np.where(crossed, np.nan, ends.upper), mean.shape),
         parts=ends.parts,
         method=ends.method,
-        guarantee=guarantee,
+        guarantee=None if every and check and is_one else guarantee,
         holds_for=holds_for,
         order=order,
-        notes=tuple(notes),
+        notes=every,
         why_infinite=ends.why_infinite,
+        contradicted=contradicted or (is_one and bool(crossed)),
     )
+
+
+def refuted(name: str, alpha: float, side: Side, mean: float, refusal: Refuted) -> Bound:
+    """What stands for the bound of one group among others whose rewards rule the assumption out: no mean is left."""
+    notes = (f"{refusal.note}, so the bound cannot be computed",)
+    return Bound(name, side, alpha, mean, math.nan, math.nan, {}, "none", None, "", notes=notes, contradicted=True)
 
 
 def build(
@@ -228,12 +274,18 @@ def build(
     guarantee: float | None,
     holds_for: str,
     order: str | None = None,
+    check: bool = True,
+    told: Mapping[str, Any] | None = None,
 ) -> Bound:
     """Turn an upper threshold into a :class:`Bound`; a lower bound is the upper bound of the negated rewards.
 
     Ends that cross are not handed out: they become ``nan``, and a note says what happened. ``order`` is that of the
-    rewards, where the threshold depends on it.
+    rewards, where the threshold depends on it. With ``check`` a single sample is tested for contradictions of what the
+    bound assumes; ``told`` are the options that the assumption is about.
     """
+    from bandstrap.bounds.assumptions import contradictions  # which knows all bounds
+
+    check = check_flag(check, "check", name)
     rewards = check_sample(sample, name)
     alpha = check_level(alpha, name)
     check_choice(side, "side", name, SIDES)
@@ -241,15 +293,29 @@ def build(
     ends = ends_of(
         mean, alpha, side, lambda level, mirrored: threshold(-rewards if mirrored else rewards, level, mirrored)
     )
+    is_checked = check and rewards.ndim == 1  # of a batch, which is a study, the notes tell
+    found = contradictions(name, rewards, told or {}, in_order=order == AS_GIVEN) if is_checked else []
     notes = [
+        *found,
         *note_on_equal_rewards(name, rewards, ends.parts, ends.lower, ends.upper),
         *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
         *(note_on_mean_beyond(rewards, ends.lower, ends.upper) if order and "bounded" in BOUNDS[name].assumes else ()),
     ]
-    bound = from_ends(name, alpha, side, mean, ends, guarantee, holds_for, order, notes)
-    if rewards.ndim == 1:  # of a batch, which is a study, the notes tell
-        for note in notes:
-            warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=3)
+    bound = from_ends(
+        name,
+        alpha,
+        side,
+        mean,
+        ends,
+        guarantee,
+        holds_for,
+        order,
+        notes,
+        check=check,
+        contradicted=bool(found),
+    )
+    for note in bound.notes if is_checked else ():
+        warn_caller(f"{name}: {note}.", AssumptionWarning)
     return bound
 
 
@@ -389,7 +455,8 @@ def check_inside(
         where = tuple(int(i) for i in np.argwhere(outside)[0])
         position = where[0] if len(where) == 1 else where
         rule = f"inside the support [{low:g}, {high:g}]"
-        raise requirement(parameter, owner, rule, f"{rewards[where]} at position {position}")
+        refusal = requirement(parameter, owner, rule, f"{rewards[where]} at position {position}")
+        raise Refuted(refusal, f"{int(outside.sum())} of {rewards.size} rewards lie outside [{low:g}, {high:g}]")
 
 
 def scale_to_support(rewards: Floats, support: Support) -> tuple[Floats, Support, int]:

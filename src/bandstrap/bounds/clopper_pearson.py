@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainccinv, betaincinv
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Side, Support, Threshold, build, check_support, register
+from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Refuted, Side, Support, Threshold, build, check_support, register
 from bandstrap.errors import requirement, sample_mean
 
 # SciPy's inverse of the beta distribution is good to some 1e-14; by this much more, an end is never on the wrong side.
@@ -41,6 +41,7 @@ def two_valued(
     ends: EndsOfCounts,
     *,
     guarantee: float,
+    check: bool,
 ) -> Bound:
     """A bound on the mean of rewards that are one of two numbers, from one on the probability of the larger."""
     values = check_support(support, name)
@@ -65,6 +66,7 @@ def two_valued(
         threshold,
         guarantee=guarantee,
         holds_for=f"independent rewards that are either {values[0]:g} or {values[1]:g}",
+        check=check,
     )
 
 
@@ -87,12 +89,19 @@ def check_two_values(rewards: Floats, values: Support, owner: str) -> None:
         where = tuple(int(i) for i in np.argwhere(other)[0])
         position = where[0] if len(where) == 1 else where
         rule = f"of the two values {values[0]:g} and {values[1]:g} alone"
-        raise requirement("sample", owner, rule, f"{rewards[where]:g} at position {position}")
+        refusal = requirement("sample", owner, rule, f"{rewards[where]:g} at position {position}")
+        neither = f"neither {values[0]:g} nor {values[1]:g}, the first of them {rewards[where]:g}"
+        raise Refuted(refusal, f"{int(other.sum())} of {rewards.size} rewards are {neither}")
 
 
 @register(assumes=("binary",))
 def clopper_pearson(
-    sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = ZERO_OR_ONE
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "upper",
+    support: tuple[float, float] = ZERO_OR_ONE,
+    check: bool = True,
 ) -> Bound:
     r"""Exact bound for rewards of two values: zeros and ones, false and true.
 
@@ -110,6 +119,9 @@ def clopper_pearson(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
         The two values that rewards take, if not 0 and 1: a price, say, that is paid or not.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -141,4 +153,4 @@ def clopper_pearson(
     .. [1] Clopper, Pearson. The use of confidence or fiducial limits illustrated in the case of the binomial.
        Biometrika 26, 1934.
     """
-    return two_valued("clopper_pearson", sample, alpha, side, support, exact_ends, guarantee=alpha)
+    return two_valued("clopper_pearson", sample, alpha, side, support, exact_ends, guarantee=alpha, check=check)

@@ -48,6 +48,7 @@ def empirical_bernstein(
     support: tuple[float, float] | None = None,
     form: Form = "audibert",
     spread: float | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Empirical Bernstein bound for bounded rewards.
 
@@ -70,6 +71,9 @@ def empirical_bernstein(
         ``sqrt(2 V log(2/alpha) / (n - 1)) + 7 b log(2/alpha) / (3 (n - 1))``.
     spread
         ``b``, by default the length of the support. With a smaller one nothing is proved.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -120,4 +124,5 @@ def empirical_bernstein(
         threshold,
         guarantee=alpha if is_proved else None,
         holds_for=rewards_inside(ends) + ("" if is_proved else ", large samples"),
+        check=check,
     )

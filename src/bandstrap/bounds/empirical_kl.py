@@ -183,6 +183,7 @@ def empirical_kl(
     side: Side = "upper",
     support: tuple[float, float] | None = None,
     calibration: Calibration = "proved",
+    check: bool = True,
 ) -> Bound:
     r"""Empirical-likelihood bound for bounded rewards.
 
@@ -203,6 +204,9 @@ def empirical_kl(
     calibration
         ``"proved"`` (default): ``d = log(e (n + 2)/alpha)/n``. ``"plain"``: ``d = log(1/alpha)/n``, as empirical KL-UCB
         uses it, without proof at a fixed sample size.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -249,4 +253,5 @@ def empirical_kl(
         threshold,
         guarantee=alpha if proved else None,
         holds_for=rewards_inside(ends) + ("" if proved else ", large samples"),
+        check=check,
     )

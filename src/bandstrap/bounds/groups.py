@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from bandstrap.bounds.bound import (
     BOUNDS,
     SIDES,
     Bound,
+    Refuted,
     Side,
     Threshold,
     bound_by_name,
     build,
     check_level,
+    refuted,
     without_warnings,
 )
 from bandstrap.bounds.choose import Choice, choose
@@ -33,7 +35,16 @@ from bandstrap.bounds.differences.difference import (
     variance,
 )
 from bandstrap.bounds.differences.maximum import largest_sum
-from bandstrap.errors import InvalidInput, check_choice, check_flag, requirement
+from bandstrap.bounds.notes import of_groups
+from bandstrap.errors import (
+    AssumptionWarning,
+    InvalidInput,
+    check_choice,
+    check_flag,
+    requirement,
+    sample_mean,
+    warn_caller,
+)
 
 OWNER = "bound_groups"
 AUTO = "auto"
@@ -51,11 +62,14 @@ class GroupBounds:
     simultaneous
         ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
     bounds
-        A :class:`bandstrap.bounds.Bound` for every group, by name.
+        A :class:`bandstrap.bounds.Bound` for every group, by name. Where rewards rule the assumption out, as one outside
+        the support does, both ends are ``nan`` and a note says why.
     choices
         Which bound each group has and why, as :class:`bandstrap.bounds.Choice`.
     guarantee
         What is proved of the probability that any of them misses; ``None`` where nothing is.
+    notes
+        Those of all bounds, each with its groups; what is said of many groups is said once.
     """
 
     side: Side
@@ -64,6 +78,7 @@ class GroupBounds:
     bounds: Mapping[str, Bound]
     choices: Mapping[str, Choice]
     guarantee: float | None
+    notes: tuple[str, ...] = ()
 
 
 def bound_groups(
@@ -71,8 +86,9 @@ def bound_groups(
     alpha: float = 0.05,
     *,
     method: str = AUTO,
-    side: Side = "upper",
+    side: Side = "two-sided",
     simultaneous: Simultaneous | None = None,
+    check: bool = True,
     **options: Any,
 ) -> GroupBounds:
     """Bound the mean of every group.
@@ -86,7 +102,7 @@ def bound_groups(
     method
         ``"auto"`` (default), which chooses for each group as :func:`bandstrap.bounds.choose` does, or the name of a bound.
     side
-        ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+        ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
     simultaneous
         ``None`` (default)
             Each bound misses with probability ``alpha``; of many, some will.
@@ -95,6 +111,8 @@ def bound_groups(
         ``"max"``
             The quantile of the largest of the multiplier sums of all groups. A little narrower; for ``"auto"`` or
             ``"bootstrap"``, and for large groups.
+    check
+        Test each group for contradictions of the assumption (default), as the bounds do. Each kind of note is one warning.
     **options
         Options of the bound, or with ``"auto"`` what is stated of the rewards, and a ``seed`` with which rewards are
         shuffled for a bound that walks through them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default),
@@ -118,7 +136,7 @@ def bound_groups(
     --------
     >>> from bandstrap.bounds import bound_groups
     >>> groups = {"red": [0, 0, 1, 0, 0, 1], "blue": [1, 0, 1, 1, 1, 1, 0, 1]}
-    >>> found = bound_groups(groups, simultaneous="bonferroni")
+    >>> found = bound_groups(groups, simultaneous="bonferroni", side="upper")
     >>> found.bounds["red"].value, found.choices["red"].method, found.guarantee
     (0.777, 'clopper_pearson', 0.05)
     """
@@ -135,19 +153,30 @@ def bound_groups(
         level = alpha / len(rewards) if simultaneous == "bonferroni" else alpha
         choices = choices_of(rewards, level, name, side, given)
         bounds = {
-            group: bound_by_name(choice.method, rewards[group], level, side, choice.options)
-            for group, choice in choices.items()
+            group: bound_chosen(choice, rewards[group], level, side, check=check) for group, choice in choices.items()
         }
+    notes = of_groups({group: bound.notes for group, bound in bounds.items()})
+    for note in notes if check else ():
+        warn_caller(f"{OWNER}: {note}.", AssumptionWarning)
     return GroupBounds(
         side=side,
         alpha=alpha,
         simultaneous=simultaneous,
         bounds=bounds,
         choices=choices,
-        guarantee=of_all(
-            None if choices[group].guess is not None else bound.guarantee for group, bound in bounds.items()
-        ),
+        guarantee=of_all(bound.guarantee for bound in bounds.values()),
+        notes=tuple(notes),
     )
+
+
+def bound_chosen(choice: Choice, rewards: Floats, level: float, side: Side, *, check: bool) -> Bound:
+    """The chosen bound, with what was guessed among its notes; ends of ``nan`` where the rewards rule it out."""
+    try:
+        with without_warnings():
+            bound = bound_by_name(choice.method, rewards, level, side, {**choice.options, "check": check})
+    except Refuted as refusal:
+        return refuted(choice.method, level, side, float(sample_mean(rewards)), refusal)
+    return bound if choice.guess is None else replace(bound, guarantee=None, notes=(*bound.notes, choice.guess))
 
 
 OF_LARGEST = "it is the one whose sums have a largest over all groups"
@@ -206,6 +235,8 @@ def bootstrap_maximum(
         def threshold(rewards: Floats, alpha: float, mirrored: bool, name: str = name) -> Threshold:
             return found.threshold(errors.get(name), exponent, mirrored, NO_SPREAD)
 
-        with without_warnings():
-            bounds[name] = build("bootstrap", group, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
+        # Without a check: what large groups are assumed of is not what the bootstrap of one is proved for.
+        bounds[name] = build(
+            "bootstrap", group, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS, check=False
+        )
     return bounds

@@ -48,6 +48,7 @@ def hall(
     quantile: Quantile = "bootstrap",
     n_resamples: int = N_RESAMPLES,
     rng: np.random.Generator | int | None = 0,
+    check: bool = True,
 ) -> Bound:
     r"""Hall's bound: the t statistic with its skewness removed by a monotone cubic.
 
@@ -68,6 +69,9 @@ def hall(
         the normal law, ``-z/sqrt(n)``, and draws nothing.
     n_resamples, rng
         The number ``B`` of resamples, and their generator or seed. By default they are the same in every call.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -116,4 +120,6 @@ def hall(
             t = np.where(values == -np.inf, values, restore_skewness(values, skewness, n))
         return width_of_t(t, rows.residuals)
 
-    return build_resampled("hall", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng, is_drawn=is_drawn)
+    return build_resampled(
+        "hall", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng, check=check, is_drawn=is_drawn
+    )

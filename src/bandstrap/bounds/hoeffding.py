@@ -42,6 +42,7 @@ def hoeffding(
     side: Side = "upper",
     sigma: float | None = None,
     support: tuple[float, float] | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Hoeffding's bound for sub-Gaussian or bounded rewards.
 
@@ -60,6 +61,9 @@ def hoeffding(
         default: a guessed scale would make the bound a guess.
     support
         Instead of ``sigma``, the interval ``(low, high)`` the rewards lie in; then ``sigma = (high - low)/2``.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -101,4 +105,14 @@ def hoeffding(
             width = np.asarray(np.ldexp(hoeffding_width(rewards.shape[-1], size, root_log(alpha)), exponent))
         return Threshold(width, {"main": width})
 
-    return build("hoeffding", sample, alpha, side, threshold, guarantee=alpha, holds_for=holds_for)
+    return build(
+        "hoeffding",
+        sample,
+        alpha,
+        side,
+        threshold,
+        guarantee=alpha,
+        holds_for=holds_for,
+        check=check,
+        told={"sigma": sigma},
+    )

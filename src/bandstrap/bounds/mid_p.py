@@ -45,7 +45,12 @@ def mid_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
 
 @register(assumes=("binary",))
 def mid_p(
-    sample: ArrayLike, alpha: float, *, side: Side = "upper", support: tuple[float, float] = ZERO_OR_ONE
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "upper",
+    support: tuple[float, float] = ZERO_OR_ONE,
+    check: bool = True,
 ) -> Bound:
     r"""Mid-p bound for rewards of two values: narrower than the exact one, and misses up to ``2 alpha``.
 
@@ -63,6 +68,9 @@ def mid_p(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
         The two values that rewards take, if not 0 and 1.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -92,4 +100,6 @@ def mid_p(
     .. [1] Lancaster. Significance tests in discrete distributions. JASA 56, 1961.
     .. [2] Berry, Armitage. Mid-P confidence intervals: a brief review. The Statistician 44, 1995.
     """
-    return two_valued("mid_p", sample, alpha, side, support, mid_ends, guarantee=2 * check_level(alpha, "mid_p"))
+    return two_valued(
+        "mid_p", sample, alpha, side, support, mid_ends, guarantee=2 * check_level(alpha, "mid_p"), check=check
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror, without_warnings
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror
 from bandstrap.errors import read_numbers, requirement
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
@@ -46,8 +46,8 @@ def preliminary_width(
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
         try:
-            with without_warnings():  # the bound that phi is for has its own
-                bound = BOUNDS[phi].function(rewards, alpha, **given)
+            # Without a check: the bound that phi is for has its own.
+            bound = BOUNDS[phi].function(rewards, alpha, check=False, **given)
         except TypeError:
             raise requirement("phi", owner, f"a bound that takes {', '.join(given)}", repr(phi)) from None
         return np.asarray(bound.width)

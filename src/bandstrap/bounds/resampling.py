@@ -65,6 +65,7 @@ def build_resampled(
     *,
     n_resamples: int,
     rng: np.random.Generator | int | None,
+    check: bool,
     is_drawn: bool = True,
     why_infinite: Callable[[int], str] | None = None,
 ) -> Bound:
@@ -92,7 +93,7 @@ def build_resampled(
             width, {"main": width}, method, why_infinite=reason(n, alpha) if np.isinf(scaled).any() else ""
         )
 
-    return build(name, sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES)
+    return build(name, sample, alpha, side, threshold, guarantee=None, holds_for=LARGE_SAMPLES, check=check)
 
 
 def check_resamples(n_resamples: int, owner: str) -> None:

@@ -46,6 +46,7 @@ def sign_flip(
     support: tuple[float, float] | None = None,
     randomized: bool = False,
     rng: np.random.Generator | int | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Exact bound for symmetric rewards, by inverting the sign-flip test.
 
@@ -69,6 +70,9 @@ def sign_flip(
         ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
     rng
         Generator or seed of ``randomized``.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -142,4 +146,6 @@ def sign_flip(
         guarantee=2 * alpha if with_phi else alpha,
         holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
         order=AS_GIVEN if is_walk("sign_flip", {"phi": phi}) else None,
+        check=check,
+        told={"phi": phi, **options},
     )

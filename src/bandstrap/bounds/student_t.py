@@ -17,7 +17,7 @@ def student_width(n: int, deviation: Number, alpha: float) -> Number:
 
 
 @register(assumes=("normal",))
-def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound:
+def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper", check: bool = True) -> Bound:
     r"""Student's t bound for normal rewards of unknown variance.
 
     .. math:: \bar y + t_{n-1, 1-\alpha}\, s / \sqrt n
@@ -32,6 +32,9 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound
         Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -62,4 +65,13 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper") -> Bound
                 width = np.ldexp(student_width(n, scaled.std(axis=-1, ddof=1), alpha), exponents)
         return Threshold(width, {"main": width}, why_infinite=too_few(1, 2, alpha) if n == 1 else "")
 
-    return build("student_t", sample, alpha, side, threshold, guarantee=alpha, holds_for="independent normal rewards")
+    return build(
+        "student_t",
+        sample,
+        alpha,
+        side,
+        threshold,
+        guarantee=alpha,
+        holds_for="independent normal rewards",
+        check=check,
+    )

@@ -135,6 +135,7 @@ def sub_weibull(
     beta: float | None = None,
     symmetric: bool = False,
     constant: float | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Concentration bound for sub-Weibull rewards: tails like ``exp(-|y/sigma|^beta)``.
 
@@ -162,6 +163,9 @@ def sub_weibull(
         The paper leaves ``C`` open. The default computes, for this ``n``, ``alpha`` and ``beta``, the smallest width that
         moments up to order ``2 log(1/alpha) + 16`` can prove, and reports the ``C`` that makes the formula equal to it.
         A number uses the formula with that ``C``; the guarantee is then yours.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -214,4 +218,6 @@ def sub_weibull(
         guarantee=alpha if given is None else None,
         holds_for=f"independent {kind} rewards of psi norm {scale:g} and exponent {exponent:g}"
         + ("" if given is None else f", if the constant {given:g} is large enough"),
+        check=check,
+        told={"symmetric": symmetric},
     )

@@ -109,7 +109,9 @@ def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: 
 
 
 @register(assumes=("symmetric",), walks=True, covers=covers)
-def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", seed: int | None = None) -> Bound:
+def symmetric_betting(
+    sample: ArrayLike, alpha: float, *, side: Side = "upper", seed: int | None = None, check: bool = True
+) -> Bound:
     r"""Time-uniform bound for symmetric rewards, with no scale and no range.
 
     .. math:: \sup\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\}
@@ -125,6 +127,9 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", 
     seed
         Shuffle the rewards with this seed first; by default they are taken in the order given, as in
         :func:`bandstrap.bounds.betting`.
+    check
+        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
@@ -174,4 +179,5 @@ def symmetric_betting(sample: ArrayLike, alpha: float, *, side: Side = "upper", 
         guarantee=alpha,
         holds_for="independent rewards symmetric about their mean" + AT_ALL_SIZES * (seed is None),
         order=order_name(seed),
+        check=check,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -33,10 +31,10 @@ from bandstrap.cli.groups import (
     write_bounds,
 )
 from bandstrap.engine.interrupts import answered
-from bandstrap.errors import check_choice, check_number, sample_mean
+from bandstrap.errors import check_choice, check_number
 
 if TYPE_CHECKING:
-    from bandstrap.bounds import Bound, Choice
+    from bandstrap.bounds import GroupBounds
 
 OWNER = "bandstrap bound"
 
@@ -102,8 +100,8 @@ def bound(
     given them in an order drawn with --seed, unless --in-order says that theirs has no meaning. Without --simultaneous,
     alpha is that of each bound alone.
     """
-    from bandstrap.bounds import BOUNDS
-    from bandstrap.bounds.bound import check_support
+    from bandstrap.bounds import BOUNDS, bound_groups
+    from bandstrap.bounds.bound import check_support, without_warnings
     from bandstrap.bounds.groups import AUTO
     from bandstrap.calls import parse_call
 
@@ -129,86 +127,40 @@ def bound(
         missing=na,
         encoding=encoding,
     )
-    shuffle = None if in_order else seed
     if simultaneous == "max":
         options.setdefault("rng", seed)
-        found = answered(lambda: bound_largest(groups, call.name, alpha, side, options))
-    else:
-        level = alpha / len(groups) if simultaneous == "bonferroni" else alpha
-        found = answered(lambda: bound_each(groups, call.name, level, side, options, shuffle))
-    if plot is not None:
-        check_drawable(found)
-    # Under the name of one of the result's columns, groups would be overwritten.
-    name = "group" if by is None or by in RESULT_COLUMNS else by
-    title = title_of(found, call.name, side, alpha, simultaneous)
-    write_bounds(found, name, side, format, title=title, is_joint=simultaneous is not None)
-    warn_of(found, lambda each: (each.group or NO_GROUP) if by else "")
-    if plot is not None:
-        draw(found, plot, title, f"mean of {column}")
+    elif call.name == AUTO or BOUNDS[call.name].walks:
+        options.setdefault("seed", None if in_order else seed)
 
+    def found_bounds() -> GroupBounds:
+        with without_warnings():
+            return bound_groups(
+                groups,
+                alpha,
+                method=call.name,
+                side=cast("Any", side),
+                simultaneous=cast("Any", simultaneous),
+                **options,
+            )
 
-def bound_each(
-    groups: dict[str, Any], name: str, level: float, side: str, options: dict[str, Any], seed: int | None
-) -> list[GroupBound]:
-    """Bound the mean of each group by the method asked for, or by what is chosen for it."""
-    from bandstrap.bounds.groups import AUTO, choices_of
-
-    choices = choices_of(groups, level, name, cast("Any", side), options)
-    found = [bound_group(group, rewards, choices[group], level, side, seed) for group, rewards in groups.items()]
-    if name != AUTO:
-        return found
-    return [replace(each, reason=choices[each.group].reason, guess=choices[each.group].guess) for each in found]
-
-
-def bound_largest(
-    groups: dict[str, Any], name: str, alpha: float, side: str, options: dict[str, Any]
-) -> list[GroupBound]:
-    """Bounds on all means at the quantile of the largest multiplier sum."""
-    from bandstrap.bounds import bound_groups
-    from bandstrap.bounds.groups import AUTO
-
-    found = bound_groups(groups, alpha, method=name, side=cast("Any", side), simultaneous="max", **options)
-    return [
+    bounds = answered(found_bounds)
+    found = [
         GroupBound(
             group=group,
             n=groups[group].size,
             mean=float(bound.mean),
             bound=bound,
             method=bound.name,
-            reason=found.choices[group].reason if name == AUTO else None,
+            reason=bounds.choices[group].reason if call.name == AUTO else None,
         )
-        for group, bound in found.bounds.items()
+        for group, bound in bounds.bounds.items()
     ]
-
-
-def bound_group(group: str, rewards: Any, choice: Choice, alpha: float, side: str, seed: int | None) -> GroupBound:
-    """Bound the mean of one group, unless its rewards rule the bound out."""
-    from bandstrap.bounds.assumptions import find_doubts
-
-    in_order = seed is None and "seed" not in choice.options
-    doubts = find_doubts(choice.method, rewards, choice.options, in_order=in_order)
-    is_refuted = any(doubt.refutes for doubt in doubts)
-    return GroupBound(
-        group=group,
-        n=len(rewards),
-        mean=float(sample_mean(rewards)),
-        bound=None if is_refuted else evaluate(choice, rewards, alpha, side, seed),
-        doubts=doubts,
-        method=choice.method,
-    )
-
-
-def evaluate(choice: Choice, rewards: Any, alpha: float, side: str, seed: int | None) -> Bound:
-    """Call a bound; rewards are shuffled with the seed if their order matters and there is one."""
-    from bandstrap.bounds import BOUNDS
-    from bandstrap.bounds.bound import bound_by_name, is_walk, order_name, shuffled, without_warnings
-
-    def call(rewards: Any, options: Mapping[str, Any]) -> Bound:
-        with without_warnings():
-            return bound_by_name(choice.method, rewards, alpha, cast("Any", side), options)
-
-    if BOUNDS[choice.method].walks:
-        return call(rewards, {"seed": seed} | dict(choice.options))
-    if is_walk(choice.method, choice.options) and seed is not None:  # by its phi, which takes the order it is given
-        return replace(call(shuffled(rewards, seed), choice.options), order=order_name(seed))
-    return call(rewards, choice.options)
+    if plot is not None:
+        check_drawable(found)
+    # Under the name of one of the result's columns, groups would be overwritten.
+    name = "group" if by is None or by in RESULT_COLUMNS else by
+    title = title_of(found, call.name, side, alpha, simultaneous)
+    write_bounds(found, name, side, format, title=title, joint=bounds.guarantee, is_joint=simultaneous is not None)
+    warn_of(found, lambda each: (each.group or NO_GROUP) if by else "")
+    if plot is not None:
+        draw(found, plot, title, f"mean of {column}")

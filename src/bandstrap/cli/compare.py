@@ -83,7 +83,6 @@ def compare(
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
     from bandstrap.bounds.bound import check_support, without_warnings
-    from bandstrap.bounds.differences.doubts import find_difference_doubts
     from bandstrap.calls import parse_call
 
     call = parse_call(method)
@@ -124,17 +123,12 @@ def compare(
     comparison = answered(found_bounds)
     found = []
     for group, bound in comparison.bounds.items():
-        names = group or NO_GROUP, control or NO_GROUP
-        doubts = find_difference_doubts(
-            call.name, groups[group], groups[control], options, names, in_order=options.get("seed") is None
-        )
         found.append(
             GroupDifference(
                 group=group,
                 n=groups[group].size,
                 mean=float(bound.mean),
                 bound=bound,
-                doubts=doubts,
                 method=call.name,
                 group_mean=float(sample_mean(groups[group])),
                 control=control,
@@ -152,6 +146,7 @@ def compare(
         side,
         format,
         title=f"{title}; {shortened(control, ONE)}: {of_control}",
+        joint=comparison.guarantee,
         is_joint=simultaneous is not None,
     )
     # Of both, since a sentence may be on either.

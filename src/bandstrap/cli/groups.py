@@ -15,7 +15,6 @@ from bandstrap.text import listed
 
 if TYPE_CHECKING:
     from bandstrap.bounds import Bound
-    from bandstrap.bounds.assumptions import Doubt
 
 # What rows without a group are called in sentences.
 NO_GROUP = "rows without a group"
@@ -64,7 +63,7 @@ def check_request(
 
 @dataclass(frozen=True)
 class GroupBound:
-    """A group with its bound, or without one where its rewards rule that out; and what speaks against it.
+    """A group with its bound.
 
     Attributes
     ----------
@@ -73,70 +72,33 @@ class GroupBound:
     mean
         What is bounded, in the sample.
     bound
-        The bound, or ``None``.
-    doubts
-        How the data contradict what the bound assumes.
+        The bound.
     method
         Name of the bound.
     reason
         Why it was chosen, if it was.
-    guess
-        What was taken for granted by that choice, if anything was.
     """
 
     group: str
     n: int
     mean: float
-    bound: Bound | None
-    doubts: Sequence[Doubt] = ()
+    bound: Bound
     method: str = ""
     reason: str | None = None
-    guess: str | None = None
 
     def ends(self, side: str) -> list[float]:
         """The bound's value, or both ends if two-sided."""
-        if self.bound is None:
-            return [math.nan] * len(END_COLUMNS[side])
         return [float(self.bound.lower), float(self.bound.upper)] if side == "two-sided" else [self.bound.value]
 
     @property
     def width(self) -> float:
         """The bound's width."""
-        return float(self.bound.width) if self.bound is not None else math.nan
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the data contradict the assumption, or leave no mean."""
-        return bool(self.doubts) or (self.bound is not None and bool(self.bound.excludes_all))
+        return float(self.bound.width)
 
     @property
     def warnings(self) -> list[str]:
-        """What the data contradict or cannot show, why the bound is infinite, and what was guessed."""
-        said = [doubt.sentence for doubt in self.doubts]
-        if self.bound is not None:
-            said += [*self.bound.notes, *([] if self.bound.why_infinite is None else [self.bound.why_infinite])]
-        return said if self.guess is None else [*said, self.guess]
-
-    @property
-    def guarantee(self) -> float | None:
-        """The miss probability that is proved, unless these data contradict the assumption or cannot show enough."""
-        if self.bound is None or self.contradicted or self.bound.notes or self.guess is not None:
-            return None
-        return self.bound.guarantee
-
-    @property
-    def proved(self) -> str | None:
-        """The same in words."""
-        if self.contradicted:
-            return "assumption fails"
-        if self.bound is not None and (self.bound.notes or self.guess is not None):
-            return "not known"
-        return None if self.guarantee is None else f"<= {self.guarantee:.4g}"
-
-    @property
-    def holds_for(self) -> str:
-        """The assumption."""
-        return self.bound.holds_for if self.bound is not None else ""
+        """What the data contradict or cannot show, what was guessed, and why the bound is infinite."""
+        return [*self.bound.notes, *([] if self.bound.why_infinite is None else [self.bound.why_infinite])]
 
     @property
     def digits(self) -> int:
@@ -160,8 +122,8 @@ class GroupBound:
             *zip(END_COLUMNS[side], self.ends(side), strict=True),
             ("width", float(f"{self.width:.{FEWEST_DIGITS}g}")),
             *([] if self.reason is None else [("method", self.method)]),
-            ("proved", self.proved),
-            ("assumption", self.holds_for),
+            ("proved", self.bound.proved),
+            ("assumption", self.bound.holds_for),
         ]
 
     def record(self, side: str) -> dict[str, Any]:
@@ -171,9 +133,9 @@ class GroupBound:
             "mean": self.mean,
             **dict(zip(END_COLUMNS[side], self.ends(side), strict=True)),
             "width": self.width,
-            "guarantee": self.guarantee,
-            "order": self.bound.order if self.bound is not None else None,
-            "assumption": self.holds_for,
+            "guarantee": self.bound.guarantee,
+            "order": self.bound.order,
+            "assumption": self.bound.holds_for,
             "method": self.method,
             "reason": self.reason,
             "warning": "; ".join(self.warnings),
@@ -185,7 +147,7 @@ def title_of(found: Sequence[GroupBound], method: str, side: str, alpha: float, 
     title = f"{method}, {side}, alpha = {alpha:g}"
     if simultaneous is not None:
         title += f" for all together ({simultaneous})"
-    orders = dict.fromkeys(each.bound.order for each in found if each.bound is not None and each.bound.order)
+    orders = dict.fromkeys(each.bound.order for each in found if each.bound.order)
     return title + "".join(f", rows {order}" for order in orders)
 
 
@@ -196,15 +158,13 @@ def write_bounds(
     format: str,  # noqa: A002 - the flag's name
     *,
     title: str,
+    joint: float | None,
     is_joint: bool,
 ) -> None:
     """Write a table or records, one row per group, under this name of its column.
 
-    ``is_joint`` says that bounds are to hold together, so that what is proved of that is told.
+    ``is_joint`` says that bounds are to hold together, so that what is proved of that is told: ``joint``.
     """
-    from bandstrap.bounds.differences.difference import of_all
-
-    joint = of_all(each.guarantee for each in found) if is_joint else None
     if format != "table":
         more = {"together": joint} if is_joint else {}
         write_records(({name: each.group} | each.record(side) | more for each in found), format)
@@ -217,7 +177,7 @@ def write_bounds(
     )
     for sentence in reasons(found):
         say(sentence)
-    if joint is not None:
+    if is_joint and joint is not None:
         say(f"That any of the bounds misses has a probability of at most {joint:.4g}, by the sum of what is proved.")
 
 
@@ -260,6 +220,6 @@ def draw(found: Sequence[GroupBound], path: Path, title: str, axis: str) -> None
     intervals = []
     for each in found:
         lower, upper = each.ends("two-sided")
-        intervals.append(Interval(each.group, each.n, each.mean, lower, upper, each.contradicted))
+        intervals.append(Interval(each.group, each.n, each.mean, lower, upper, each.bound.contradicted))
     save_figure(plot_groups(intervals, title, axis), path)
     complain(f"wrote {path}")

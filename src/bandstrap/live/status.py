@@ -6,14 +6,12 @@ import dataclasses
 import functools
 import json
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.errors import AssumptionWarning
 from bandstrap.live import counting
 from bandstrap.live.fold import State, read_snapshot, unreadable
 from bandstrap.live.history import History
@@ -387,9 +385,8 @@ def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tu
 
     if rewards is None:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)  # that no mean is left, which a missing interval says
-        bound = betting(rewards, ALPHA, side="two-sided", support=support)
+    # Without a check: that no mean is left, a missing interval says.
+    bound = betting(rewards, ALPHA, side="two-sided", support=support, check=False)
     lower, upper = float(bound.lower), float(bound.upper)
     return None if math.isnan(lower) or math.isnan(upper) else (lower, upper)
 

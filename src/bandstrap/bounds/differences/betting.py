@@ -10,6 +10,7 @@ from bandstrap.bounds.betting import DEFAULT_SHARE
 from bandstrap.bounds.betting import betting as bet_on_mean
 from bandstrap.bounds.bound import (
     Bound,
+    Refuted,
     Side,
     Support,
     Threshold,
@@ -20,8 +21,8 @@ from bandstrap.bounds.bound import (
     rewards_inside,
     scale_to_support,
     shuffled,
-    without_warnings,
 )
+from bandstrap.bounds.differences.assumptions import trends_in
 from bandstrap.bounds.differences.difference import build, check_groups, register
 from bandstrap.errors import check_count, sample_mean
 
@@ -36,6 +37,7 @@ def betting(
     support: tuple[float, float] | None = None,
     share: float = DEFAULT_SHARE,
     seed: int | None = None,
+    check: bool = True,
 ) -> Bound:
     r"""Bound on the difference of two means of bounded rewards, by betting on pairs of them.
 
@@ -46,7 +48,7 @@ def betting(
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     support
         The interval ``(low, high)`` in which the rewards of both groups lie.
@@ -93,7 +95,10 @@ def betting(
     alpha = check_level(alpha, "betting")
     ends = check_support(support, "betting")
     for parameter, group in (("first", x), ("second", y)):
-        check_inside(group, ends, "betting", parameter=parameter)
+        try:
+            check_inside(group, ends, "betting", parameter=parameter)
+        except Refuted as refusal:
+            raise refusal.of(f"the {parameter} group") from None
     ordered = x, y
     if seed is not None:
         check_count(seed, "seed", "betting", at_least=0, at_most=None)
@@ -102,8 +107,7 @@ def betting(
         ordered = shuffled(x, int(seeds[0])), shuffled(y, int(seeds[1]))
     _, (low, high), exponent = scale_to_support(x, ends)
     pairs = paired(np.ldexp(ordered[0], -exponent), np.ldexp(ordered[1], -exponent), (low, high))
-    with without_warnings():
-        found = bet_on_mean(pairs, alpha, side=side, support=(low - high, high - low), share=share)
+    found = bet_on_mean(pairs, alpha, side=side, support=(low - high, high - low), share=share, check=False)
     # What a mean of so many rewards, and the difference, may lose to rounding.
     rounding = (x.shape[-1] + y.shape[-1] + 4) * 2.0**-52 * max(abs(low), abs(high))
 
@@ -115,6 +119,7 @@ def betting(
             width = np.ldexp(end - (-gap if mirrored else gap), exponent)
             return Threshold(width, {"main": width}, found.method, np.ldexp(end, exponent))
 
+    against = trends_in(x, y) if check and seed is None else []
     holds_for = f"{rewards_inside(ends)}, in both groups"
     return build(
         "betting",
@@ -126,7 +131,9 @@ def betting(
         guarantee=alpha,
         holds_for=holds_for,
         order=order_name(seed),
-        notes=found.notes,
+        notes=[*against, *found.notes],
+        check=check,
+        contradicted=bool(against),
     )
 
 

@@ -35,6 +35,7 @@ def bootstrap(
     *,
     side: Side = "two-sided",
     weights: IndependentWeights = "rademacher",
+    check: bool = True,
 ) -> Bound:
     r"""Multiplier-bootstrap bound on the difference of two means.
 
@@ -45,7 +46,7 @@ def bootstrap(
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     weights
         Law of the weights, one of ``"rademacher"`` (default), ``"gaussian"``, ``"exponential"`` and ``"mammen"``.
@@ -81,7 +82,7 @@ def bootstrap(
         method = " and ".join(dict.fromkeys(found.methods.ravel()))
         return Threshold(width, {"main": width}, method, why_infinite=NO_SPREAD if unknown.any() else "")
 
-    return build("bootstrap", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
+    return build("bootstrap", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS, check=check)
 
 
 def terms(group: Floats) -> Floats:

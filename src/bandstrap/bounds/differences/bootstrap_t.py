@@ -38,6 +38,7 @@ def bootstrap_t(
     side: Side = "two-sided",
     n_resamples: int = N_RESAMPLES,
     rng: np.random.Generator | int | None = 0,
+    check: bool = True,
 ) -> Bound:
     r"""Studentised bootstrap bound on the difference of two means, for skewed rewards.
 
@@ -49,7 +50,7 @@ def bootstrap_t(
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     n_resamples, rng
         The number ``B`` of resamples, and their generator or seed. By default they are the same in every call.
@@ -106,4 +107,4 @@ def bootstrap_t(
         width = np.ldexp(width, exponents)
         return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
-    return build("bootstrap_t", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS)
+    return build("bootstrap_t", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS, check=check)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import SIDES, Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import SIDES, Bound, Refuted, Side, Threshold, check_level, refuted, without_warnings
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
     DIFFERENCES,
@@ -19,6 +18,7 @@ from bandstrap.bounds.differences.difference import (
     build,
     check_named,
     difference,
+    difference_of_means,
     named_method,
     of_all,
     scaled_groups,
@@ -27,7 +27,8 @@ from bandstrap.bounds.differences.difference import (
     with_names,
 )
 from bandstrap.bounds.differences.maximum import largest_sum
-from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement
+from bandstrap.bounds.notes import of_groups
+from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement, warn_caller
 from bandstrap.text import listed
 
 Simultaneous = Literal["bonferroni", "max"]
@@ -49,9 +50,12 @@ class Comparison:
         ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
     bounds
         A :class:`bandstrap.bounds.Bound` for every other group, by name: on its mean minus that of the control. Where they
-        are simultaneous by Bonferroni, each is at ``alpha`` divided by their number.
+        are simultaneous by Bonferroni, each is at ``alpha`` divided by their number. Where rewards rule the assumption
+        out, as one outside the support does, both ends are ``nan`` and a note says why.
     guarantee
         What is proved of the probability that any of them misses; ``None`` where nothing is.
+    notes
+        Those of all bounds, each with its groups; what is said of many groups is said once.
     """
 
     control: str
@@ -61,6 +65,7 @@ class Comparison:
     simultaneous: Simultaneous | None
     bounds: Mapping[str, Bound]
     guarantee: float | None
+    notes: tuple[str, ...] = ()
 
 
 def compare(
@@ -71,6 +76,7 @@ def compare(
     method: str = "welch",
     side: Side = "two-sided",
     simultaneous: Simultaneous | None = None,
+    check: bool = True,
     **options: Any,
 ) -> Comparison:
     """Bound the mean of every group minus that of a control.
@@ -95,6 +101,8 @@ def compare(
         ``"max"``
             The quantile of the largest of the multiplier sums of all groups, which knows how much they move together, as
             the control does in all of them. Narrower; for ``method="bootstrap"``, and for large groups.
+    check
+        Test the groups for contradictions of the assumption (default). Each kind of note is one warning.
     **options
         Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``rng`` and ``studentized``;
         the latter (true by default) measures each difference in its own standard error, else all have one width.
@@ -130,11 +138,12 @@ def compare(
     else:
         level = alpha / len(others) if simultaneous == "bonferroni" else alpha
         bounds = {
-            group: difference(
-                rewards[group], rewards[control], level, method=name, side=side, names=(group, control), **given
-            )
+            group: compare_one(rewards, group, control, level, method=name, side=side, check=check, options=given)
             for group in others
         }
+    notes = of_groups({group: bound.notes for group, bound in bounds.items()}, f" minus {control}")
+    for note in notes if check else ():
+        warn_caller(f"{OWNER}: {note}.", AssumptionWarning)
     return Comparison(
         control=control,
         method=name,
@@ -143,7 +152,29 @@ def compare(
         simultaneous=simultaneous,
         bounds=bounds,
         guarantee=of_all(bound.guarantee for bound in bounds.values()),
+        notes=tuple(notes),
     )
+
+
+def compare_one(
+    rewards: Mapping[str, Floats],
+    group: str,
+    control: str,
+    level: float,
+    *,
+    method: str,
+    side: Side,
+    check: bool,
+    options: Mapping[str, Any],
+) -> Bound:
+    """The bound on one difference; ends of ``nan`` where the rewards rule it out."""
+    names = group, control
+    pair = rewards[group], rewards[control]
+    try:
+        with without_warnings():
+            return difference(*pair, level, method=method, side=side, names=names, check=check, **options)
+    except Refuted as refusal:
+        return with_names(refuted(method, level, side, float(difference_of_means(*pair, OWNER)), refusal), names)
 
 
 def check_several(groups: Any, control: Any) -> dict[str, Floats]:
@@ -201,6 +232,4 @@ def bootstrap_maximum(
             "bootstrap", groups[name], groups[control], alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS
         )
         bounds[name] = with_names(bound, (name, control))
-        for note in bounds[name].notes:
-            warnings.warn(f"{OWNER}: {note}.", AssumptionWarning, stacklevel=4)
     return bounds

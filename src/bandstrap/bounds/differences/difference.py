@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -27,9 +26,11 @@ from bandstrap.errors import (
     InvalidInput,
     brief,
     check_choice,
+    check_flag,
     read_numbers,
     requirement,
     sample_mean,
+    warn_caller,
 )
 
 OWNER = "difference"
@@ -85,6 +86,7 @@ def difference(
     method: str = "welch",
     side: Side = "two-sided",
     names: tuple[str, str] = NAMES,
+    check: bool = True,
     **options: Any,
 ) -> Bound:
     r"""Bound the mean of one group minus that of another.
@@ -115,6 +117,9 @@ def difference(
         ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
     names
         What the two groups are called in notes.
+    check
+        Test the groups for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        ``guarantee`` is ``None``. Batches are not tested.
     **options
         Options of the method, such as ``rng``.
 
@@ -140,12 +145,14 @@ def difference(
     """
     name, given = named_method(method, options, OWNER, DIFFERENCES)
     try:
-        bound = DIFFERENCES[name].function(first, second, alpha, side=side, **given)
+        bound = DIFFERENCES[name].function(first, second, alpha, side=side, check=check, **given)
     except TypeError as error:
         raise InvalidInput(f"The method {name} does not take these options: {error}.") from None
     bound = with_names(bound, names)
-    for note in bound.notes if np.ndim(bound.mean) == 0 else ():  # of a batch, which is a study, the notes tell
-        warnings.warn(f"{name}: {note}.", AssumptionWarning, stacklevel=2)
+    for note in (
+        bound.notes if check and np.ndim(bound.mean) == 0 else ()
+    ):  # of a batch, which is a study, the notes tell
+        warn_caller(f"{name}: {note}.", AssumptionWarning)
     return bound
 
 
@@ -181,8 +188,14 @@ def build(
     holds_for: str,
     order: str | None = None,
     notes: Sequence[str] = (),
+    check: bool = True,
+    contradicted: bool = False,
 ) -> Bound:
-    """Turn an upper threshold into a :class:`Bound`; ends that cross become ``nan``, and a note says so."""
+    """Turn an upper threshold into a :class:`Bound`; ends that cross become ``nan``, and a note says so.
+
+    ``contradicted`` says that one of the ``notes`` is a contradiction of the assumption.
+    """
+    check = check_flag(check, "check", name)
     mean = difference_of_means(first, second, name)
     ends = ends_of(mean, alpha, side, threshold)
     every = (
@@ -190,7 +203,19 @@ def build(
         *(notes_on_spread(first, second) if DIFFERENCES[name].reads_spread else ()),
         *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
     )
-    return from_ends(name, alpha, side, mean, ends, guarantee, holds_for, order, every)
+    return from_ends(
+        name,
+        alpha,
+        side,
+        mean,
+        ends,
+        guarantee,
+        holds_for,
+        order,
+        every,
+        check=check,
+        contradicted=contradicted,
+    )
 
 
 def check_groups(first: ArrayLike, second: ArrayLike, owner: str, side: Side = "two-sided") -> tuple[Floats, Floats]:

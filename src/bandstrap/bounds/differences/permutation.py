@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
+from bandstrap.bounds.differences.assumptions import differ_in_spread
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
 from bandstrap.bounds.resampling import (
     MOST_NUMBERS,
@@ -43,6 +44,7 @@ def permutation(
     side: Side = "two-sided",
     n_permutations: int = 4999,
     rng: np.random.Generator | int | None = 0,
+    check: bool = True,
 ) -> Bound:
     r"""Exact bound on the shift between two groups, by inverting the permutation test of the difference of means.
 
@@ -53,7 +55,7 @@ def permutation(
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     n_permutations
         Where ``N`` is above 200,000, as many divisions are drawn, and ``N`` is replaced by their number plus one, which
@@ -119,7 +121,20 @@ def permutation(
         return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
     holds_for = "independent rewards of two groups whose laws differ by a shift alone"
-    return build("permutation", x, y, alpha, side, threshold, guarantee=alpha, holds_for=holds_for)
+    found = differ_in_spread(x, y) if check else []
+    return build(
+        "permutation",
+        x,
+        y,
+        alpha,
+        side,
+        threshold,
+        guarantee=alpha,
+        holds_for=holds_for,
+        check=check,
+        notes=found,
+        contradicted=bool(found),
+    )
 
 
 def n_divisions(m: int, n: int) -> float:

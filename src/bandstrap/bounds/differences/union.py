@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, Bound, Side, Threshold, bound_by_name, check_level, without_warnings
+from bandstrap.bounds.bound import BOUNDS, Bound, Refuted, Side, Threshold, bound_by_name, check_level, without_warnings
 from bandstrap.bounds.differences.difference import NAMES, build, check_groups, register
 from bandstrap.errors import check_choice
 
@@ -21,6 +21,7 @@ def union(
     *,
     side: Side = "two-sided",
     bound: str = "betting",
+    check: bool = True,
     **options: Any,
 ) -> Bound:
     r"""Bound on the difference of two means by one on each, at half the error probability.
@@ -29,7 +30,7 @@ def union(
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     bound
         Any bound on one mean, by name: ``"betting"`` (default) for bounded rewards, ``"clopper_pearson"`` for zeros and
@@ -59,10 +60,17 @@ def union(
     sides = 2 if side == "two-sided" else 1
 
     def bound_one(group: Floats, level: float, end: Side) -> Bound:
-        with without_warnings():
-            return bound_by_name(bound, group, level, end, options)
+        return bound_by_name(bound, group, level, end, {**options, "check": False})
 
-    probed = [bound_one(group, alpha / (2 * sides), "upper") for group in (x, y)]
+    def probe(group: Floats, name: str) -> Bound:
+        try:
+            with without_warnings():
+                return bound_by_name(bound, group, alpha / (2 * sides), "upper", {**options, "check": check})
+        except Refuted as refusal:
+            raise refusal.of(name) from None
+
+    probed = [probe(group, name) for group, name in zip((x, y), NAMES, strict=True)]
+    proved = [each.guarantee for each in probed]
 
     def threshold(alpha: float, mirrored: bool) -> Threshold:
         above, below = (y, x) if mirrored else (x, y)
@@ -87,8 +95,10 @@ def union(
         side,
         threshold,
         # Each of the two bounds on either side may miss.
-        guarantee=None if probed[0].guarantee is None else 2 * sides * probed[0].guarantee,
+        guarantee=None if None in proved else sides * sum(filter(None, proved)),
         holds_for=f"{probed[0].holds_for}, in both groups",
         order=probed[0].order,
         notes=[f"{name}: {note}" for name, each in zip(NAMES, probed, strict=True) for note in each.notes],
+        check=check,
+        contradicted=any(each.contradicted for each in probed),
     )

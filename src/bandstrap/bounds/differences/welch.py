@@ -32,7 +32,7 @@ def welch_width(variances: Sequence[Number], sizes: Sequence[int], alpha: float)
 
 
 @register(reads_spread=True)
-def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "two-sided") -> Bound:
+def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "two-sided", check: bool = True) -> Bound:
     r"""Welch's t bound on the difference of two means, the variances unknown and perhaps unequal.
 
     .. math:: \bar x - \bar y + t_{\nu, 1-\alpha}\, \sqrt{s_x^2/m + s_y^2/n}
@@ -41,7 +41,7 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
 
     Parameters
     ----------
-    first, second, alpha, side
+    first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
 
     Returns
@@ -74,4 +74,4 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
         return Threshold(width, {"main": width}, why_infinite=NO_SPREAD if unknown.any() else "")
 
     holds_for = "large groups of independent rewards; for normal ones also small groups, nearly"
-    return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for)
+    return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for, check=check)

@@ -1,0 +1,48 @@
+"""Diagnostics of two groups: which of their features contradict the assumption of a bound on their difference."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.arrays import Floats
+from bandstrap.bounds.assumptions import FEWEST, SIGNIFICANCE, trends
+from bandstrap.bounds.differences.difference import NAMES, check_groups, scaled_pair
+
+
+def spread_p_value(first: ArrayLike, second: ArrayLike) -> float:
+    """P-value of Brown and Forsythe's test that two groups spread alike about their medians; 1 where none can tell.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds.differences.assumptions import spread_p_value
+    >>> spread_p_value([1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, 60])
+    0.00425
+    """
+    x, y, _ = scaled_pair(*check_groups(first, second, "spread_p_value"))
+    from scipy.stats import levene
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # SciPy's, of groups without spread
+        p_value = float(levene(x, y, center="median").pvalue)
+    return 1.0 if math.isnan(p_value) else p_value
+
+
+def differ_in_spread(x: Floats, y: Floats) -> list[str]:
+    """That two groups differ in more than a shift, as a test of their spreads shows; of a batch, nothing."""
+    if x.ndim > 1 or min(x.size, y.size) < FEWEST:
+        return []
+    p_value = spread_p_value(x, y)
+    if p_value >= SIGNIFICANCE:
+        return []
+    sentence = f"{NAMES[0]} and {NAMES[1]} differ in spread (Brown and Forsythe's test, p = {p_value:.2g})"
+    return [f"{sentence}, so in more than a shift"]
+
+
+def trends_in(x: Floats, y: Floats) -> list[str]:
+    """Trends along either group, which a bound that reads them in their order cannot bear; of a batch, nothing."""
+    groups = zip(NAMES, (x, y), strict=True) if x.ndim == 1 else ()
+    return [f"{name}: {sentence}" for name, group in groups for sentence in trends(group)]
