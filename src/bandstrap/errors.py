@@ -58,7 +58,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bandstrap":
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
 
 
 class SlowWarning(UserWarning):

@@ -297,8 +297,11 @@ def test_ends_that_cross_are_told_and_not_handed_out(name):
     assert math.isnan(bound.upper)
     assert bound.excludes_all
     assert bound.misses(0.4)
-    assert len(bound.notes) == 1
-    assert "which has a probability of at most 0.05 for independent rewards" in bound.notes[0]
+    assert (len(bound.notes), bound.contradicted, bound.guarantee) == (2, True, None)
+    assert bound.notes[0].startswith("the rewards rise along the sample (rank correlation 1.00, p = ")
+    assert "which has a probability of at most 0.05 for independent rewards" in bound.notes[1]
+    unchecked = apply(case, rising, side="two-sided", check=False)
+    assert (len(unchecked.notes), unchecked.guarantee) == (1, 0.05)
     batch = apply(case, np.stack([rewards(400), rising]), side="two-sided")
     assert batch.excludes_all.tolist() == [False, True]
     assert batch.misses(0.4).tolist() == [False, True]
