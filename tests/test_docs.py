@@ -152,6 +152,10 @@ def test_the_policy_of_ones_own_on_the_page_is_the_file_that_is_tested():
     assert sum(bool(line.strip()) for line in code.splitlines()) <= 20  # as the page says
 
 
+def test_the_environment_of_ones_own_on_the_page_is_the_file_that_is_tested():
+    assert f"```python\n{(DOCS / 'buyers.py').read_text()}```" in (DOCS / "own-environment.md").read_text()
+
+
 def test_the_plain_object_of_the_page_is_raced():
     from bandstrap import UCB1, simulate
     from bandstrap.environments import Gaussian

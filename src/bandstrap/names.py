@@ -7,26 +7,30 @@ from typing import Any
 
 from bandstrap.calls import parse_call
 from bandstrap.engine.feedback import AT_ONCE, Feedback
+from bandstrap.engine.own_file import anchored, parse_file_call
 from bandstrap.engine.simulate import check_horizon, named_policies
 from bandstrap.environments import ENVIRONMENTS
+from bandstrap.environments import own_file as own_environments
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.own_file import make_from_file, parse_file_call
+from bandstrap.policies import own_file as own_policies
 
 # Environments made of Python objects cannot be written as text.
 NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
 # The option that a first value without a key stands for, where one is allowed: the data file.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
+# What makes something of a class in a user's own file.
+FROM_FILE = {"policy": own_policies.make_policy, "environment": own_environments.make_environment}
 # Names that were given up, and are still understood.
 OLD_NAMES = {"sda": "subsample_duels"}
 
 
 def make(text: str, registry: dict[str, Any], kind: str) -> Any:
-    """Build a policy or an environment from ``name:key=value,...``; a policy also from ``file.py:Class:key=value,...``."""
-    in_file = parse_file_call(text) if kind == "policy" else None
+    """Build a policy or an environment from ``name:key=value,...`` or from ``file.py:Class:key=value,...``."""
+    in_file = parse_file_call(text)
     if in_file is not None:
-        return make_from_file(in_file)
+        return FROM_FILE[kind](in_file)
     call = parse_call(text, FIRST_OPTIONS)
     call = call._replace(name=OLD_NAMES.get(call.name, call.name))
     if call.name not in registry:
@@ -36,8 +40,10 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
 
 
 def anchored_environment(text: str, folder: Path) -> str:
-    """A call whose file, if it names one, is looked for in ``folder`` unless its path is absolute."""
+    """A call whose file, of code or of data, is looked for in ``folder`` unless its path is absolute."""
     try:
+        if parse_file_call(text) is not None:
+            return anchored(text, folder)
         call = parse_call(text, FIRST_OPTIONS)
     except InvalidInput:  # refused later, with its place in the file
         return text

@@ -41,7 +41,8 @@ FOLLOWED = set()
 def reader(tmp_path, monkeypatch):
     """A folder with the files that the pages speak of."""
     (tmp_path / "data.csv").write_text(DATA)
-    shutil.copy(DOCS / "mine.py", tmp_path)
+    for name in ("mine.py", "buyers.py"):
+        shutil.copy(DOCS / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -12,8 +12,8 @@ from bandstrap.engine import errand
 from bandstrap.engine.compiling import end_turn, lock_of, take_turn, taking_turns
 from bandstrap.engine.errand import Errand, Parcel, UnfitWorker, WorkerError, nothing
 from bandstrap.engine.interrupts import Task
+from bandstrap.engine.own_file import load_file
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.own_file import load_file
 from bandstrap.sources import Code, code_here
 from pieces import Number, Odd, count_prepared, odd_error, squares
 

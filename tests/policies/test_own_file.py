@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bandstrap.engine.own_file import anchored, load_file, parse_file_call
 from bandstrap.errors import InvalidInput
 from bandstrap.names import NAMED_POLICIES, make
 from bandstrap.policies import POLICIES
-from bandstrap.policies.own_file import anchored, load_file, parse_file_call
 from contract.test_policies import run as run_code
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
@@ -108,7 +108,7 @@ def test_a_policy_of_a_file_shows_where_it_is_from_and_is_not_entered_among_ours
         (
             MINE + "\n\nclass Two(Mine): pass\n",
             "mine.py",
-            r"mine\.py has the policies Mine, Two; say which, as in .*mine\.py:Mine\.",
+            r"mine\.py has more than one policy, Mine, Two; say which, as in .*mine\.py:Mine\.",
         ),
         ("x = 1\n", "mine.py", r"mine\.py has no policy\."),
         (MINE, "mine.py:Mine:d=1", r"Mine has no parameter 'd'.*; it takes c, arms, rng, direction, compiled\."),
@@ -327,3 +327,56 @@ def test_own_files_of_one_name_are_raced_from_the_command_line_edited_and_raced_
     second = race()
     assert second[0] != first[0]
     assert second[1:] == first[1:]
+
+
+# --- plain objects that fail --------------------------------------------------------------------------------------------
+
+FAILING = """
+class Failing:
+    def __init__(self, n_arms, when="select"):
+        self.round, self.when = 0, when
+        if when == "init":
+            raise RuntimeError("never\\nmore")
+
+    def select(self):
+        self.round += 1
+        if self.when == "select" and self.round == 7:
+            return [][1]
+        return 0
+
+    def update(self, arm, reward):
+        if self.when == "update" and self.round == 7:
+            raise KeyError
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "sentence"),
+    [
+        (
+            "init",
+            "cannot be made: RuntimeError in line 6 of failing.py: never more.",
+        ),
+        ("select", "fails in round 7: IndexError in line 11 of failing.py: list index out of range."),
+        ("update", "fails in round 7: KeyError in line 16 of failing.py."),
+    ],
+)
+def test_a_plain_object_that_raises_ends_the_command_with_one_sentence(when, sentence, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    done = command("simulate", "--policy", f"./failing.py:Failing:when={when}", *RACED, folder=tmp_path)
+    assert done.returncode == 2
+    warning, error = done.stderr.splitlines()
+    assert warning.startswith("warning: ./failing.py:Failing")
+    assert error == f"error: the policy ./failing.py:Failing:when={when} {sentence}"
+
+
+def test_in_python_the_error_of_a_plain_object_is_the_cause():
+    from bandstrap import simulate
+    from bandstrap.environments import Gaussian
+    from bandstrap.errors import SlowWarning
+
+    space = {"__name__": "elsewhere"}
+    exec(FAILING, space)
+    with pytest.warns(SlowWarning), pytest.raises(InvalidInput, match="fails in round 7") as refusal:
+        simulate(space["Failing"], Gaussian(), horizon=20, replications=1, seed=0, progress=False)
+    assert isinstance(refusal.value.__cause__, IndexError)

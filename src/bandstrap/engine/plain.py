@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bandstrap.calls import Call
 from bandstrap.engine.feedback import Arrivals
+from bandstrap.engine.own_file import told_errors
 from bandstrap.engine.tape import Tape, opened
 from bandstrap.errors import InvalidInput, requirement
 
@@ -102,16 +103,15 @@ class PlainPolicy:
             wanted = inspect.signature(self.source).parameters
             offered = {"n_arms": n_arms, "rng": rng}
             told = {name: value for name, value in offered.items() if name in wanted and name not in self.options}
-            try:
+            with told_errors(lambda: f"the policy {self.label} cannot be made"):
                 return self.source(**told, **self.options)
-            except TypeError as error:
-                raise InvalidInput(f"the policy {self.label} cannot be made: {error}.") from error
         try:
             live = copy.deepcopy(self.source)
         except TypeError as error:
             raise InvalidInput(f"the policy {self.label} cannot be copied for each replication: {error}.") from error
         if callable(getattr(live, "reset", None)):
-            live.reset(n_arms, rng)
+            with told_errors(lambda: f"the policy {self.label} cannot be reset"):
+                live.reset(n_arms, rng)
         else:
             for name, value in list(getattr(live, "__dict__", {}).items()):
                 if isinstance(value, np.random.Generator):
@@ -127,15 +127,17 @@ def play_plain(live: Any, label: str, tape: Tape, choices: NDArray[np.int64], ar
     used = bookmark.used
     earned = []
     n_learned = 0
-    for t in range(choices.size):
-        arm = live.select()
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
-            raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
-        earned.append((arm, float(rewards[arm, t if by_round else used[arm]])))
-        used[arm] += 1
-        if used[arm] == length:
-            tape.turn(bookmark, choices)
-        choices[t] = arm
-        while n_learned < arrivals.due[t]:
-            live.update(*earned[arrivals.order[n_learned]])
-            n_learned += 1
+    t = 0
+    with told_errors(lambda: f"the policy {label} fails in round {t + 1}"):
+        for t in range(choices.size):
+            arm = live.select()
+            if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
+                raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
+            earned.append((arm, float(rewards[arm, t if by_round else used[arm]])))
+            used[arm] += 1
+            if used[arm] == length:
+                tape.turn(bookmark, choices)
+            choices[t] = arm
+            while n_learned < arrivals.due[t]:
+                live.update(*earned[arrivals.order[n_learned]])
+                n_learned += 1

@@ -8,6 +8,7 @@ actions change from round to round, the rounds that come next are drawn likewise
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import compiled_body, inlined
 from bandstrap.engine.memory import bytes_of_tape
+from bandstrap.engine.own_file import told_errors
 from bandstrap.engine.streams import ENVIRONMENT, RewardStreams, stream
 from bandstrap.errors import InvalidInput, requirement
 
@@ -116,7 +118,8 @@ class EndlessTape(Tape):
 
     def _fill(self, arm: int, row: int) -> None:
         rng = self._streams.row(arm, row)
-        self.rewards[arm] = self._environment.draw_arm(self._world, arm, self.rewards.shape[1], rng)
+        with told_errors(trouble_of(self._environment)):
+            self.rewards[arm] = self._environment.draw_arm(self._world, arm, self.rewards.shape[1], rng)
         self._row[arm] = row
 
 
@@ -192,6 +195,11 @@ def open_tape(environment: Any, horizon: int, seed: int, replication: int) -> Ta
     return EndlessTape(environment, seed, replication)
 
 
+def trouble_of(environment: Any) -> Callable[[], str]:
+    """How a sentence about an error of an environment, perhaps of a user's own, begins."""
+    return lambda: f"the environment {environment.label} cannot be played"
+
+
 def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Means and rewards of one replication, and sets of actions where there are any; refused unless they fit.
 
@@ -202,7 +210,8 @@ def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple
         # A label takes as long as a hundred rounds, so it is made only where it is told.
         return requirement(name, f"the environment {environment.label}", rule, received)
 
-    parts = environment.tape(horizon, rng)
+    with told_errors(trouble_of(environment)):
+        parts = environment.tape(horizon, rng)
     try:
         means, rewards, *others = (np.ascontiguousarray(part, dtype=np.float64) for part in parts)
     except (TypeError, ValueError):

@@ -55,6 +55,8 @@ class Environment(metaclass=Declared):
     # Whether a call as text can build it, and the option that a first value without a key stands for.
     is_called: ClassVar[bool] = True
     first_option: ClassVar[str | None] = None
+    # Where its class was found, if in a user's own file: "./mine.py:Mine".
+    origin: str | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -177,7 +179,8 @@ class Environment(metaclass=Declared):
     def label(self) -> str:
         """Name and settings as text, as the command line takes them."""
         values = {name: (getattr(self, name), default) for name, default in self.parameters().items()}
-        return str(Call(self.name, {name: value for name, (value, default) in values.items() if value != default}))
+        given = {name: value for name, (value, default) in values.items() if value != default}
+        return str(Call(self.origin or self.name, given))
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers
-from bandstrap.errors import check_number
+from bandstrap.errors import check_number, requirement
 
 
 class NoiseOptions(ArmOptions, total=False):
@@ -155,11 +155,14 @@ class StudentT(Noisy):
     means, scale, n_arms, mean_range
         See :class:`bandstrap.environments.noisy.Noisy`.
     df
-        Degrees of freedom, more than 0; with the default the variance is 3, with 2 or fewer there is none.
+        Degrees of freedom, more than 1: with 1 or fewer there is no mean, and regret would have no meaning. With 2 or
+        fewer the variance is infinite, with the default it is 3.
     """
 
     def __init__(self, means: Numbers | None = None, *, df: float = 3.0, **options: Unpack[NoiseOptions]) -> None:
         self.df = check_number(df, "df", type(self).__name__, above=0)
+        if self.df <= 1:
+            raise requirement("df", type(self).__name__, "greater than 1, or there is no mean", self.df)
         super().__init__(means, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:

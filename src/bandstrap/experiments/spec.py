@@ -90,6 +90,7 @@ from bandstrap.calls import parse_call, parse_value
 from bandstrap.engine.blocks import BLOCK_SIZE, N_CHECKPOINTS
 from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
+from bandstrap.engine.own_file import anchored
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.grid import (
@@ -123,7 +124,6 @@ from bandstrap.names import (
     check_game,
     make,
 )
-from bandstrap.policies.own_file import anchored
 
 
 class Sweep(Strict):

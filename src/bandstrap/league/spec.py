@@ -33,11 +33,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bandstrap.engine.feedback import Feedback, as_learned
+from bandstrap.engine.own_file import anchored
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.toml import Number, Strict, Whole, check_names, placed, read_table
-from bandstrap.names import NAMED_ENVIRONMENTS, make
+from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make
 from bandstrap.policies import POLICIES
-from bandstrap.policies.own_file import anchored
 
 # What a policy of each kind may be told.
 TOLD = {
@@ -170,7 +170,11 @@ def read_league(path: Path | None = None) -> League:
     path = path or Path(str(files("bandstrap.league") / "league.toml"))
     league = read_table(path, League)
     policies = [policy.model_copy(update={"call": anchored(policy.call, path.parent)}) for policy in league.policies]
-    league = league.model_copy(update={"policies": tuple(policies)})
+    worlds = [
+        environment.model_copy(update={"call": anchored_environment(environment.call, path.parent)})
+        for environment in league.environments
+    ]
+    league = league.model_copy(update={"policies": tuple(policies), "environments": tuple(worlds)})
     check_names(path, "environments", [environment.name for environment in league.environments])
     check_names(path, "policies", [policy.name for policy in league.policies])
     for i, environment in enumerate(league.environments):

@@ -334,8 +334,8 @@ def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
 
 def described(call: str) -> Any:
     """The policy without arms that a call describes; a file that it names is found from anywhere."""
+    from bandstrap.engine.own_file import anchored
     from bandstrap.names import NAMED_POLICIES, make
-    from bandstrap.policies.own_file import anchored
 
     return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
 

@@ -1,0 +1,24 @@
+"""Environments in a user's own file: ``path/mine.py:Mine:key=value``, wherever an environment is named in text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bandstrap.engine.own_file import FileCall, find_class, made
+from bandstrap.environments.environment import Environment
+from bandstrap.errors import InvalidInput
+
+
+def make_environment(call: FileCall) -> Any:
+    """The environment that a call describes."""
+    environment = made(find_class(call, "environment", is_environment), call)
+    if not hasattr(environment, "n_arms"):
+        raise InvalidInput(f"{environment.origin} cannot be played: its __init__ does not call super().__init__.")
+    return environment
+
+
+def is_environment(thing: type) -> bool:
+    """Whether a class can be played on: an :class:`Environment` that draws rewards, or a tape of them."""
+    if not issubclass(thing, Environment):
+        return False
+    return thing.draw_rewards is not Environment.draw_rewards or thing.tape is not Environment.tape
