@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, chdtrc, ndtr
+from scipy.special import bdtr, chdtrc, ndtr, ndtri
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName, is_walk
@@ -35,10 +36,15 @@ from bandstrap.laws import law_name
 SIGNIFICANCE = 0.01
 # Below this many rewards the tests have no power worth a sentence.
 FEWEST = 8
-# Up to this many rewards the p-value of Shapiro and Wilk's test is accurate; of more, every second or third is looked at.
-MOST_FOR_SHAPIRO = 5000
-# Of this many, random signs tell enough.
-MOST_FOR_FLIPS = 2000
+# Up to this many rewards Royston's approximation is accurate; of more, every second or third is looked at.
+MOST_FOR_NORMALITY = 5000
+# Where distances from the middle are cut, how far rewards of short tails are from it, both in half interquartile ranges,
+# and how many values are few: chosen for the level at samples of 12 to 300 of fifteen symmetric laws.
+CUT = 5.0
+FEW_HALVES = 3.0
+FEW_VALUES = 5
+# Sixth powers of numbers between this and its inverse are floats.
+SMALLEST_SCALE = 1e-50
 
 Options = Mapping[str, Any]
 
@@ -135,101 +141,149 @@ def nothing(rewards: Floats, options: Options) -> list[str]:
 
 
 def symmetry_p_value(sample: ArrayLike) -> float:
-    r"""P-value of the test of symmetry of Miao, Gel and Gastwirth.
+    r"""P-value of a test of symmetry about an unknown centre, which heavy tails do not mislead.
 
-    ``sqrt(n) (mean - median) / J`` with ``J = sqrt(pi/2) mean|y - median|`` is about ``N(0, pi/2 - 1)`` for normal
-    rewards, and the robust scale keeps it near that for other symmetric ones.
+    .. math:: t = \sum_i \psi(y_i - m) \Big/ \sqrt{\sum_i b_i^2}, \qquad b_i = \psi(y_i - m) - 2 p\, \chi(y_i - m)
+
+    with ``m`` the mean of the middle half of the rewards, ``q`` half their interquartile range, ``psi`` the distance from
+    ``m`` cut at ``5 q`` and ``chi`` the one cut at ``q``, and ``p`` the share of rewards within ``5 q``. ``2 chi`` is the
+    influence of a reward on ``m``. Of symmetric rewards the ``b_i`` are symmetric, too, so that ``t`` has the tail of the
+    normal distribution at most, however heavy theirs is. At 0.01 and 60 rewards 0.9 % of normal, 1.1 % of Cauchy and 94 %
+    of exponential samples are rejected.
+
+    Rewards of up to 5 values, and those within ``3 q`` of ``m``, say little of a middle half. A second test must then
+    reject, too: the same ``t`` with cubes for ``psi`` and the mean for ``m``.
 
     Examples
     --------
     >>> from bandstrap.bounds.assumptions import symmetry_p_value
-    >>> symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250])
-    0.0012
-
-    References
-    ----------
-    .. [1] Miao, Gel, Gastwirth. A new test of symmetry about an unknown median. Random Walk, Sequential Analysis and
-       Related Topics, 2006.
+    >>> symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), symmetry_p_value(range(20))
+    (0.069, 1.0)
     """
-    rewards, _ = near_one(check_sample(sample, "symmetry_p_value").ravel())
-    median = float(np.median(rewards))
-    spread = math.sqrt(math.pi / 2) * float(np.abs(rewards - median).mean())
-    if spread == 0:
-        return 1.0
-    statistic = math.sqrt(rewards.size) * (float(rewards.mean()) - median) / spread
-    return float(2 * ndtr(-abs(statistic) / math.sqrt(math.pi / 2 - 1)))
+    return symmetry_of(scaled(np.sort(check_sample(sample, "symmetry_p_value").ravel())))
 
 
-def flipped_symmetry_p_value(sample: ArrayLike, n_flips: int = 999, seed: int = 0) -> float:
-    """The same by random signs: how often is ``|mean - median| / mean|y - median|`` as large once signs are drawn anew?
-
-    Signs of the distances from the median make samples that are symmetric and as heavy-tailed as this one, so that this
-    p-value also holds where there is no variance: of Cauchy samples of 60 rewards it rejects 1 % at 0.01, and the normal
-    approximation 50 %.
-
-    Examples
-    --------
-    >>> from bandstrap.bounds.assumptions import flipped_symmetry_p_value
-    >>> flipped_symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250])
-    0.023
-    """
-    rewards, _ = near_one(check_sample(sample, "flipped_symmetry_p_value").ravel())
-    some = rewards[:: -(-rewards.size // MOST_FOR_FLIPS)]
-    centred = some - np.median(some)
-    if not centred.any():
-        return 1.0
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_flips, some.size))
-    # Signs that are all flipped give the same number but for its rounding.
-    as_large = skewness(signs * np.abs(centred)) >= (1 - 1e-12) * skewness(centred)
-    return float((1 + as_large.sum()) / (n_flips + 1))
-
-
-def skewness(rows: Floats) -> Floats:
-    """``|mean - median| / mean|y - median|`` along the last axis; 0 where all are equal."""
-    medians = np.median(rows, axis=-1, keepdims=True)
-    spread = np.abs(rows - medians).mean(axis=-1)
-    difference = np.abs((rows - medians).mean(axis=-1))
-    return np.divide(difference, spread, out=np.zeros_like(spread), where=spread > 0)
+def symmetry_of(ordered: Floats) -> float:
+    """:func:`symmetry_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
+    n = ordered.size
+    quarter = n // 4
+    distances = ordered - np.add.reduce(ordered[quarter : n - quarter]) / (n - 2 * quarter)
+    half = float(distances[n - 1 - quarter] - distances[quarter]) / 2
+    # Where more than half are equal, the mean distance is what there is of a scale.
+    cut = CUT * (half or float(np.abs(distances).mean()))
+    trimmed = np.minimum(np.maximum(distances, -cut), cut)
+    within = np.searchsorted(distances, cut, side="right") - np.searchsorted(distances, -cut)
+    influences = np.minimum(np.maximum(distances, -half), half)
+    influences *= -within / (n - 2 * quarter)
+    influences += trimmed
+    t = self_normalised(np.add.reduce(trimmed), influences)
+    p_value = float(2 * ndtr(-abs(t)))
+    if p_value >= SIGNIFICANCE:
+        return p_value
+    if max(-distances[0], distances[-1]) <= FEW_HALVES * half or n_values(ordered) <= FEW_VALUES:
+        distances = ordered - ordered.mean()
+        cubes = distances**3
+        t = self_normalised(cubes.sum(), cubes - 3 * (distances @ distances) / n * distances)
+        p_value = max(p_value, float(2 * ndtr(-abs(t))))
+    return p_value
 
 
-def binary_symmetry_p_value(rewards: Floats) -> float:
-    """P-value of two equally likely values, for rewards of two values: twice the smaller tail of a fair coin."""
-    n, highest = rewards.size, int((rewards == rewards.max()).sum())
-    return min(1.0, 2 * float(bdtr(min(highest, n - highest), n, 0.5)))
+def self_normalised(total: float, terms: Floats) -> float:
+    """A sum divided by the root of the sum of squares of its terms; 0 where all of them are 0."""
+    size = math.sqrt(float(terms @ terms))
+    return float(total) / size if size > 0 else 0.0
+
+
+def n_values(ordered: Floats) -> int:
+    """How many different rewards there are, in ascending order."""
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
+def scaled(ordered: Floats) -> Floats:
+    """Rewards in ascending order, divided by a power of two where their squares might overflow or vanish."""
+    largest = max(-ordered[0], ordered[-1])
+    return ordered if SMALLEST_SCALE < largest < 1 / SMALLEST_SCALE else near_one(ordered)[0]
+
+
+def binary_symmetry_p_value(count: int, n: int) -> float:
+    """P-value of two equally likely values, of which one came ``count`` times: twice the smaller tail of a fair coin."""
+    return min(1.0, 2 * float(bdtr(min(count, n - count), n, 0.5)))
 
 
 def skew(rewards: Floats, options: Options) -> list[str]:
     """A test of symmetry; of rewards of two values that of a fair coin, which is exact."""
-    if rewards.size < FEWEST or rewards.min() == rewards.max():
+    return skew_of(scaled(np.sort(rewards)), rewards)
+
+
+def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
+    """The same of rewards in ascending order, which may be scaled, and as they are."""
+    if ordered.size < FEWEST or ordered[0] == ordered[-1]:
         return []
-    values = np.unique(rewards)
-    p_value = binary_symmetry_p_value(rewards) if values.size == 2 else symmetry_p_value(rewards)
-    if p_value < SIGNIFICANCE and values.size > 2:  # heavy tails alone may be the reason
-        p_value = max(p_value, flipped_symmetry_p_value(rewards))
+    lowest = int(ordered.searchsorted(ordered[0], side="right"))
+    if ordered[lowest] == ordered[-1]:
+        p_value = binary_symmetry_p_value(lowest, ordered.size)
+        values = float(rewards.min()), float(rewards.max())
+        advice = "; clopper_pearson is exact for them" if values == ZERO_OR_ONE else ""
+        sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
+        return [f"{sentence} (fair coin, p = {p_value:.2g}){advice}"] if p_value < SIGNIFICANCE else []
+    p_value = symmetry_of(ordered)
     if p_value >= SIGNIFICANCE:
         return []
-    if values.size == 2:
-        advice = "; clopper_pearson is exact for them" if values.tolist() == [0.0, 1.0] else ""
-        sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
-        return [f"{sentence} (fair coin, p = {p_value:.2g}){advice}"]
-    scaled, _ = near_one(rewards)
-    direction = "right" if scaled.mean() > np.median(scaled) else "left"
+    quarter = ordered.size // 4
+    direction = "right" if ordered.mean() > ordered[quarter : ordered.size - quarter].mean() else "left"
     return [f"the rewards look skewed to the {direction} (symmetry test, p = {p_value:.2g})"]
 
 
-def not_normal(rewards: Floats, options: Options) -> list[str]:
-    """A test of symmetry, and one of the normal law itself, by Shapiro and Wilk."""
-    found = skew(rewards, options)
-    if found or rewards.size < FEWEST or rewards.min() == rewards.max():
-        return found
-    from scipy.stats import shapiro
+@cache
+def normal_scores(n: int) -> Floats:
+    """Blom's approximate means of ``n`` ordered standard normal numbers, of squares that add up to 1."""
+    scores = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    return np.asarray(scores / math.sqrt(float(scores @ scores)))
 
-    scaled, _ = near_one(rewards)
-    some = scaled[:: -(-scaled.size // MOST_FOR_SHAPIRO)]
-    p_value = float(shapiro(some).pvalue)
+
+def normality_p_value(sample: ArrayLike) -> float:
+    r"""P-value of the test of normality of Shapiro and Francia.
+
+    ``1 - W`` is the share of the variance that the regression of ordered rewards on normal scores leaves. Its logarithm is
+    about normal, of a mean and a deviation that Royston gives for 5 to 5000 rewards; of more, every second or third is
+    taken.
+
+    Examples
+    --------
+    >>> from bandstrap.bounds.assumptions import normality_p_value
+    >>> normality_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), normality_p_value([3, 4, 4.2, 5, 7, 9, 9])
+    (0.0002, 0.343)
+
+    References
+    ----------
+    .. [1] Shapiro, Francia. An approximate analysis of variance test for normality. JASA 67, 1972.
+    .. [2] Royston. A toolkit for testing for non-normality in complete and censored samples. The Statistician 42, 1993.
+    """
+    return normality_of(scaled(np.sort(check_sample(sample, "normality_p_value").ravel())))
+
+
+def normality_of(ordered: Floats) -> float:
+    """:func:`normality_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
+    some = ordered[:: -(-ordered.size // MOST_FOR_NORMALITY)]
+    distances = some - np.add.reduce(some) / some.size
+    explained = float(normal_scores(some.size) @ distances) ** 2 / float(distances @ distances)
+    u = math.log(some.size)
+    v = math.log(u)
+    # Of rewards that are the scores themselves, nothing is left but rounding.
+    z = math.log(max(1 - explained, 1e-16)) - (-1.2725 + 1.0521 * (v - u))
+    return float(ndtr(-z / (1.0308 - 0.26758 * (v + 2 / u))))
+
+
+def not_normal(rewards: Floats, options: Options) -> list[str]:
+    """A test of normality; where it rejects and one of symmetry does, too, that is what is told."""
+    ordered = scaled(np.sort(rewards))
+    if ordered.size < FEWEST or ordered[0] == ordered[-1]:
+        return []
+    p_value = normality_of(ordered)
     if p_value >= SIGNIFICANCE:
         return []
-    return [f"the rewards do not look normal (Shapiro and Wilk's test, p = {p_value:.2g})"]
+    sentence = f"the rewards do not look normal (Shapiro and Francia's test, p = {p_value:.2g})"
+    return skew_of(ordered, rewards) or [sentence]
 
 
 def symmetric_law(law: Any, options: Options) -> Verdict:
@@ -281,14 +335,20 @@ def above_scale(rewards: Floats, options: Options) -> list[str]:
     if sigma is None or rewards.size < FEWEST:
         return []
     n = rewards.size
-    scaled, exponent = near_one(rewards)  # so that squares neither overflow nor vanish
+    if SMALLEST_SCALE < sigma < 1 / SMALLEST_SCALE:
+        with np.errstate(over="ignore", invalid="ignore"):
+            distances = rewards - np.add.reduce(rewards) / n
+            # What is not above its mean does not come up rarely.
+            if distances @ distances <= (n - 1) * sigma * sigma:
+                return []
+    near, exponent = near_one(rewards)  # so that squares neither overflow nor vanish
     digits, power = math.frexp(sigma)
     with np.errstate(over="ignore"):
-        ratio = np.ldexp(scaled.std() / digits, exponent - power)
+        ratio = np.ldexp(near.std() / digits, exponent - power)
         p_value = float(chdtrc(n - 1, n * ratio**2))
     if p_value >= SIGNIFICANCE:
         return []
-    deviation = float(np.ldexp(scaled.std(ddof=1), exponent))
+    deviation = float(np.ldexp(near.std(ddof=1), exponent))
     return [f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}"]
 
 
@@ -341,12 +401,16 @@ def trend_p_value(sample: ArrayLike) -> float:
 
 def rank_correlation(rewards: Floats) -> tuple[float, int]:
     """Spearman's correlation of rewards with their place, 0 if they are all equal; and how many they are."""
-    _, which, counts = np.unique(rewards, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[which]
-    ranks = ranks - ranks.mean()
-    places = np.arange(rewards.size) - (rewards.size - 1) / 2
+    n = rewards.size
+    order = np.argsort(rewards)
+    ordered = rewards[order]
+    ranks = np.arange(n) - (n - 1) / 2
+    if (ordered[1:] == ordered[:-1]).any():
+        _, counts = np.unique(ordered, return_counts=True)
+        ranks = np.repeat(np.cumsum(counts) - (counts + n) / 2, counts)
+    places = np.arange(n) - (n - 1) / 2
     size = math.sqrt(float(ranks @ ranks) * float(places @ places))
-    return (float(ranks @ places) / size if size > 0 else 0.0), rewards.size
+    return (float(ranks @ places[order]) / size if size > 0 else 0.0), n
 
 
 def trends(rewards: Floats) -> list[str]:
