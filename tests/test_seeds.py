@@ -21,14 +21,14 @@ NO_SEEDS += [np.random.RandomState(0), np.array(["a"]), 1j, [True]]
     [
         ("UCB1", lambda rng: UCB1(arms=2, rng=rng)),
         ("LinearTS", lambda rng: LinearTS(rng=rng)),
-        ("bootstrap", lambda rng: bootstrap([0.1, 0.9], 0.1, sigma=1, quantile="monte-carlo", rng=rng)),
-        ("sign_flip", lambda rng: sign_flip([0.1, 0.9], 0.1, randomized=True, rng=rng)),
-        ("bootstrap_quantile", lambda rng: bootstrap_quantile([0.1, 0.9], 0.1, method="monte-carlo", rng=rng)),
+        ("bootstrap", lambda rng: bootstrap([0.1, 0.9], 0.1, sigma=1, quantile="monte-carlo", seed=rng)),
+        ("sign_flip", lambda rng: sign_flip([0.1, 0.9], 0.1, randomized=True, seed=rng)),
+        ("bootstrap_quantile", lambda rng: bootstrap_quantile([0.1, 0.9], 0.1, method="monte-carlo", seed=rng)),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_what_is_no_seed_is_refused_with_a_sentence(rng, owner, use):
-    with pytest.raises(InvalidInput, match=rf"^The 'rng' parameter of {owner} must be a NumPy generator, .*\. Got "):
+    with pytest.raises(InvalidInput, match=rf"^The 'seed' parameter of {owner} must be a NumPy generator, .*\. Got "):
         use(rng)
 
 

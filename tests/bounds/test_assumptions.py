@@ -23,7 +23,7 @@ from bandstrap.bounds.assumptions import (
     symmetry_p_value,
     trend_p_value,
 )
-from bandstrap.bounds.bound import Refuted, is_walk
+from bandstrap.bounds.bound import Refuted
 from bandstrap.bounds.laws import has_heavy_tail, is_two_valued
 from naive import assumptions as naive
 
@@ -87,11 +87,8 @@ def test_a_sorted_sample_is_found_out_and_only_by_bounds_that_walk_through_it():
         )
         assert not any("along the sample" in text for text in contradicted(name, sample, options))
     assert "rewards fall along" in contradicted("betting", sample[::-1], {"support": (0, 1)}, in_order=True)[0]
-    assert (
-        "along the sample" in contradicted("bootstrap", sample, {"support": (0, 1), "phi": "betting"}, in_order=True)[0]
-    )
-    assert is_walk("sign_flip", {"phi": "betting"})
-    assert not is_walk("sign_flip", {"phi": 0.3})
+    # As a preliminary width, a sequential bound is read in random orders.
+    assert contradicted("bootstrap", sample, {"support": (0, 1), "phi": "betting"}, in_order=True) == []
 
 
 def test_a_related_column_that_sorts_the_sample_is_found_out_with_power():

@@ -159,7 +159,7 @@ def test_method_tells_how_the_quantile_was_computed():
     assert bootstrap([0.0, 1.0, 1.0], 0.05, sigma=1.0).method == "binomial"
     assert bootstrap(rng.normal(size=50), 0.05, sigma=1.0).method == "inversion"
     assert bootstrap([[0.0, 1.0, 1.0], [0.1, 0.5, 0.7]], 0.05, sigma=1.0).method == "binomial and enumeration"
-    assert bootstrap(SAMPLE, 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=50, rng=0).method == "monte-carlo"
+    assert bootstrap(SAMPLE, 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=50, seed=0).method == "monte-carlo"
 
 
 @pytest.mark.parametrize("quantile", ["auto", "enumeration", "inversion", "saddlepoint", "expansion"])
@@ -214,19 +214,19 @@ def test_drawn_quantile_converges_to_the_exact_one():
 def test_monte_carlo_is_repeatable_by_seed_and_varies_with_it():
     options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "n_resamples": 60}
     batch = np.random.default_rng(0).normal(size=(6, 12))
-    first = bootstrap(batch, 0.05, rng=7, **options)
-    assert (first.upper == bootstrap(batch, 0.05, rng=7, **options).upper).all()
-    assert (first.upper == bootstrap(batch, 0.05, rng=np.random.default_rng(7), **options).upper).all()
-    assert (first.upper != bootstrap(batch, 0.05, rng=8, **options).upper).any()
+    first = bootstrap(batch, 0.05, seed=7, **options)
+    assert (first.upper == bootstrap(batch, 0.05, seed=7, **options).upper).all()
+    assert (first.upper == bootstrap(batch, 0.05, seed=np.random.default_rng(7), **options).upper).all()
+    assert (first.upper != bootstrap(batch, 0.05, seed=8, **options).upper).any()
 
 
 def test_monte_carlo_warns_where_it_saturates():
     with pytest.warns(AccuracyWarning, match="saturates"):
-        bootstrap(SAMPLE, 0.004, sigma=1.0, quantile="monte-carlo", rng=0)
+        bootstrap(SAMPLE, 0.004, sigma=1.0, quantile="monte-carlo", seed=0)
 
 
 def test_sharp_monte_carlo_is_for_the_percentile_interval_and_signs_only():
-    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "rng": 0}
+    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "seed": 0}
     with pytest.raises(
         InvalidInput, match="'interval' parameter of bootstrap must be 'percentile' for correction='sharp'"
     ):
@@ -257,7 +257,7 @@ def test_proved_forms_promise_two_alpha(correction, side):
         {"correction": "none"},
         {"correction": "sharp", "weights": "gaussian"},
         {"correction": "theorem", "weights": "efron"},
-        {"correction": "theorem", "quantile": "monte-carlo", "rng": 0},
+        {"correction": "theorem", "quantile": "monte-carlo", "seed": 0},
     ],
 )
 def test_other_forms_promise_nothing(options):
@@ -269,7 +269,7 @@ def test_other_forms_promise_nothing(options):
 @pytest.mark.parametrize(("n_resamples", "alpha", "rank"), [(200, 0.05, 10), (99, 0.05, 4), (100, 0.29, 29)])
 def test_sharp_monte_carlo_promises_what_its_draws_allow(n_resamples, alpha, rank):
     # 100 * 0.29 is 29 less a rounding, and the quantile's rank is counted as 29.
-    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "rng": 0}
+    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "seed": 0}
     bound = bootstrap(SAMPLE, alpha, n_resamples=n_resamples, **options)
     assert bound.guarantee == pytest.approx((rank + 1) / (n_resamples + 1) + alpha, rel=1e-12)
 
@@ -278,7 +278,7 @@ def test_sharp_monte_carlo_promises_what_its_draws_allow(n_resamples, alpha, ran
 def test_two_sided_sharp_monte_carlo_promises_no_less_than_its_two_sides_need(alpha):
     # Each side misses with probability up to (floor(B alpha/2) + 1)/(B + 1) apart from the event that the mean lies
     # beyond phi on its side, which has probability alpha/2.
-    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "rng": 0, "n_resamples": 200}
+    options = {"sigma": 1.0, "quantile": "monte-carlo", "correction": "sharp", "seed": 0, "n_resamples": 200}
     bound = bootstrap(SAMPLE, alpha, side="two-sided", **options)
     assert bound.guarantee >= 2 * (math.floor(200 * alpha / 2) + 1) / 201 + alpha
 
@@ -326,7 +326,7 @@ def test_a_method_that_cannot_serve_the_weights_is_refused():
 @pytest.mark.parametrize("correction", ["sharp", "practical"])
 def test_alpha_is_refused_before_it_is_computed_with(alpha, quantile, correction):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of bootstrap must be a number in the open interval \(0"):
-        bootstrap(SAMPLE, alpha, sigma=1.0, correction=correction, quantile=quantile, rng=0)
+        bootstrap(SAMPLE, alpha, sigma=1.0, correction=correction, quantile=quantile, seed=0)
 
 
 def test_without_a_correction_the_quantile_is_the_main_term_of_the_other_forms_unless_it_is_not_shrunk():
@@ -347,8 +347,8 @@ def test_the_printed_monte_carlo_theorem_takes_the_quantile_at_alpha():
     assert printed.parts["main"] == pytest.approx(bootstrap_quantile(sample, 0.05))
     usual = bootstrap(sample, 0.05, sigma=1.0, correction="stated")
     assert printed.parts["correction"] == pytest.approx(usual.parts["correction"])
-    drawn = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, shrunk=False, rng=1)
-    same = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, delta=1e-12, rng=1)
+    drawn = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, shrunk=False, seed=1)
+    same = bootstrap(sample, 0.05, correction="none", quantile="monte-carlo", n_resamples=20, delta=1e-12, seed=1)
     assert np.array_equal(drawn.upper, same.upper)
     assert bootstrap(sample, 0.05, sigma=1.0, correction="sharp", shrunk=False).guarantee is None
     with pytest.raises(InvalidInput, match="'shrunk' parameter of bootstrap must be True for correction='sharp'"):
@@ -360,6 +360,6 @@ def test_the_printed_monte_carlo_theorem_takes_the_quantile_at_alpha():
 def test_a_share_of_less_precision_is_taken_for_the_number_it_is():
     sample, short = np.random.default_rng(5).normal(size=30), np.float32(0.1)
     for quantile in ("auto", "monte-carlo"):
-        options = {"sigma": 1.0, "correction": "sharp", "quantile": quantile, "rng": 0}
+        options = {"sigma": 1.0, "correction": "sharp", "quantile": quantile, "seed": 0}
         found, expected = (bootstrap(sample, 0.05, delta=delta, **options) for delta in (short, float(short)))
         assert found == expected

@@ -14,8 +14,10 @@ from scipy import stats
 
 from bandstrap.bounds import BOUNDS, DIFFERENCES, compare, difference
 from bandstrap.bounds.differences.permutation import drawn_differences, drawn_exchanges, n_divisions
+from bandstrap.bounds.order import random_orders
 from bandstrap.bounds.resampling import resample_counts
 from bandstrap.errors import AssumptionWarning, InvalidInput
+from bandstrap.seeds import drawn_seed
 from naive import differences as naive
 from naive.bounds import critical_count
 
@@ -213,7 +215,7 @@ def test_the_studentised_bootstrap_is_that_of_the_formula(first, second, alpha):
     expected = naive.bootstrap_t(first, second, alpha, counts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        bound = difference(first, second, alpha, method="bootstrap_t", side="upper", n_resamples=59, rng=5)
+        bound = difference(first, second, alpha, method="bootstrap_t", side="upper", n_resamples=59, seed=5)
     assert bound.upper == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
@@ -231,7 +233,7 @@ def test_a_union_is_the_upper_bound_of_one_less_the_lower_of_the_other(name):
     assert bound.lower == pytest.approx(ends[0, "lower"] - ends[1, "upper"], rel=1e-12)
     assert bound.guarantee == pytest.approx(0.04)
     assert bound.holds_for.endswith("in both groups")
-    assert bound.order == ("as given" if name == "betting" else None)
+    assert bound.order == ("shuffled with a seed derived from the rewards" if name == "betting" else None)
 
 
 @quiet
@@ -243,22 +245,20 @@ def test_a_union_is_the_upper_bound_of_one_less_the_lower_of_the_other(name):
 )
 def test_betting_on_pairs_is_that_of_the_formula_and_uses_every_reward(first, second, alpha):
     x, y = ([each / 8 for each in group] for group in (first, second))
-    bound = difference(x, y, alpha, method="betting", side="upper", support=(0, 1))
+    bound = difference(x, y, alpha, method="betting", side="upper", support=(0, 1), in_order=True)
     assert bound.upper == pytest.approx(naive.betting(x, y, alpha), abs=1e-8)
-    assert (bound.guarantee, bound.order) == (alpha, "as given")
+    assert bound.order == "as given"
     # On the lattice of another support, turned round.
-    turned = difference(
-        [3 - 2 * each for each in x], [3 - 2 * each for each in y], alpha, method="betting:support=(1,3)", side="lower"
-    )
+    moved = [3 - 2 * each for each in x], [3 - 2 * each for each in y]
+    turned = difference(*moved, alpha, method="betting:support=(1,3),in_order=True", side="lower")
     assert turned.lower == pytest.approx(-2 * bound.upper, abs=1e-8)
-    same = difference(x, y, alpha, method="betting", side="upper", support=(0, 1), seed=4)
-    orders = np.random.default_rng(4).integers(2**63, size=2)
-    shuffled = (
-        [group[i] for i in np.random.default_rng(int(seed)).permutation(len(group))]
-        for group, seed in zip((x, y), orders, strict=True)
-    )
-    assert same.upper == difference(*shuffled, alpha, method="betting", side="upper", support=(0, 1)).upper
-    assert same.order == "shuffled with seed 4"
+    drawn = difference(x, y, alpha, method="betting", side="upper", support=(0, 1), seed=4, n_orders=3)
+    rng = np.random.default_rng(drawn_seed(4, "betting"))
+    orders = [random_orders(np.array(group), 3, rng).tolist() for group in (x, y)]
+    expected = max(naive.average_betting(*orders, alpha), float(np.mean(x) - np.mean(y)))
+    assert drawn.upper == pytest.approx(expected, abs=1e-8)
+    assert drawn.order == "shuffled with seed 4"
+    assert drawn.guarantee == alpha
 
 
 def test_betting_on_pairs_says_what_is_wrong_and_never_leaves_the_differences_that_are_possible():
@@ -273,7 +273,7 @@ def test_betting_on_pairs_says_what_is_wrong_and_never_leaves_the_differences_th
     assert huge.lower < huge.mean < huge.upper
     falling = [1.0] * 200 + [0.0] * 200
     with pytest.warns(AssumptionWarning) as told:
-        crossed = difference(falling, [0.0] * 400, method="betting", support=(0, 1))
+        crossed = difference(falling, [0.0] * 400, method="betting", support=(0, 1), in_order=True)
     said = [str(each.message) for each in told]
     assert said[0].startswith(
         "betting: the first group: the rewards fall along the sample (rank correlation -0.87, p = "
@@ -281,15 +281,17 @@ def test_betting_on_pairs_says_what_is_wrong_and_never_leaves_the_differences_th
     assert said[1].startswith("betting: no mean is left, because the lower end")
     assert {each.filename for each in told} == {__file__}
     assert (crossed.excludes_all, crossed.contradicted, crossed.guarantee) == (True, True, None)
-    kept = difference(falling, [0.0] * 400, method="betting", support=(0, 1), seed=0)
-    assert kept.lower < 0.5 < kept.upper
+    for seed in (None, 0):
+        kept = difference(falling, [0.0] * 400, method="betting", support=(0, 1), seed=seed)
+        assert kept.lower < 0.5 < kept.upper
 
 
 def test_groups_that_came_sorted_are_not_paired_rank_by_rank():
     rows = np.arange(500) / 500
-    bound = difference(rows, rows, 0.05, method="betting", support=(0, 1), seed=1)
-    # Rank by rank all pairs would be 0, and the width 0.03.
-    assert bound.width > 0.08
+    for seed in (None, 1):
+        bound = difference(rows, rows, 0.05, method="betting", support=(0, 1), seed=seed)
+        # Rank by rank all pairs would be 0, and the width 0.03.
+        assert bound.width > 0.08
 
 
 def test_a_union_of_mid_p_bounds_promises_twice_alpha_and_one_of_nothing_proved_promises_nothing():
@@ -346,12 +348,14 @@ def test_units_and_a_shift_of_one_group_change_the_bound_alike(method, sizes):
     first, second = groups(3, sizes=sizes)
     if "betting" in method:
         return  # whose support would have to move with only one of the groups
-    base = difference(first, second, 0.1, method=method)
-    moved = difference(3 + 0.25 * first, 1 + 0.25 * second, 0.1, method=method)
+    # Draws derived from the rewards change with their units.
+    same = {"seed": 3} if DIFFERENCES[method.partition(":")[0]].draws else {}
+    base = difference(first, second, 0.1, method=method, **same)
+    moved = difference(3 + 0.25 * first, 1 + 0.25 * second, 0.1, method=method, **same)
     np.testing.assert_allclose(moved.upper, 2 + 0.25 * base.upper, atol=1e-8)
     np.testing.assert_allclose(moved.lower, 2 + 0.25 * base.lower, atol=1e-8)
     for power in (-300, 300, 1000):
-        huge = difference(first * 2.0**power, second * 2.0**power, 0.1, method=method)
+        huge = difference(first * 2.0**power, second * 2.0**power, 0.1, method=method, **same)
         np.testing.assert_allclose(huge.upper / 2.0**power, base.upper, rtol=1e-9)
 
 
@@ -434,7 +438,7 @@ def test_equal_groups_may_be_equal(method):
         ([1.0, 2.0], [1.0], {"method": 3}, "'method' parameter of difference must be one of"),
         ([1.0, 2.0], [1.0], {"alpha": 0.95}, "is 0.05 meant"),
         ([1.0, 2.0], [1.0], {"side": "both"}, "'side' parameter of welch must be one of"),
-        ([1.0, 2.0], [1.0], {"rng": 3}, "The method welch does not take these options: .*rng"),
+        ([1.0, 2.0], [1.0], {"seed": 3}, "The method welch does not take these options: .*seed"),
         ([1.0, 2.0], [1.0], {"method": "union", "sigma": 1}, "The bound betting does not take these options: .*sigma"),
         ([1.0, 2.0], [1.0], {"method": "union:bound=x"}, "'bound' parameter of union must be one of"),
         ([1.0, 2.0], [1.0], {"method": "bootstrap:weights=efron"}, "'weights' parameter of bootstrap must be one of"),
@@ -583,7 +587,7 @@ def test_drawn_permutations_miss_at_most_alpha():
     for _ in range(replications):
         first, second = rng.exponential(size=20), rng.exponential(size=20) - 0.7
         bound = difference(
-            first, second, alpha, method="permutation", side="upper", n_permutations=19, rng=rng, check=False
+            first, second, alpha, method="permutation", side="upper", n_permutations=19, seed=rng, check=False
         )
         missed += bound.misses(0.7)
     assert missed <= critical_count(replications, alpha, 1e-4)
@@ -637,7 +641,7 @@ def test_bounds_that_hold_together_miss_any_group_about_as_often_as_aimed_at(sim
             0.1,
             method="bootstrap:weights=gaussian",
             simultaneous=simultaneous,
-            **({"n_resamples": 299, "rng": rng} if simultaneous == "max" else {}),
+            **({"n_resamples": 299, "seed": rng} if simultaneous == "max" else {}),
         )
         missed += any(bound.misses(float(group)) for group, bound in found.bounds.items())
     assert missed / replications <= 0.13 + 3.7 * math.sqrt(0.1 * 0.9 / replications)

@@ -87,7 +87,7 @@ def test_bounds_that_hold_together_are_at_the_quantile_of_the_largest_sum_over_a
 def test_drawn_maxima_give_nearly_the_enumerated_bounds(monkeypatch):
     counted = bound_groups(THREE, 0.1, simultaneous="max")
     monkeypatch.setattr(sys.modules["bandstrap.bounds.differences.maximum"], "MOST_ENUMERATED", 0)
-    drawn = bound_groups(THREE, 0.1, simultaneous="max", n_resamples=40_000, rng=1)
+    drawn = bound_groups(THREE, 0.1, simultaneous="max", n_resamples=40_000, seed=1)
     for group, bound in drawn.bounds.items():
         assert bound.method == "40000 resamples"
         assert bound.width == pytest.approx(counted.bounds[group].width, rel=0.02)
@@ -142,7 +142,7 @@ def test_any_group_is_missed_about_as_often_as_aimed_at(simultaneous, side):
     options = (
         {"method": "student_t"}
         if simultaneous == "bonferroni"
-        else {"weights": "gaussian", "n_resamples": 299, "rng": rng}
+        else {"weights": "gaussian", "n_resamples": 299, "seed": rng}
     )
     for _ in range(replications):
         several = {str(i): rng.normal(i, 1 + i, size=40) for i in range(5)}

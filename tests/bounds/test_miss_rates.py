@@ -177,7 +177,7 @@ def test_sharp_monte_carlo_bootstrap_misses_as_often_as_its_draws_allow(law, n, 
         phi=true_phi(law, n, alpha),
         quantile="monte-carlo",
         n_resamples=n_resamples,
-        rng=seeded("signs", n),
+        seed=seeded("signs", n),
     )
     limit = (math.floor(n_resamples * alpha + 1e-9) + 1) / (n_resamples + 1) + alpha
     assert bound.guarantee == pytest.approx(limit, rel=1e-12)
@@ -240,7 +240,7 @@ def test_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha):
     draw, mean = BOUNDED[law]
     paths = draw(seeded("paths", law), (2000, 200))
     for side in ("upper", "lower"):
-        misses = betting(paths, alpha, support=(0, 1), side=side).misses(mean)
+        misses = betting(paths, alpha, support=(0, 1), side=side, in_order=True).misses(mean)
         assert misses.sum() <= most_misses(2000, alpha, 12), side
         # The same paths on which a literal gambler against the true mean ever multiplies the stake by 1/alpha.
         for i in range(40):
@@ -255,7 +255,7 @@ def test_symmetric_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha)
     draw = CAUCHY if law == "cauchy" else SYMMETRIC[law]
     paths = MEAN + draw(seeded("paths", law), (2000, 200))
     for side in ("upper", "lower"):
-        misses = symmetric_betting(paths, alpha, side=side).misses(MEAN)
+        misses = symmetric_betting(paths, alpha, side=side, in_order=True).misses(MEAN)
         assert misses.sum() <= most_misses(2000, alpha, 12), side
         for i in range(30):
             path, m = (paths[i], MEAN) if side == "upper" else (-paths[i], -MEAN)

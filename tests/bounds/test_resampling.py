@@ -32,7 +32,7 @@ def test_bounds_are_those_of_the_formulas_resample_by_resample(name, sample, alp
     n_resamples = 59
     drawn = naive.resamples(sample, n_resamples, drawn_seed(3, "test"))
     expected = getattr(naive, name)(sample, alpha, drawn)
-    assert RESAMPLED[name](sample, alpha, n_resamples=n_resamples, rng=3).upper == pytest.approx(expected, rel=1e-8)
+    assert RESAMPLED[name](sample, alpha, n_resamples=n_resamples, seed=3).upper == pytest.approx(expected, rel=1e-8)
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)
@@ -71,7 +71,7 @@ def test_bca_is_scipys_on_the_same_resamples(law, alternative):
             alternative=alternative,
             bootstrap_result=means,
         ).confidence_interval
-        found = bca(sample, alpha, side=side, n_resamples=999, rng=7)
+        found = bca(sample, alpha, side=side, n_resamples=999, seed=7)
         assert found.value == pytest.approx(expected.high if side == "upper" else expected.low, rel=1e-9)
 
 
@@ -119,7 +119,9 @@ def test_resamples_that_have_the_sample_mean_do_so_wherever_the_rewards_are(name
     # Thirds are rounded, and the more so far from 0: a tie must stay a tie.
     sample = np.array([-1, -2 / 3, -1 / 3, 0, 0, 1 / 3, 2 / 3, 1])
     for n_resamples in (50, 51, 52, 53):
-        plain, moved = (RESAMPLED[name](y, 0.2, n_resamples=n_resamples).width for y in (sample, shift + sample))
+        plain, moved = (
+            RESAMPLED[name](y, 0.2, n_resamples=n_resamples, seed=0).width for y in (sample, shift + sample)
+        )
         assert moved == pytest.approx(plain, rel=1e-6)
 
 
@@ -152,14 +154,17 @@ def test_levels_that_the_resamples_do_not_reach_give_no_finite_bound(name):
 
 
 @every_resampled
-def test_a_generator_is_used_as_it_is_and_the_default_is_always_the_same(name):
+def test_a_generator_is_used_as_it_is_and_the_default_depends_on_the_rewards_alone(name):
     bound, sample = RESAMPLED[name], np.random.default_rng(0).gamma(2, size=30)
     rng = np.random.default_rng(1)
-    first, second = (bound(sample, 0.05, rng=rng).upper for _ in range(2))
+    first, second = (bound(sample, 0.05, seed=rng).upper for _ in range(2))
     assert first != second
-    assert first == bound(sample, 0.05, rng=1).upper
-    assert bound(sample, 0.05).upper == bound(sample, 0.05, rng=0).upper != first
-    assert bound(sample, 0.05, rng=None).upper != bound(sample, 0.05, rng=None).upper
+    assert first == bound(sample, 0.05, seed=1).upper
+    derived = bound(sample, 0.05).upper
+    assert derived == bound(sample[::-1], 0.05, seed=None).upper != first
+    # Of other rewards, other draws: the same sample moved by 1 has another width.
+    assert bound(sample + 1, 0.05, seed=1).width == pytest.approx(first - sample.mean(), rel=1e-9)
+    assert bound(sample + 1, 0.05).width != pytest.approx(derived - sample.mean(), rel=1e-6)
 
 
 @every_resampled
@@ -176,9 +181,9 @@ def test_the_coverage_lab_draws_anew_for_each_slice_and_alike_for_a_seed(name, m
     seen = []
     entry = BOUNDS[name]
 
-    def spy(*arguments, rng, **options):
-        seen.append(rng.bit_generator.state["state"]["state"])
-        return entry.function(*arguments, rng=rng, **options)
+    def spy(*arguments, seed, **options):
+        seen.append(seed.bit_generator.state["state"]["state"])
+        return entry.function(*arguments, seed=seed, **options)
 
     monkeypatch.setitem(BOUNDS, name, replace(entry, function=spy))
     call = f"{name}:n_resamples=19"

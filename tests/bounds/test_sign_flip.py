@@ -207,7 +207,7 @@ def test_alpha_is_refused_before_it_is_computed_with(alpha):
 
 def test_randomised_bound_is_the_largest_reward_or_nothing():
     batch = np.random.default_rng(0).normal(size=(500, 3))
-    bound = sign_flip(batch, 0.05, randomized=True, rng=1)
+    bound = sign_flip(batch, 0.05, randomized=True, seed=1)
     finite = np.isfinite(bound.upper)
     np.testing.assert_allclose(bound.upper[finite], batch.max(axis=-1)[finite], rtol=1e-12)
     assert (bound.upper[~finite] == math.inf).all()
@@ -217,14 +217,14 @@ def test_randomised_bound_is_the_largest_reward_or_nothing():
 
 def test_randomised_bound_is_the_exact_one_where_that_is_finite():
     batch = np.random.default_rng(0).normal(size=(20, 5))
-    assert (sign_flip(batch, 0.05, randomized=True, rng=1).upper == sign_flip(batch, 0.05).upper).all()
+    assert (sign_flip(batch, 0.05, randomized=True, seed=1).upper == sign_flip(batch, 0.05).upper).all()
 
 
 def test_randomised_bound_is_repeatable_by_seed():
     batch = np.random.default_rng(0).normal(size=(50, 3))
-    first = sign_flip(batch, 0.05, randomized=True, rng=1).upper
-    assert (first == sign_flip(batch, 0.05, randomized=True, rng=1).upper).all()
-    assert (first != sign_flip(batch, 0.05, randomized=True, rng=2).upper).any()
+    first = sign_flip(batch, 0.05, randomized=True, seed=1).upper
+    assert (first == sign_flip(batch, 0.05, randomized=True, seed=1).upper).all()
+    assert (first != sign_flip(batch, 0.05, randomized=True, seed=2).upper).any()
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
@@ -232,5 +232,5 @@ def test_randomised_bound_misses_exactly_alpha(n):
     # Within 4 standard errors: a right bound fails one n with probability 6e-5 (fixed seeds: always or never).
     replications = 20_000
     batch = np.random.default_rng(n).laplace(0.3, size=(replications, n))
-    misses = sign_flip(batch, 0.05, randomized=True, rng=100 + n).misses(0.3).sum()
+    misses = sign_flip(batch, 0.05, randomized=True, seed=100 + n).misses(0.3).sum()
     assert misses == pytest.approx(0.05 * replications, abs=4 * math.sqrt(0.05 * 0.95 * replications))

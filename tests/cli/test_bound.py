@@ -324,7 +324,7 @@ def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
     arguments = ("bound", path, "--column", "visits", "--by", "plan", "--simultaneous", "max", "--seed", 4)
     for method in ("auto:n_resamples=199", "bootstrap:n_resamples=199"):
         rows = rows_of(run(*arguments, "--method", method, "--format", "json"))
-        found = bound_groups(groups, simultaneous="max", side="upper", n_resamples=199, rng=4)
+        found = bound_groups(groups, simultaneous="max", side="upper", n_resamples=199, seed=4)
         assert {row["plan"]: row["bound"] for row in rows} == {
             name: bound.value for name, bound in found.bounds.items()
         }

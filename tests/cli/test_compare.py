@@ -72,7 +72,11 @@ def test_numbers_are_those_of_the_library(run, revenue, method, simultaneous):
     path, groups = revenue
     more = ("--method", method, "--seed", 7, *(("--simultaneous", simultaneous) if simultaneous else ()))
     rows, _ = run_rows(run, path, *more)
-    seeds = {"permutation": {"rng": 7}, "bootstrap_t": {"rng": 7}, "union:bound=betting,support=(0,2000)": {"seed": 7}}
+    seeds = {
+        "permutation": {"seed": 7},
+        "bootstrap_t": {"seed": 7},
+        "union:bound=betting,support=(0,2000)": {"seed": 7},
+    }
     found = compare(groups, "red", method=method, simultaneous=simultaneous, **seeds.get(method, {}))
     for name, bound in found.bounds.items():
         assert (rows[name]["lower"], rows[name]["upper"]) == bound.value
@@ -83,7 +87,7 @@ def test_the_largest_sum_is_drawn_with_the_seed_and_the_title_says_together(run,
     path, groups = revenue
     more = ("--method", "bootstrap:n_resamples=999", "--simultaneous", "max", "--seed", 3)
     rows, _ = run_rows(run, path, *more)
-    found = compare(groups, "red", method="bootstrap:n_resamples=999", simultaneous="max", rng=3)
+    found = compare(groups, "red", method="bootstrap:n_resamples=999", simultaneous="max", seed=3)
     assert {name: (row["lower"], row["upper"]) for name, row in rows.items()} == {
         name: bound.value for name, bound in found.bounds.items()
     }

@@ -36,6 +36,7 @@ NEITHER = (
 )
 # What a class or function needs beside the flag.
 NEEDS = {
+    "betting": {"support": (-1, 1)},
     "bootstrap": {"sigma": 1.0, "weights": "gaussian"},
     "sub_weibull": {"sigma": 1.0, "beta": 2.0},
     "mean_deviation_bound": {"n": 5, "alpha": 0.1, "sigma": 1.0, "beta": 2.0},
@@ -84,10 +85,12 @@ def test_what_is_neither_true_nor_false_is_refused(name, flag):
 
 @pytest.mark.parametrize(("name", "flag"), BOUND_FLAGS)
 def test_a_flag_of_a_bound_means_what_it_says(name, flag):
-    sample = [0.3, -0.2, 0.5]
+    is_order = flag == "in_order"  # which no seed goes with
+    sample = [0.3, -0.2, 0.5] * (5 if is_order else 1)
 
     def value(given):
-        more = {"rng": 3} if "rng" in inspect.signature(BOUNDS[name].function).parameters else {}
+        takes_seed = "seed" in inspect.signature(BOUNDS[name].function).parameters
+        more = {"seed": 3} if takes_seed and not is_order else {}
         return BOUNDS[name].function(sample, 0.1, **{flag: given}, **NEEDS.get(name, {}), **more).value
 
     assert value(True) != value(False)

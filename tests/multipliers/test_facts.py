@@ -54,7 +54,7 @@ def generic_samples(draw, two_valued=False, largest=30):
 def q(sample, level, method="auto", weights="rademacher"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        return bootstrap_quantile(sample, level, method=method, weights=weights, n_resamples=150, rng=7)
+        return bootstrap_quantile(sample, level, method=method, weights=weights, n_resamples=150, seed=7)
 
 
 def drawn(data, method, strategy=samples):

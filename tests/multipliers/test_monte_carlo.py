@@ -68,7 +68,7 @@ def test_many_draws_converge_to_the_law_of_all_weights(weights, level):
     # draws: error rate 6e-5 per case. Draws whose level is off by 6.4 of them (0.0066, 0.0031, 0.0006) are seen with
     # probability 0.99, if a sum lies between.
     B = 200_000
-    q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, rng=11)
+    q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, seed=11)
     values, probabilities = all_sums((SAMPLE - SAMPLE.mean()) / SAMPLE.size, weights)
     margin = 4 * math.sqrt(level * (1 - level) / B)
     assert probabilities[values > q + 1e-12].sum() <= level + margin
@@ -80,7 +80,7 @@ def test_many_draws_converge_for_the_other_weights(weights):
     # A second, independent set of explicit weights: the share beyond q differs by two binomial errors; 4.5 standard
     # errors of their difference, error rate 7e-6 per case. A level that is off by 0.0053 is seen with probability 0.99.
     B, level = 100_000, 0.03
-    q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, rng=12)
+    q = monte_carlo(SAMPLE, level, weights=weights, n_resamples=B, seed=12)
     rng = np.random.default_rng(13)
     if weights == "efron":
         picks = rng.integers(0, 12, size=(B, 12))
@@ -94,38 +94,38 @@ def test_many_draws_converge_for_the_other_weights(weights):
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_the_seed_alone_decides_the_draws(weights):
     levels = [0.02, 0.1, 0.4]
-    first = monte_carlo(SAMPLE, levels, weights=weights, rng=1)
+    first = monte_carlo(SAMPLE, levels, weights=weights, seed=1)
     np.random.seed(0)  # noqa: NPY002
-    assert (monte_carlo(SAMPLE, levels, weights=weights, rng=1) == first).all()
-    assert (monte_carlo(SAMPLE, levels, weights=weights, rng=np.random.default_rng(1)) == first).all()
-    assert (monte_carlo(SAMPLE, levels, weights=weights, rng=2) != first).any()
+    assert (monte_carlo(SAMPLE, levels, weights=weights, seed=1) == first).all()
+    assert (monte_carlo(SAMPLE, levels, weights=weights, seed=np.random.default_rng(1)) == first).all()
+    assert (monte_carlo(SAMPLE, levels, weights=weights, seed=2) != first).any()
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_draws_do_not_depend_on_the_rewards(weights):
-    first = monte_carlo(SAMPLE, [0.1, 0.4], weights=weights, rng=1)
-    np.testing.assert_allclose(monte_carlo(8 * SAMPLE, [0.1, 0.4], weights=weights, rng=1), 8 * first, rtol=1e-12)
+    first = monte_carlo(SAMPLE, [0.1, 0.4], weights=weights, seed=1)
+    np.testing.assert_allclose(monte_carlo(8 * SAMPLE, [0.1, 0.4], weights=weights, seed=1), 8 * first, rtol=1e-12)
 
 
 def test_a_generator_moves_on_and_one_set_of_draws_serves_all_levels():
     rng = np.random.default_rng(1)
-    first, second = (monte_carlo(SAMPLE, 0.1, rng=rng) for _ in range(2))
+    first, second = (monte_carlo(SAMPLE, 0.1, seed=rng) for _ in range(2))
     assert first != second
-    both = monte_carlo(SAMPLE, [0.1, 0.02], rng=1)
-    assert both.tolist() == [monte_carlo(SAMPLE, level, rng=1) for level in (0.1, 0.02)]
+    both = monte_carlo(SAMPLE, [0.1, 0.02], seed=1)
+    assert both.tolist() == [monte_carlo(SAMPLE, level, seed=1) for level in (0.1, 0.02)]
 
 
 def test_rows_of_a_batch_get_draws_of_their_own_in_order():
     batch = np.stack([SAMPLE, SAMPLE, SAMPLE[::-1]])
-    got = monte_carlo(batch, 0.1, rng=1)
+    got = monte_carlo(batch, 0.1, seed=1)
     rng = np.random.default_rng(1)
-    assert got.tolist() == [monte_carlo(row, 0.1, rng=rng) for row in batch]
+    assert got.tolist() == [monte_carlo(row, 0.1, seed=rng) for row in batch]
     assert got[0] != got[1]
 
 
 def test_saturation_warns_exactly_once_per_call_and_names_the_product():
     with pytest.warns(AccuracyWarning, match=r"n_resamples \* level = 0\.2 is below 1") as caught:
-        got = monte_carlo(np.stack([SAMPLE, SAMPLE]), [0.001, 0.002, 0.5], n_resamples=200, rng=1)
+        got = monte_carlo(np.stack([SAMPLE, SAMPLE]), [0.001, 0.002, 0.5], n_resamples=200, seed=1)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert (got[:, 0] == got[:, 1]).all()  # both are the largest draw
@@ -135,7 +135,7 @@ def test_saturation_warns_exactly_once_per_call_and_names_the_product():
 def test_no_warning_where_the_level_is_within_reach(n_resamples, level):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        monte_carlo(SAMPLE, level, n_resamples=n_resamples, rng=1)
+        monte_carlo(SAMPLE, level, n_resamples=n_resamples, seed=1)
     assert caught == []
 
 
@@ -144,12 +144,12 @@ def test_no_warning_where_only_rounding_puts_the_product_below_one():
     assert order_rank(49, 1 / 49) == 1  # the second largest draw: not saturated
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        monte_carlo(SAMPLE, 1 / 49, n_resamples=49, rng=1)
+        monte_carlo(SAMPLE, 1 / 49, n_resamples=49, seed=1)
 
 
 def test_other_methods_neither_warn_nor_draw():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rng = np.random.default_rng(1)
-        bootstrap_quantile(SAMPLE, 1e-9, n_resamples=1, rng=rng)
+        bootstrap_quantile(SAMPLE, 1e-9, n_resamples=1, seed=rng)
     assert rng.random() == np.random.default_rng(1).random()

@@ -82,7 +82,7 @@ def test_shapes_of_batch_and_level_are_joined():
 @pytest.mark.parametrize(("weights", "method"), PAIRS)
 def test_no_levels_give_no_quantiles(weights, method):
     sample = [0.0, 1.0, 1.0] if method == "binomial" else [0.0, 1.0, 3.0]
-    assert np.shape(bootstrap_quantile([sample, sample], [], weights=weights, method=method, rng=1)) == (2, 0)
+    assert np.shape(bootstrap_quantile([sample, sample], [], weights=weights, method=method, seed=1)) == (2, 0)
 
 
 def test_lists_integers_and_booleans_are_numbers():
@@ -100,7 +100,7 @@ def test_inputs_are_left_alone(weights, method):
     levels = np.array([0.3, 0.1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        bootstrap_quantile(sample, levels, weights=weights, method=method, rng=1)
+        bootstrap_quantile(sample, levels, weights=weights, method=method, seed=1)
     assert sample.tolist() == [0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
     assert levels.tolist() == [0.3, 0.1]
 
@@ -113,7 +113,7 @@ def test_huge_and_tiny_rewards_are_scaled_exactly(weights, method, power):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         small, large = (
-            bootstrap_quantile(np.ldexp(sample, e), LEVELS, weights=weights, method=method, rng=1) for e in (0, power)
+            bootstrap_quantile(np.ldexp(sample, e), LEVELS, weights=weights, method=method, seed=1) for e in (0, power)
         )
     assert (small > 0).all()
     assert (np.ldexp(large, -power) == small).all()

@@ -140,7 +140,9 @@ def last_not_rejected(rejected: Callable[[np.ndarray], np.ndarray], low: float, 
     return low
 
 
-def betting_capital(sample: Sequence[float], alpha: float, means: np.ndarray, share: float) -> np.ndarray:
+def betting_capital(
+    sample: Sequence[float], alpha: float, means: np.ndarray, share: float, fixed_size: bool = False
+) -> np.ndarray:
     """Capital ``prod (1 - l_i (y_i - m))`` after each prefix of rewards in [0, 1]: shape ``(n, means)``."""
     n = len(sample)
     averages = [(0.5 + sum(sample[: j + 1])) / (j + 2) for j in range(n)]
@@ -150,7 +152,8 @@ def betting_capital(sample: Sequence[float], alpha: float, means: np.ndarray, sh
         most = share / (1 - means)
     for i in range(1, n + 1):
         variance = (0.25 + sum((sample[j] - averages[j]) ** 2 for j in range(i - 1))) / i
-        bet = math.sqrt(2 * math.log(1 / alpha) / (variance * i * math.log(1 + i)))
+        size = n if fixed_size else i * math.log(1 + i)
+        bet = math.sqrt(2 * math.log(1 / alpha) / (variance * size))
         capital = capital * (1 - np.minimum(bet, most) * (sample[i - 1] - means))
         path.append(capital)
     return np.array(path)
@@ -163,20 +166,33 @@ def betting_bound(sample: Sequence[float], alpha: float, share: float = 0.5) -> 
     )
 
 
-def symmetric_bets(sample: Sequence[float], alpha: float) -> list[float]:
+def average_betting_bound(orders: Sequence[Sequence[float]], alpha: float, share: float = 0.5) -> float:
+    """Largest mean in [0, 1] against which the capital of several orders is below ``1/alpha`` on average in the end."""
+
+    def rejected(means: np.ndarray) -> np.ndarray:
+        ends = [betting_capital(order, alpha, means, share, fixed_size=True)[-1] for order in orders]
+        return np.mean(ends, axis=0) >= 1 / alpha
+
+    return last_not_rejected(rejected, 0.0, 1.0)
+
+
+def symmetric_bets(sample: Sequence[float], alpha: float, fixed_size: bool = False) -> list[float]:
     """The bets of the symmetric bound, each from the variance (1/n) of the rewards before it."""
     bets = []
     for i in range(1, len(sample) + 1):
         variance = np.var(sample[: i - 1]) if len(set(sample[: i - 1])) > 1 else 0.0
-        bets.append(math.sqrt(2 * math.log(1 / alpha) / (variance * i * math.log(1 + i))) if variance > 0 else 0.0)
+        size = len(sample) if fixed_size else i * math.log(1 + i)
+        bets.append(math.sqrt(2 * math.log(1 / alpha) / (variance * size)) if variance > 0 else 0.0)
     return bets
 
 
-def symmetric_capital(sample: Sequence[float], alpha: float, centres: np.ndarray) -> np.ndarray:
+def symmetric_capital(
+    sample: Sequence[float], alpha: float, centres: np.ndarray, fixed_size: bool = False
+) -> np.ndarray:
     """Capital ``prod exp(-l_i (y_i - x))/cosh(l_i (y_i - x))`` after each prefix: shape ``(n, centres)``."""
     capital = np.ones_like(centres)
     path = []
-    for bet, y in zip(symmetric_bets(sample, alpha), sample, strict=True):
+    for bet, y in zip(symmetric_bets(sample, alpha, fixed_size), sample, strict=True):
         v = np.clip(bet * (y - centres), -300, 300)
         capital = capital * np.exp(-v) / np.cosh(v)
         path.append(capital)
@@ -186,12 +202,30 @@ def symmetric_capital(sample: Sequence[float], alpha: float, centres: np.ndarray
 def symmetric_betting_bound(sample: Sequence[float], alpha: float) -> float:
     """Largest centre against which the capital stayed below ``1/alpha`` after every prefix."""
     count = sum(bet > 0 for bet in symmetric_bets(sample, alpha))
-    if Fraction(2) ** count * Fraction(alpha) <= 1:  # each bet multiplies the capital by less than 2
-        return math.inf
 
     def rejected(centres: np.ndarray) -> np.ndarray:
         return (symmetric_capital(sample, alpha, centres) >= 1 / alpha).any(axis=0)
 
+    return last_centre(rejected, Fraction(2) ** count, alpha, sample)
+
+
+def average_symmetric_bound(orders: Sequence[Sequence[float]], alpha: float) -> float:
+    """Largest centre against which the capital of several orders is below ``1/alpha`` on average in the end."""
+    counts = [sum(bet > 0 for bet in symmetric_bets(order, alpha)) for order in orders]
+
+    def rejected(centres: np.ndarray) -> np.ndarray:
+        ends = [symmetric_capital(order, alpha, centres, fixed_size=True)[-1] for order in orders]
+        return np.mean(ends, axis=0) >= 1 / alpha
+
+    return last_centre(rejected, sum(Fraction(2) ** count for count in counts) / len(counts), alpha, orders[0])
+
+
+def last_centre(
+    rejected: Callable[[np.ndarray], np.ndarray], most: Fraction, alpha: float, sample: Sequence[float]
+) -> float:
+    """The last centre not rejected; ``most`` is what the capital stays below, as each bet multiplies it by less than 2."""
+    if most * Fraction(alpha) <= 1:
+        return math.inf
     spread = max(sample) - min(sample)
     low, high = min(sample), max(sample)
     while rejected(np.array([low]))[0]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from naive.bounds import betting_bound
+from naive.bounds import average_betting_bound, betting_bound
 from naive.resampling_bounds import low_draw
 
 
@@ -96,3 +96,9 @@ def pairs(first: Sequence[float], second: Sequence[float]) -> list[float]:
 def betting(first: Sequence[float], second: Sequence[float], alpha: float) -> float:
     """The betting bound on pairs of rewards in [0, 1], which lie in [-1, 1]."""
     return 2 * betting_bound([(1 + pair) / 2 for pair in pairs(first, second)], alpha) - 1
+
+
+def average_betting(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], alpha: float) -> float:
+    """The same with the capital averaged over several orders of both groups."""
+    orders = [[(1 + pair) / 2 for pair in pairs(x, y)] for x, y in zip(first, second, strict=True)]
+    return 2 * average_betting_bound(orders, alpha) - 1

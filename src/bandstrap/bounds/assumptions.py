@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr, ndtri
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName, is_walk
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName
 from bandstrap.bounds.laws import (
     ROUNDING,
     has_heavy_tail,
@@ -127,7 +127,7 @@ def contradictions(name: str, rewards: Floats, options: Options, *, in_order: bo
     phi = phi_told(options) if name in WITH_PHI else None
     if isinstance(phi, str) and phi in BOUNDS:
         found += contradictions(phi, rewards, options)
-    if in_order and is_walk(name, options):
+    if in_order and BOUNDS[name].walks:
         found += trends(rewards)
     return list(dict.fromkeys(found))
 

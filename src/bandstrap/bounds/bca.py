@@ -9,16 +9,19 @@ from scipy.special import ndtr, ndtri
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import N_RESAMPLES, Rows, build_resampled, resampled_moments
+from bandstrap.deprecation import renamed
+from bandstrap.seeds import Seed
 
 
 @register(assumes=())
+@renamed(rng="seed")
 def bca(
     sample: ArrayLike,
     alpha: float,
     *,
     side: Side = "upper",
     n_resamples: int = N_RESAMPLES,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Bias-corrected and accelerated bootstrap bound, for skewed rewards.
@@ -38,8 +41,10 @@ def bca(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     n_resamples
         The number ``B`` of resamples.
-    rng
-        Generator or seed of the resamples. By default they are the same in every call, and so are its numbers.
+    seed
+        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
+        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
+        them.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -66,7 +71,7 @@ def bca(
     --------
     >>> from bandstrap.bounds import bca
     >>> bca([1, 1, 1, 2, 2, 3, 9, 30, 80, 250], 0.05).value
-    115.4
+    112.3
 
     References
     ----------
@@ -90,7 +95,7 @@ def bca(
         side,
         widths,
         n_resamples=n_resamples,
-        rng=rng,
+        seed=seed,
         check=check,
         why_infinite=lambda n: (
             f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
-    AS_GIVEN,
     ROUNDING,
     Bound,
     Side,
@@ -18,11 +17,11 @@ from bandstrap.bounds.bound import (
     build,
     check_level,
     check_support,
-    is_walk,
     register,
 )
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
-from bandstrap.bounds.phi import Phi, preliminary_width
+from bandstrap.bounds.phi import Phi, order_of_phi, preliminary_width
+from bandstrap.deprecation import renamed
 from bandstrap.engine.memory import check_memory
 from bandstrap.errors import check_choice, check_count, check_flag, check_number, requirement, sample_mean
 from bandstrap.multipliers import WEIGHTS
@@ -31,7 +30,7 @@ from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
 from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
-from bandstrap.seeds import make_generator
+from bandstrap.seeds import Seed, make_generator, seed_of
 
 Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
@@ -46,7 +45,15 @@ def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: 
     least = np.zeros(len(rewards))
     if correction != "none" and is_plain:
         given = {name: options.get(name) for name in ("sigma", "support", "beta")}
-        phi = preliminary_width(options.get("phi"), rewards, alpha, owner="bootstrap", options=given, mirrored=mirrored)
+        phi = preliminary_width(
+            options.get("phi"),
+            rewards,
+            alpha,
+            owner="bootstrap",
+            options=given,
+            mirrored=mirrored,
+            seed=options.get("seed"),
+        )
         n = rewards.shape[-1]
         with np.errstate(over="ignore", invalid="ignore"):
             least = correction_term(CORRECTIONS[correction], n, phi, alpha, options.get("delta", DEFAULT_DELTA), n)
@@ -57,6 +64,7 @@ def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: 
 
 
 @register(assumes=("symmetric",), needs=("sigma|support|phi",), covers=covers)
+@renamed(rng="seed")
 def bootstrap(
     sample: ArrayLike,
     alpha: float,
@@ -73,7 +81,7 @@ def bootstrap(
     quantile: Method = "auto",
     n_resamples: int = 200,
     shrunk: bool = True,
-    rng: np.random.Generator | int | None = None,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Bootstrapped bound: a quantile read off the data, plus a second-order correction.
@@ -121,9 +129,12 @@ def bootstrap(
         Method of :func:`bandstrap.multipliers.bootstrap_quantile`; ``"auto"`` is exact, or within half a per cent; in
         the proved forms never too small, and within one per cent. With ``"saddlepoint"`` and ``"expansion"`` nothing is
         proved.
-    n_resamples, rng
+    n_resamples
         For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
-        probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.
+        probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``, over draws independent of the rewards.
+    seed
+        Seed or generator of ``quantile="monte-carlo"``, and of a ``phi`` that draws. By default it is derived from the
+        rewards of each sample, see :func:`bandstrap.bounds.differences.permutation` for what that proves.
     shrunk
         Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
         of the paper's supplement prints it; then nothing is proved.
@@ -190,14 +201,14 @@ def bootstrap(
         and is_shrunk
         and not (by_draws and correction == "theorem")
     )
-    generator = make_generator(rng, "bootstrap") if by_draws else None
+    generator = make_generator(seed, "bootstrap") if by_draws and seed is not None else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
         level = alpha * (1 - delta) if is_shrunk else alpha
         if proved:
             level *= 1 - tail_rounding(n)
-        if generator is not None and correction == "sharp":
+        if by_draws and correction == "sharp":
             main, factor = drawn_quantile_and_factor(rewards, alpha, delta, n_resamples, generator)
             method: str = quantile
         else:
@@ -207,7 +218,7 @@ def bootstrap(
                 weights=weights,
                 method=quantile,
                 n_resamples=n_resamples,
-                rng=generator,
+                seed=generator,
                 upward=proved,
             )
             main, method = found.values, " and ".join(dict.fromkeys(found.methods.ravel()))
@@ -221,6 +232,7 @@ def bootstrap(
             owner="bootstrap",
             options=options,
             mirrored=mirrored,
+            seed=seed,
         )
         with np.errstate(over="ignore", invalid="ignore"):
             if factor is None:
@@ -242,7 +254,7 @@ def bootstrap(
         threshold,
         guarantee=guarantee(alpha, side, n_resamples if by_draws else None) if proved else None,
         holds_for=assumption(weights, correction, proved, by_draws),
-        order=AS_GIVEN if correction != "none" and is_walk("bootstrap", {"phi": phi}) else None,
+        order=order_of_phi(phi, seed) if correction != "none" else None,
         check=check,
         told={} if correction == "none" else {"phi": phi, **options},
     )
@@ -288,7 +300,7 @@ def check_drawn_sharp(weights: Weights, interval: Interval, is_shrunk: bool) -> 
 
 
 def drawn_quantile_and_factor(
-    rewards: Floats, alpha: float, delta: float, n_resamples: int, rng: np.random.Generator
+    rewards: Floats, alpha: float, delta: float, n_resamples: int, rng: np.random.Generator | None
 ) -> tuple[Floats, Floats]:
     """Monte Carlo quantile of random signs, and the correction's factor from the same draws.
 
@@ -298,12 +310,13 @@ def drawn_quantile_and_factor(
     """
     law = LAWS["rademacher"]
     n = rewards.shape[-1]
-    residuals, exponents = scaled_residuals(rewards.reshape(-1, n))
+    rows = rewards.reshape(-1, n) if rng is not None else np.sort(rewards.reshape(-1, n), axis=-1)
+    residuals, exponents = scaled_residuals(rows)
     main, factor = np.empty(len(residuals)), np.empty(len(residuals))
     for i, row in enumerate(residuals):
-        seed = rng.integers(2**63)
-        centred = draws(law, row / n, n_resamples, np.random.default_rng(seed))
-        means = draws(law, np.full(n, 1 / n), n_resamples, np.random.default_rng(seed))
+        own = seed_of(None, rows[i]) if rng is None else rng.integers(2**63)
+        centred = draws(law, row / n, n_resamples, np.random.default_rng(own))
+        means = draws(law, np.full(n, 1 / n), n_resamples, np.random.default_rng(own))
         # Not below 0, where few draws may put it: a miss then has mu above ybar, which the proof uses.
         main[i] = max(order_statistics(centred, np.array([alpha * (1 - delta)]))[0], 0.0)
         factor[i] = max(order_statistics(-means, np.array([alpha * delta]))[0], 0.0)

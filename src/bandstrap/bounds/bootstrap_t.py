@@ -17,16 +17,19 @@ from bandstrap.bounds.resampling import (
     studentised,
     width_of_t,
 )
+from bandstrap.deprecation import renamed
+from bandstrap.seeds import Seed
 
 
 @register(assumes=())
+@renamed(rng="seed")
 def bootstrap_t(
     sample: ArrayLike,
     alpha: float,
     *,
     side: Side = "upper",
     n_resamples: int = N_RESAMPLES,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Studentised bootstrap bound, for skewed rewards without a known support.
@@ -46,8 +49,10 @@ def bootstrap_t(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     n_resamples
         The number ``B`` of resamples.
-    rng
-        Generator or seed of the resamples. By default they are the same in every call, and so are its numbers.
+    seed
+        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
+        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
+        them.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -76,7 +81,7 @@ def bootstrap_t(
     >>> from bandstrap.bounds import bootstrap_t, student_t
     >>> waits = [1, 1, 1, 2, 2, 3, 9, 30, 80, 250]
     >>> bootstrap_t(waits, 0.05).value, student_t(waits, 0.05, check=False).value
-    (322.9, 83.44)
+    (321.9, 83.44)
 
     References
     ----------
@@ -93,4 +98,4 @@ def bootstrap_t(
             quantiles[block] = lower_quantile(studentised(moments[0], spread, rows.rounding[block]), alpha)
         return width_of_t(quantiles, rows.residuals)
 
-    return build_resampled("bootstrap_t", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng, check=check)
+    return build_resampled("bootstrap_t", sample, alpha, side, widths, n_resamples=n_resamples, seed=seed, check=check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
+from bandstrap.bounds.order import AS_GIVEN
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
     brief,
     check_choice,
-    check_count,
     check_flag,
     check_number,
     check_sample,
@@ -27,6 +28,7 @@ from bandstrap.errors import (
     sample_mean,
     warn_caller,
 )
+from bandstrap.seeds import fixed_seed
 
 Side = Literal["upper", "lower", "two-sided"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -46,8 +48,6 @@ LARGEST_LEVEL = 0.5
 ROUNDING = 1e-9
 MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
 BEYOND_FLOATS = "the bound is infinite, since it lies beyond the largest number that a computer holds"
-# The order in which a bound walks through a sample that was not shuffled.
-AS_GIVEN = "as given"
 
 
 class Refuted(InvalidInput):
@@ -95,8 +95,8 @@ class Bound:
     holds_for
         The assumption, in one sentence.
     order
-        For a bound that walks through the sample, the order it took: ``"as given"``, or ``"shuffled with seed ..."``.
-        ``None`` for the others, which give the same in any order.
+        For a sequential bound, the order in which it read the sample: ``"as given"``, ``"shuffled with seed ..."``, or
+        ``"shuffled with a seed derived from the rewards"``. ``None`` for the others, which give the same in any order.
     notes
         How this sample contradicts the assumption, or what it cannot show, one sentence each; usually none. For a single
         sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`. With ``check=False`` and for batches,
@@ -298,8 +298,12 @@ def build(
     notes = [
         *found,
         *note_on_equal_rewards(name, rewards, ends.parts, ends.lower, ends.upper),
-        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
-        *(note_on_mean_beyond(rewards, ends.lower, ends.upper) if order and "bounded" in BOUNDS[name].assumes else ()),
+        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for, order),
+        *(
+            note_on_mean_beyond(rewards, ends.lower, ends.upper)
+            if order == AS_GIVEN and "bounded" in BOUNDS[name].assumes
+            else ()
+        ),
     ]
     bound = from_ends(
         name,
@@ -345,7 +349,9 @@ def note_on_equal_rewards(
     return [f"{which}, which cannot show how much rewards vary, and this bound takes it for nothing; {advice}"]
 
 
-def note_on_crossed_ends(lower: Floats, upper: Floats, guarantee: float | None, holds_for: str) -> list[str]:
+def note_on_crossed_ends(
+    lower: Floats, upper: Floats, guarantee: float | None, holds_for: str, order: str | None
+) -> list[str]:
     """That no mean is left, and how rarely that should happen."""
     crossed = np.asarray(lower > upper)
     if not crossed.any():
@@ -354,11 +360,12 @@ def note_on_crossed_ends(lower: Floats, upper: Floats, guarantee: float | None, 
     which = f"in {int(crossed.sum())} of {crossed.size} samples " if crossed.ndim else ""
     rarely = "" if guarantee is None else f", which has a probability of at most {guarantee:g} for {holds_for}"
     ends = f"the lower end, {low:.6g}, lies above the upper one, {high:.6g}"
-    return [f"{which}no mean is left, because {ends}{rarely}: {MAY_BE_SORTED}"]
+    why = f": {MAY_BE_SORTED}" if order == AS_GIVEN else ""
+    return [f"{which}no mean is left, because {ends}{rarely}{why}"]
 
 
 def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[str]:
-    """That a bound which walks through the sample has left its mean behind; for rewards in a known support."""
+    """That a bound which read the sample in its order has left its mean behind; for rewards in a known support."""
     mean, rounding = sample_mean(rewards), ROUNDING * np.abs(rewards).max(axis=-1)
     beyond = np.asarray((lower <= upper) & ((mean > upper + rounding) | (mean < lower - rounding)))
     if not beyond.any():
@@ -404,28 +411,6 @@ def check_level(alpha: Any, owner: str) -> float:
         meant = f" (is {1 - level:.6g} meant?)" if level > LARGEST_LEVEL else ""
         raise requirement("alpha", owner, rule, f"{level:g}{meant}")
     return level
-
-
-def shuffled(rewards: Floats, seed: int) -> Floats:
-    """Rewards of shape ``(..., n)`` in an order drawn with this seed: the same one for every sample of a batch."""
-    return rewards[..., np.random.default_rng(seed).permutation(rewards.shape[-1])]
-
-
-def order_name(seed: int | None) -> str:
-    """What ``Bound.order`` says.
-
-    >>> order_name(None), order_name(7)
-    ('as given', 'shuffled with seed 7')
-    """
-    return AS_GIVEN if seed is None else f"shuffled with seed {seed}"
-
-
-def take_order(sample: ArrayLike, seed: int | None, owner: str) -> Floats:
-    """The sample in the order a walk through it takes: as given, or shuffled if there is a seed."""
-    rewards = check_sample(sample, owner)
-    if seed is None:
-        return rewards
-    return shuffled(rewards, check_count(seed, "seed", owner, at_least=0, at_most=None))
 
 
 def as_number(value: ArrayLike, shape: tuple[int, ...]) -> Number:
@@ -515,8 +500,8 @@ class RegisteredBound:
     needs
         Options it cannot do without; ``"sigma|support"`` means one of the two.
     walks
-        Whether it goes through the sample reward by reward, so that their order matters. It then takes a ``seed`` to
-        shuffle them first, and tells the order as ``Bound.order``.
+        Whether it reads the sample reward by reward, so that their order matters. It then takes ``in_order``, a ``seed`` to
+        shuffle them with and ``n_orders``, and tells the order as ``Bound.order``.
     covers
         Of a bound that takes long to compute, a quick test whether it certainly covers a mean.
     """
@@ -565,6 +550,11 @@ def bound_by_name(name: str, sample: ArrayLike, alpha: float, side: Side, option
         raise InvalidInput(f"The bound {name} does not take these options: {error}.") from None
 
 
+def takes_seed(name: str) -> bool:
+    """Whether the bound of this name draws: resamples, signs or orders."""
+    return "seed" in inspect.signature(BOUNDS[name].function).parameters
+
+
 @contextmanager
 def without_warnings() -> Iterator[None]:
     """Do not warn of what the notes of a bound say: whoever calls it reads them, or says it better."""
@@ -573,17 +563,13 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
-def is_walk(name: str, options: Mapping[str, Any]) -> bool:
-    """Whether the order of rewards matters to a bound called with these options: itself, or the bound its phi names."""
-    phi = options.get("phi")
-    return BOUNDS[name].walks or (isinstance(phi, str) and phi in BOUNDS and BOUNDS[phi].walks)
-
-
 def misses(
     name: str, rewards: Floats, alpha: float, mean: float, side: Side, options: Mapping[str, Any]
 ) -> NDArray[np.bool_]:
     """``Bound.misses(mean)`` of each sample; where a bound has a quick test, only those are bounded that it leaves open."""
     entry = BOUNDS[name]
+    if options.get("seed") is not None:  # a generator draws once for quick test and bound
+        options = {**options, "seed": fixed_seed(options["seed"], name)}
     is_open = np.ones(len(rewards), dtype=bool)
     if entry.covers is not None:
         level = alpha / 2 if side == "two-sided" else alpha

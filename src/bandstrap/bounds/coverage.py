@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,13 @@ from scipy.special import betaincinv
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.assumptions import judge
-from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses
+from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses, takes_seed
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target
 from bandstrap.bounds.oracle import MOST_REWARDS as MOST_OF_ORACLE
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
 from bandstrap.calls import Call, parse_call
+from bandstrap.deprecation import with_new_names
 from bandstrap.engine.interrupts import answered
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.engine.progress import Show, progress_bar
@@ -245,10 +245,10 @@ def measure(
         )
     mean = target(law)
     entry = BOUNDS[call.name]
-    told = dict(options)
-    if "rng" in inspect.signature(entry.function).parameters:
-        # A bound that draws does so anew for each slice: else one set of resamples would decide on all samples alike.
-        told.setdefault("rng", np.random.default_rng([seed, n, 1]))
+    told = with_new_names(options, {"rng": "seed"}, call.name)
+    if takes_seed(call.name) and not told.get("in_order"):
+        # A bound that draws does so anew for each slice: else one set of draws would decide on all samples alike.
+        told.setdefault("seed", np.random.default_rng([seed, n, 1]))
     if options.get("phi") in ORACLES:
         if side != "upper":
             raise requirement("phi", "coverage", "known, not an oracle, unless side is 'upper'", repr(options["phi"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -114,9 +115,9 @@ def bound_groups(
     check
         Test each group for contradictions of the assumption (default), as the bounds do. Each kind of note is one warning.
     **options
-        Options of the bound, or with ``"auto"`` what is stated of the rewards, and a ``seed`` with which rewards are
-        shuffled for a bound that walks through them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default),
-        ``rng`` and ``studentized``; the latter (true by default) measures each mean in its own standard error, else all
+        Options of the bound, or with ``"auto"`` what is stated of the rewards, and ``seed`` and ``in_order`` for bounds
+        that take them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and ``studentized``; the
+        latter (true by default) measures each mean in its own standard error, else all
         have one width.
 
     Returns
@@ -179,6 +180,8 @@ def bound_chosen(choice: Choice, rewards: Floats, level: float, side: Side, *, c
     return bound if choice.guess is None else replace(bound, guarantee=None, notes=(*bound.notes, choice.guess))
 
 
+# Options of those bounds that draw or read rewards one by one, which may stand beside what is stated of the rewards.
+HOW_READ = ("seed", "in_order")
 OF_LARGEST = "it is the one whose sums have a largest over all groups"
 
 
@@ -188,7 +191,7 @@ def choices_of(
     """Which bound each group has: the one asked for, or what :func:`bandstrap.bounds.choose` says."""
     if method != AUTO:
         return dict.fromkeys(groups, Choice(method, dict(options), "it was asked for"))
-    stated = {key: value for key, value in options.items() if key != "seed"}
+    stated = {key: value for key, value in options.items() if key not in HOW_READ}
     # Three different values tell as much as all: that there are more than two.
     column = np.unique(np.concatenate(list(groups.values())))[:3]
     found = {}
@@ -197,8 +200,8 @@ def choices_of(
             chosen = choose(rewards, level, side=side, column=column, **stated)
         except TypeError as error:
             raise InvalidInput(f"The method auto does not take these options: {error}.") from None
-        walks = "seed" in options and BOUNDS[chosen.method].walks
-        told = {**chosen.options, **({"seed": options["seed"]} if walks else {})}
+        taken = inspect.signature(BOUNDS[chosen.method].function).parameters
+        told = {**chosen.options, **{key: options[key] for key in HOW_READ if key in options and key in taken}}
         found[group] = Choice(chosen.method, told, chosen.reason, chosen.guess)
     return found
 

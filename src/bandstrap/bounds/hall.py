@@ -20,7 +20,9 @@ from bandstrap.bounds.resampling import (
     studentised,
     width_of_t,
 )
+from bandstrap.deprecation import renamed
 from bandstrap.errors import check_choice
+from bandstrap.seeds import Seed
 
 Quantile = Literal["bootstrap", "normal"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
@@ -40,6 +42,7 @@ def restore_skewness(value: Floats, skewness: Floats, n: int) -> Floats:
 
 
 @register(assumes=())
+@renamed(rng="seed")
 def hall(
     sample: ArrayLike,
     alpha: float,
@@ -47,7 +50,7 @@ def hall(
     side: Side = "upper",
     quantile: Quantile = "bootstrap",
     n_resamples: int = N_RESAMPLES,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Hall's bound: the t statistic with its skewness removed by a monotone cubic.
@@ -67,8 +70,12 @@ def hall(
     quantile
         ``"bootstrap"`` (default) reads ``x_alpha`` off resamples, each with its own skewness; ``"normal"`` takes that of
         the normal law, ``-z/sqrt(n)``, and draws nothing.
-    n_resamples, rng
-        The number ``B`` of resamples, and their generator or seed. By default they are the same in every call.
+    n_resamples
+        The number ``B`` of resamples.
+    seed
+        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
+        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
+        them.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -92,7 +99,7 @@ def hall(
     >>> from bandstrap.bounds import hall
     >>> waits = [1, 1, 1, 2, 2, 3, 9, 30, 80, 250]
     >>> hall(waits, 0.05).value, hall(waits, 0.05, quantile="normal").value
-    (334.1, 200.3)
+    (332.4, 200.3)
 
     References
     ----------
@@ -121,5 +128,5 @@ def hall(
         return width_of_t(t, rows.residuals)
 
     return build_resampled(
-        "hall", sample, alpha, side, widths, n_resamples=n_resamples, rng=rng, check=check, is_drawn=is_drawn
+        "hall", sample, alpha, side, widths, n_resamples=n_resamples, seed=seed, check=check, is_drawn=is_drawn
     )

@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror, takes_seed
+from bandstrap.bounds.order import order_name
 from bandstrap.errors import read_numbers, requirement
+from bandstrap.seeds import Seed
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 # Bounds that take a preliminary width, and so can be none themselves.
 WITH_PHI = ("bootstrap", "sign_flip")
+
+
+def order_of_phi(phi: Phi | None, seed: Seed) -> str | None:
+    """What ``Bound.order`` says of a bound whose preliminary width is a sequential bound; ``None`` for any other."""
+    return order_name(seed, in_order=False) if isinstance(phi, str) and phi in BOUNDS and BOUNDS[phi].walks else None
 
 
 def preliminary_width(
@@ -25,10 +32,12 @@ def preliminary_width(
     owner: str,
     options: dict[str, Any],
     mirrored: bool,
+    seed: Seed = None,
 ) -> Floats:
     """Width of ``phi`` for ``rewards``: ``mu - ybar > phi`` has probability at most ``alpha``.
 
-    That is all theorem 1 needs, see :func:`bandstrap.bounds.bootstrap`. ``options`` go to the bound that ``phi`` names.
+    That is all theorem 1 needs, see :func:`bandstrap.bounds.bootstrap`. ``options`` go to the bound that ``phi`` names, and
+    so does the ``seed`` where it takes one. A sequential bound is read in random orders, for a fixed sample size.
     """
     given = {key: value for key, value in options.items() if value is not None}
     if phi is None:
@@ -45,6 +54,8 @@ def preliminary_width(
             given.setdefault("support", ZERO_OR_ONE)
         if "support" in given:
             given["support"] = mirror(given["support"], mirrored)
+        if seed is not None and takes_seed(phi):
+            given["seed"] = seed
         try:
             # Without a check: the bound that phi is for has its own.
             bound = BOUNDS[phi].function(rewards, alpha, check=False, **given)

@@ -1,7 +1,8 @@
 """Efron's resamples: samples drawn from a sample with replacement, their moments, and the frame of bounds made of them.
 
-Every sample of a batch is sorted and resampled with the same counts, so that a bound depends neither on the order of
-rewards nor on what else is in the batch.
+Every sample is sorted before it is resampled, so that a bound does not depend on the order of rewards. By default the
+resamples of each are drawn with a seed of its own, derived from its rewards, so that a bound does not depend on what else
+is in a batch either; a seed that is given draws the same ones for all samples.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bandstrap.bounds.bound import Bound, Side, Threshold, build, too_few
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
 from bandstrap.multipliers.quantile import scaled_residuals
-from bandstrap.seeds import make_generator
+from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # What bounds are computed from unless they are told otherwise: at alpha = 0.05, 100 resamples lie beyond the quantile.
 N_RESAMPLES = 1999
@@ -64,7 +65,7 @@ def build_resampled(
     widths: Widths,
     *,
     n_resamples: int,
-    rng: np.random.Generator | int | None,
+    seed: Seed,
     check: bool,
     is_drawn: bool = True,
     why_infinite: Callable[[int], str] | None = None,
@@ -75,7 +76,7 @@ def build_resampled(
     :func:`lower_quantile`.
     """
     check_resamples(n_resamples, name)
-    seed = drawn_seed(rng, name)
+    drawn = drawn_seed(seed, name)
 
     def reason(n: int, level: float) -> str:
         if why_infinite is not None:
@@ -86,7 +87,12 @@ def build_resampled(
         n = rewards.shape[-1]
         ordered = np.sort(rewards.reshape(-1, n), axis=-1)
         residuals, exponents = scaled_residuals(ordered)
-        scaled = widths(Rows(ordered, residuals, rounding_of_means(ordered, exponents)), alpha, seed)
+        rows = Rows(ordered, residuals, rounding_of_means(ordered, exponents))
+        if drawn is None and is_drawn:
+            each = (Rows(*(part[i : i + 1] for part in rows)) for i in range(len(ordered)))
+            scaled = np.array([widths(one, alpha, seed_of(None, one.rewards[0]))[0] for one in each])
+        else:
+            scaled = widths(rows, alpha, drawn or 0)
         width = np.ldexp(scaled, exponents).reshape(rewards.shape[:-1])
         method = f"{n_resamples} resamples" if is_drawn else "closed-form"
         return Threshold(
@@ -100,11 +106,6 @@ def check_resamples(n_resamples: int, owner: str) -> None:
     """Refuse what is no number of resamples, or one whose moments no memory would hold."""
     check_count(n_resamples, "n_resamples", owner)
     check_memory(8 * WORD * n_resamples, "n_resamples", owner, n_resamples)
-
-
-def drawn_seed(rng: np.random.Generator | int | None, owner: str) -> int:
-    """A seed drawn from ``rng``: what all resamples of one call, for either side, start from."""
-    return int(make_generator(rng, owner).integers(2**63))
 
 
 def resample_counts(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:

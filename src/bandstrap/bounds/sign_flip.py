@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
-    AS_GIVEN,
     Bound,
     Side,
     Threshold,
@@ -18,14 +17,14 @@ from bandstrap.bounds.bound import (
     check_level,
     check_support,
     fewest_rewards,
-    is_walk,
     register,
     too_few,
 )
-from bandstrap.bounds.phi import Phi, preliminary_width
+from bandstrap.bounds.phi import Phi, order_of_phi, preliminary_width
+from bandstrap.deprecation import renamed
 from bandstrap.errors import check_flag, sample_mean
 from bandstrap.multipliers import subset_mean
-from bandstrap.seeds import make_generator
+from bandstrap.seeds import Seed, make_generator, seed_of
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -36,6 +35,7 @@ def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: 
 
 
 @register(assumes=("symmetric",), covers=covers)
+@renamed(rng="seed")
 def sign_flip(
     sample: ArrayLike,
     alpha: float,
@@ -45,7 +45,7 @@ def sign_flip(
     sigma: float | None = None,
     support: tuple[float, float] | None = None,
     randomized: bool = False,
-    rng: np.random.Generator | int | None = None,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Exact bound for symmetric rewards, by inverting the sign-flip test.
@@ -68,8 +68,10 @@ def sign_flip(
     randomized
         Make the bound finite at times also below ``log2(1/alpha)`` rewards: there it is infinite with probability
         ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
-    rng
-        Generator or seed of ``randomized``.
+    seed
+        Seed or generator of ``randomized``, and of a ``phi`` that draws. By default it is derived from the rewards of each
+        sample: one with few values, of which there are few samples, needs a fresh seed for a miss probability of just
+        ``alpha``.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -116,15 +118,19 @@ def sign_flip(
     alpha = check_level(alpha, "sign_flip")
     options = {"sigma": sigma, "support": None if support is None else check_support(support, "sign_flip")}
     with_phi = phi is not None or any(value is not None for value in options.values())
-    generator = make_generator(rng, "sign_flip") if check_flag(randomized, "randomized", "sign_flip") else None
+    is_randomized = check_flag(randomized, "randomized", "sign_flip")
+    generator = make_generator(seed, "sign_flip") if is_randomized and seed is not None else None
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         n = rewards.shape[-1]
         rows = rewards.reshape(-1, n)
         ends, methods = subset_mean.quantiles(rows, alpha)
-        if generator is not None and 0.5**n > alpha:
-            lucky = generator.random(len(rows)) < alpha * 2.0**n
-            ends = np.where(lucky, rows.max(axis=-1), np.inf)
+        if is_randomized and 0.5**n > alpha:
+            if generator is None:
+                chance = np.array([np.random.default_rng(seed_of(None, row)).random() for row in rows])
+            else:
+                chance = generator.random(len(rows))
+            ends = np.where(chance < alpha * 2.0**n, rows.max(axis=-1), np.inf)
         end = ends.reshape(rewards.shape[:-1])
         mean = sample_mean(rewards)
         main = end - mean
@@ -132,7 +138,7 @@ def sign_flip(
         method = " and ".join(subset_mean.METHODS[code] for code in dict.fromkeys(methods.tolist()))
         if not with_phi:
             return Threshold(main, {"main": main}, method, end, why)
-        width = preliminary_width(phi, rewards, alpha, owner="sign_flip", options=options, mirrored=mirrored)
+        width = preliminary_width(phi, rewards, alpha, owner="sign_flip", options=options, mirrored=mirrored, seed=seed)
         with np.errstate(over="ignore"):
             end = np.minimum(end, mean + width)
         return Threshold(np.minimum(main, width), {"main": main, "phi": width}, method, end, why)
@@ -145,7 +151,7 @@ def sign_flip(
         threshold,
         guarantee=2 * alpha if with_phi else alpha,
         holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
-        order=AS_GIVEN if is_walk("sign_flip", {"phi": phi}) else None,
+        order=order_of_phi(phi, seed),
         check=check,
         told={"phi": phi, **options},
     )

@@ -1,39 +1,45 @@
-"""The betting bound for symmetric rewards: time-uniform, with no scale and no range."""
+"""The betting bound for symmetric rewards, with no scale and no range."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.betting import AT_ALL_SIZES, CAPITAL_ROUNDING, CAPITAL_SLACK
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, order_name, register, take_order, too_few
+from bandstrap.bounds.betting import CAPITAL_ROUNDING, CAPITAL_SLACK, capital_rounding, log_average
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, register, too_few
+from bandstrap.bounds.order import AT_ALL_SIZES, check_order, check_orders, order_name, order_seeds, read_in_orders
 from bandstrap.engine.kernel import entry, jitable
-from bandstrap.errors import near_one, sample_mean
+from bandstrap.errors import check_sample, near_one, sample_mean
+from bandstrap.seeds import Seed
 
 
 @jitable
-def scale_free_bets(y: Floats, alpha: float, bets: Floats) -> None:
-    """``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))`` with ``v`` the running variance; 0 while that is 0."""
+def scale_free_bets(y: Floats, alpha: float, of_fixed_size: bool, bets: Floats) -> None:
+    """``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))``, or for ``n`` rewards ``sqrt(2 log(1/alpha) / (v_{i-1} n))``.
+
+    ``v`` is the running variance; while that is 0, so is the bet.
+    """
     mean = 0.0
     square = 0.0
     for i in range(y.size):
         bets[i] = 0.0
         if square > 0.0:
             variance = square / i
-            bets[i] = math.sqrt(2.0 * math.log(1.0 / alpha) / (variance * (i + 1) * math.log(2.0 + i)))
+            size = float(y.size) if of_fixed_size else (i + 1) * math.log(2.0 + i)
+            bets[i] = math.sqrt(2.0 * math.log(1.0 / alpha) / (variance * size))
         change = y[i] - mean
         mean += change / (i + 1)
         square += change * (y[i] - mean)
 
 
 @jitable
-def largest_log_capital(y: Floats, bets: Floats, centre: float) -> float:
-    """Largest over the path of ``sum log(1 - tanh(bet (y - centre)))``; rises with ``centre``."""
+def log_capitals(y: Floats, bets: Floats, centre: float) -> tuple[float, float]:
+    """``sum log(1 - tanh(bet (y - centre)))``: the largest over the path, and at its end; both rise with ``centre``."""
     capital = 0.0
     largest = 0.0
     for i in range(y.size):
@@ -41,27 +47,41 @@ def largest_log_capital(y: Floats, bets: Floats, centre: float) -> float:
         # log(1 - tanh(v/2)) = log 2 - log(1 + e^v), without overflow
         capital += math.log(2.0) - (v + math.log1p(math.exp(-v)) if v > 0.0 else math.log1p(math.exp(v)))
         largest = max(largest, capital)
-    return largest
+    return largest, capital
 
 
 @jitable
-def symmetric_end(y: Floats, alpha: float) -> float:
-    """``sup {x : the capital against x has stayed below 1/alpha}``."""
-    bets = np.empty(y.size)
-    scale_free_bets(y, alpha, bets)
-    target = math.log(1.0 / alpha) + CAPITAL_ROUNDING
-    # A bet never quite doubles the capital.
-    if (bets > 0.0).sum() * math.log(2.0) <= target * (1.0 + 1e-12):
+def log_capital(orders: Floats, bets: Floats, centre: float, in_order: bool, logs: Floats) -> float:
+    """Logarithm of the largest capital of the one order given, or of the average that several orders end with."""
+    if in_order:
+        return log_capitals(orders[0], bets[0], centre)[0]
+    for k in range(len(orders)):
+        logs[k] = log_capitals(orders[k], bets[k], centre)[1]
+    return log_average(logs)
+
+
+@jitable
+def symmetric_end(orders: Floats, alpha: float, in_order: bool) -> float:
+    """``sup {x : the capital against x is below 1/alpha}``, or has stayed so where rewards are read ``in_order``."""
+    bets = np.empty(orders.shape)
+    logs = np.empty(len(orders))
+    for k in range(len(orders)):
+        scale_free_bets(orders[k], alpha, not in_order, bets[k])
+        # A bet never quite doubles the capital.
+        logs[k] = (bets[k] > 0.0).sum() * math.log(2.0)
+    rounding = CAPITAL_ROUNDING if in_order else capital_rounding(orders.shape[1], 0.0)
+    target = math.log(1.0 / alpha) + rounding
+    if log_average(logs) <= target * (1.0 + 1e-12):
         return math.inf
-    low = y.min()
-    high = y.max()
+    low = orders[0].min()
+    high = orders[0].max()
     spread = high - low
-    while largest_log_capital(y, bets, high) < target:
+    while log_capital(orders, bets, high, in_order, logs) < target:
         low = high
         high += spread
         spread *= 2.0
     spread = high - low
-    while largest_log_capital(y, bets, low) >= target:
+    while log_capital(orders, bets, low, in_order, logs) >= target:
         high = low
         low -= spread
         spread *= 2.0
@@ -69,7 +89,7 @@ def symmetric_end(y: Floats, alpha: float) -> float:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        if largest_log_capital(y, bets, middle) < target:
+        if log_capital(orders, bets, middle, in_order, logs) < target:
             low = middle
         else:
             high = middle
@@ -85,48 +105,75 @@ def why_no_end(n: int, alpha: float) -> str:
 
 
 @entry
-def symmetric_betting_batch(rows: Floats, alpha: float, out: Floats) -> None:
-    """:func:`symmetric_end` row by row."""
-    for i in range(rows.shape[0]):
-        out[i] = symmetric_end(rows[i], alpha)
+def symmetric_betting_batch(orders: Floats, alpha: float, in_order: bool, out: Floats) -> None:
+    """:func:`symmetric_end` of each sample, given in one order or several."""
+    for i in range(orders.shape[0]):
+        out[i] = symmetric_end(orders[i], alpha, in_order)
 
 
 @entry
-def log_capital_batch(rows: Floats, alpha: float, centre: Floats, out: Floats) -> None:
-    """:func:`largest_log_capital` against the centre of each row."""
-    bets = np.empty(rows.shape[1])
-    for i in range(rows.shape[0]):
-        scale_free_bets(rows[i], alpha, bets)
-        out[i] = largest_log_capital(rows[i], bets, centre[i])
+def log_capital_batch(orders: Floats, alpha: float, in_order: bool, centre: Floats, out: Floats) -> None:
+    """:func:`log_capital` against the centre of each sample."""
+    bets = np.empty(orders.shape[1:])
+    logs = np.empty(orders.shape[1])
+    for i in range(orders.shape[0]):
+        for k in range(orders.shape[1]):
+            scale_free_bets(orders[i, k], alpha, not in_order, bets[k])
+        out[i] = log_capital(orders[i], bets, centre[i], in_order, logs)
+
+
+def read(
+    rows: Floats, rewards: Floats, seed: int | None, in_order: bool, n_orders: int
+) -> Iterator[tuple[slice, Floats]]:
+    """Scaled rewards of shape ``(rows, n)`` in the order given or in random ones, some at a time."""
+    if in_order:
+        return iter([(slice(None), rows[:, None])])
+    return read_in_orders(rows, n_orders, order_seeds(seed, rewards))
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
-    """Whether the capital against ``mean``, which rises with it, has stayed clearly below ``1/alpha``."""
-    rows, exponents = near_one(take_order(rewards, options.get("seed"), "symmetric_betting"))
+    """Whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
+    seed, is_in_order = check_order(options.get("seed"), options.get("in_order", False), "symmetric_betting")
+    n_orders = check_orders(options.get("n_orders"), rewards.shape[-1], "symmetric_betting")
+    rows, exponents = near_one(rewards)
+    centres = np.ldexp(mean, -exponents)
     capital = np.empty(len(rows))
-    log_capital_batch(float(rows.size), rows, alpha, np.ldexp(mean, -exponents), capital)
+    for some, orders in read(rows, rewards, seed, is_in_order, n_orders):
+        log_capital_batch(float(orders.size), orders, alpha, is_in_order, centres[some], capital[some])
     return capital < math.log(1.0 / alpha) - CAPITAL_SLACK
 
 
 @register(assumes=("symmetric",), walks=True, covers=covers)
 def symmetric_betting(
-    sample: ArrayLike, alpha: float, *, side: Side = "upper", seed: int | None = None, check: bool = True
+    sample: ArrayLike,
+    alpha: float,
+    *,
+    side: Side = "upper",
+    seed: Seed = None,
+    in_order: bool = False,
+    n_orders: int | None = None,
+    check: bool = True,
 ) -> Bound:
-    r"""Time-uniform bound for symmetric rewards, with no scale and no range.
+    r"""Betting bound for symmetric rewards, with no scale and no range.
 
-    .. math:: \sup\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\}
+    .. math:: \sup\Bigl\{x : \frac1K \sum_{k=1}^K \prod_{i=1}^n (1 - \tanh(\lambda_{ki} (y_{ki} - x))) < 1/\alpha\Bigr\}
+
+    with ``y_k1, ..., y_kn`` the rewards in the random order ``k``. With ``in_order=True`` the rewards are read in the order
+    given, and the bound is time-uniform:
+
+    .. math:: \sup\Bigl\{x : \max_{t \le n} \prod_{i \le t} (1 - \tanh(\lambda_i (y_i - x))) < 1/\alpha\Bigr\}
 
     Parameters
     ----------
     sample
-        Rewards of shape ``(..., n)``, in the order they came.
+        Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1/2), for all sample sizes together.
+        Error probability in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
-    seed
-        Shuffle the rewards with this seed first; by default they are taken in the order given, as in
-        :func:`bandstrap.bounds.betting`.
+    seed, in_order, n_orders
+        As in :func:`bandstrap.bounds.betting`: by default the rewards are read in 16 random orders, drawn with a seed
+        derived from them; with ``in_order=True`` as they came.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -134,8 +181,9 @@ def symmetric_betting(
     Returns
     -------
     Bound
-        Holds for every prefix of the sample at once, unless shuffled. Infinite for the first few rewards: the first two set
-        the scale, and each later one at most doubles the capital.
+        By default for a sample size fixed in advance; with ``in_order=True`` for every prefix of the sample at once.
+        Infinite for the first few rewards: the first two set the scale, and each later one at most doubles the capital.
+        An outlier moves the sample mean and hardly the bound, which may then exclude that mean.
 
     See Also
     --------
@@ -143,28 +191,34 @@ def symmetric_betting(
 
     Notes
     -----
-    ``tanh`` is odd, so for rewards symmetric about ``mu`` each factor has mean 1 at ``x = mu`` whatever the bet: the
-    product is a martingale, and Ville's inequality bounds the chance that it ever reaches ``1/alpha``. Every factor
-    rises with ``x``, so the means not rejected are a half line. The bets
-    ``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))`` use the variance ``v`` of earlier rewards only.
+    ``tanh`` is odd, so for rewards symmetric about ``mu`` each factor has mean 1 at ``x = mu`` whatever the bet. In each
+    order the product is a martingale. Ville's inequality bounds the probability that the one of the order given ever
+    reaches ``1/alpha``. Markov's inequality bounds the probability that the average over several orders ends there, as in
+    :func:`bandstrap.bounds.betting`. Every factor rises with ``x``, so the means not rejected are a half line. The bets are
+    ``sqrt(2 log(1/alpha) / (v_{i-1} n))``, and with ``in_order=True`` ``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))``,
+    with ``v`` the variance of earlier rewards only.
 
     Examples
     --------
     >>> from bandstrap.bounds import symmetric_betting
     >>> rewards = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.0, -0.2, 0.5, -0.1]
     >>> symmetric_betting(rewards, 0.05).value
-    0.5737
+    0.4736
 
     References
     ----------
     .. [1] Ramdas, Ruf, Larsson, Koolen. Admissible anytime-valid sequential inference must rely on nonnegative
        martingales. 2020: martingales of this kind for symmetric laws go back to de la Pena (1999).
     """
+    rewards = check_sample(sample, "symmetric_betting")
+    drawn, is_in_order = check_order(seed, in_order, "symmetric_betting")
+    orders = check_orders(n_orders, rewards.shape[-1], "symmetric_betting")
 
     def threshold(rewards: Floats, alpha: float, mirrored: bool) -> Threshold:
         rows, exponents = near_one(rewards.reshape(-1, rewards.shape[-1]))
         out = np.empty(len(rows))
-        symmetric_betting_batch(100.0 * rows.size, rows, alpha, out)
+        for some, paths in read(rows, rewards, drawn, is_in_order, orders):
+            symmetric_betting_batch(60.0 * paths.size, paths, alpha, is_in_order, out[some])
         with np.errstate(over="ignore"):
             end = np.ldexp(out, exponents).reshape(rewards.shape[:-1])
             main = end - sample_mean(rewards)
@@ -172,12 +226,12 @@ def symmetric_betting(
 
     return build(
         "symmetric_betting",
-        take_order(sample, seed, "symmetric_betting"),
+        rewards,
         alpha,
         side,
         threshold,
         guarantee=alpha,
-        holds_for="independent rewards symmetric about their mean" + AT_ALL_SIZES * (seed is None),
-        order=order_name(seed),
+        holds_for="independent rewards symmetric about their mean" + (AT_ALL_SIZES if is_in_order else ""),
+        order=order_name(seed, is_in_order),
         check=check,
     )

@@ -26,6 +26,7 @@ from bandstrap.cli.groups import (
     check_drawable,
     check_request,
     draw,
+    how_read,
     title_of,
     warn_of,
     write_bounds,
@@ -77,11 +78,9 @@ def bound(
         bool, typer.Option("--symmetric", help="State that rewards are symmetric about their mean, for --method auto.")
     ] = False,
     seed: Annotated[
-        int,
-        typer.Option(
-            help="Seed with which rows are shuffled, for bounds that walk through them, and of --simultaneous max."
-        ),
-    ] = 0,
+        int | None,
+        typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
+    ] = None,
     in_order: InOrder = False,
     separator: Separator = None,
     decimal: Decimal = ".",
@@ -96,12 +95,12 @@ def bound(
     """Bound the mean of a column, group by group.
 
     "proved" is the probability of a miss that is proved for data as the bound assumes them; "assumption fails" stands
-    where these data contradict that, and a warning on standard error says how. A bound that walks through the rows is
-    given them in an order drawn with --seed, unless --in-order says that theirs has no meaning. Without --simultaneous,
-    alpha is that of each bound alone.
+    where these data contradict that, and a warning on standard error says how. Sequential bounds read the rows in several
+    random orders; with --in-order they keep that of the file, and hold at all sample sizes together. Without
+    --simultaneous, alpha is that of each bound alone.
     """
     from bandstrap.bounds import BOUNDS, bound_groups
-    from bandstrap.bounds.bound import check_support, without_warnings
+    from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
     from bandstrap.bounds.groups import AUTO
     from bandstrap.calls import parse_call
 
@@ -127,10 +126,14 @@ def bound(
         missing=na,
         encoding=encoding,
     )
-    if simultaneous == "max":
-        options.setdefault("rng", seed)
-    elif call.name == AUTO or BOUNDS[call.name].walks:
-        options.setdefault("seed", None if in_order else seed)
+    is_max, is_auto = simultaneous == "max", call.name == AUTO
+    options = how_read(
+        options,
+        seed,
+        in_order=in_order,
+        draws=is_max or is_auto or takes_seed(call.name),
+        walks=not is_max and (is_auto or BOUNDS[call.name].walks),
+    )
 
     def found_bounds() -> GroupBounds:
         with without_warnings():

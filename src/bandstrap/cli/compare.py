@@ -27,6 +27,7 @@ from bandstrap.cli.groups import (
     check_drawable,
     check_request,
     draw,
+    how_read,
     title_of,
     warn_of,
     write_bounds,
@@ -60,9 +61,9 @@ def compare(
         typer.Option(help="Let alpha hold for all groups together: bonferroni, or max with --method bootstrap."),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(help="Seed of what is drawn, and with which rows are shuffled for bounds that walk through them."),
-    ] = 0,
+        int | None,
+        typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
+    ] = None,
     in_order: InOrder = False,
     separator: Separator = None,
     decimal: Decimal = ".",
@@ -82,21 +83,25 @@ def compare(
     """
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
-    from bandstrap.bounds.bound import check_support, without_warnings
+    from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
     from bandstrap.calls import parse_call
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)
     check_request(OWNER, side=side, alpha=alpha, simultaneous=simultaneous, seed=seed, plot=plot, format=format)
     options: dict[str, Any] = dict(call.options)
-    if DIFFERENCES[call.name].draws or simultaneous == "max":
-        options.setdefault("rng", seed)
     if call.name == "union":
         check_choice(options.setdefault("bound", "betting"), "bound", OWNER, BOUNDS)
     if support is not None:
         options["support"] = check_support(support, OWNER)
-    if BOUNDS[options["bound"]].walks if call.name == "union" else call.name == "betting":
-        options.setdefault("seed", None if in_order else seed)
+    of_union = options["bound"] if call.name == "union" else None
+    options = how_read(
+        options,
+        seed,
+        in_order=in_order,
+        draws=simultaneous == "max" or (DIFFERENCES[call.name].draws if of_union is None else takes_seed(of_union)),
+        walks=call.name == "betting" if of_union is None else BOUNDS[of_union].walks,
+    )
     groups = read(
         data,
         column,

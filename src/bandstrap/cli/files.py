@@ -28,7 +28,7 @@ DropMissing = Annotated[
 ]
 InOrder = Annotated[
     bool,
-    typer.Option("--in-order", help="Do not shuffle: the rows came in this order, and are not sorted by anything."),
+    typer.Option("--in-order", help="Keep the order of the file, which must be that in which rows came."),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,13 +38,23 @@ RESULT_COLUMNS = (
 FEWEST_DIGITS = 4
 
 
+def how_read(
+    options: Mapping[str, Any], seed: int | None, *, in_order: bool, draws: bool, walks: bool
+) -> dict[str, Any]:
+    """Options with --seed where the method draws, and --in-order where it is sequential; its own options win."""
+    given = {"seed": seed} if draws and seed is not None else {}
+    if walks and in_order and "seed" not in options:
+        given |= {"in_order": True}
+    return {**given, **options}
+
+
 def check_request(
     owner: str,
     *,
     side: str,
     alpha: float,
     simultaneous: str | None,
-    seed: int,
+    seed: int | None,
     plot: Path | None,
     format: str,  # noqa: A002 - the flag's name
 ) -> None:
@@ -55,7 +65,8 @@ def check_request(
     check_choice(format, "format", owner, FORMATS)
     check_choice(side, "side", owner, SIDES)
     check_level(alpha, owner)
-    check_count(seed, "seed", owner, at_least=0, at_most=None)
+    if seed is not None:
+        check_count(seed, "seed", owner, at_least=0, at_most=None)
     if simultaneous is not None:
         check_choice(simultaneous, "simultaneous", owner, SIMULTANEOUS)
     check_plot(plot, owner)

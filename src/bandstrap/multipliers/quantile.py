@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args, overload
 
@@ -10,11 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.arrays import Floats
+from bandstrap.deprecation import renamed
 from bandstrap.engine.memory import check_memory
-from bandstrap.errors import AccuracyWarning, check_choice, check_count, check_levels, check_sample, requirement
+from bandstrap.errors import (
+    AccuracyWarning,
+    check_choice,
+    check_count,
+    check_levels,
+    check_sample,
+    requirement,
+    warn_caller,
+)
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, inversion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
-from bandstrap.seeds import make_generator
+from bandstrap.seeds import Seed, make_generator, seed_of
 
 OWNER = "bootstrap_quantile"
 WEIGHTS = tuple(LAWS)
@@ -53,7 +61,7 @@ def bootstrap_quantile(
     weights: Weights = ...,
     method: Method = ...,
     n_resamples: int = ...,
-    rng: np.random.Generator | int | None = ...,
+    seed: Seed = ...,
 ) -> float: ...
 @overload
 def bootstrap_quantile(
@@ -63,8 +71,9 @@ def bootstrap_quantile(
     weights: Weights = ...,
     method: Method = ...,
     n_resamples: int = ...,
-    rng: np.random.Generator | int | None = ...,
+    seed: Seed = ...,
 ) -> Floats | float: ...
+@renamed(rng="seed")
 def bootstrap_quantile(
     sample: ArrayLike,
     level: ArrayLike,
@@ -72,7 +81,7 @@ def bootstrap_quantile(
     weights: Weights = "rademacher",
     method: Method = "auto",
     n_resamples: int = 200,
-    rng: np.random.Generator | int | None = None,
+    seed: Seed = None,
 ) -> Floats | float:
     r"""Quantile of the multiplier bootstrap of the mean, given the sample.
 
@@ -117,8 +126,9 @@ def bootstrap_quantile(
             The paper's: draw number ``floor(B a) + 1`` from the top. Warns when it saturates, ``B a < 1``.
     n_resamples
         ``B``, the number of Monte Carlo draws; used by ``"monte-carlo"`` only. The default is the paper's.
-    rng
-        Generator or seed for ``"monte-carlo"``; the other methods are deterministic.
+    seed
+        Seed or generator of ``"monte-carlo"``; the other methods draw nothing. By default it is derived from the rewards of
+        each sample; one that is given starts one stream for all samples of a batch.
 
     Returns
     -------
@@ -153,7 +163,7 @@ def bootstrap_quantile(
        10, 1992.
     .. [4] Davison, Hinkley. Saddlepoint approximations in resampling methods. Biometrika 75, 1988.
     """
-    values = quantiles(sample, level, weights=weights, method=method, n_resamples=n_resamples, rng=rng).values
+    values = quantiles(sample, level, weights=weights, method=method, n_resamples=n_resamples, seed=seed).values
     return values if values.ndim else float(values)
 
 
@@ -164,7 +174,7 @@ def quantiles(
     weights: Weights = "rademacher",
     method: Method = "auto",
     n_resamples: int = 200,
-    rng: np.random.Generator | int | None = None,
+    seed: Seed = None,
     upward: bool = False,
 ) -> Quantiles:
     """:func:`bootstrap_quantile` together with the method each sample was served by.
@@ -220,8 +230,11 @@ def quantiles(
                     f"n_resamples * level = {n_resamples * flat.min():.3g} is below 1: the Monte Carlo quantile "
                     "saturates at the largest draw; use method='auto' or more resamples"
                 )
-            generator = make_generator(rng, OWNER)
-            out[chosen] = monte_carlo.quantiles(law, terms, flat, n_resamples, generator)
+            generator = None if seed is None else make_generator(seed, OWNER)
+            for i, row in enumerate(terms):  # all of them: "auto" is never this
+                own = np.random.default_rng(seed_of(None, rows[i])) if generator is None else generator
+                ordered = np.sort(row) if generator is None else row
+                out[i] = monte_carlo.quantiles(law, ordered[None], flat, n_resamples, own)[0]
     with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
         out = np.ldexp(out, exponents[:, None]) + 0.0  # and none is -0, as those of a mirrored law may be
     shape = rewards.shape[:-1]
@@ -294,4 +307,4 @@ def check_fits(law: int, method: str, weights: str, rows: Floats, residuals: Flo
 
 def warn(message: str) -> None:
     """Warn at the line that called into the package."""
-    warnings.warn(message, AccuracyWarning, stacklevel=4)
+    warn_caller(message, AccuracyWarning)

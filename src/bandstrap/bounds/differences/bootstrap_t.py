@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
@@ -26,10 +29,12 @@ from bandstrap.bounds.resampling import (
     studentised,
     why_no_quantile,
 )
-from bandstrap.seeds import make_generator
+from bandstrap.deprecation import renamed
+from bandstrap.seeds import Seed, fixed_seed, seed_of
 
 
 @register(reads_spread=True, draws=True)
+@renamed(rng="seed")
 def bootstrap_t(
     first: ArrayLike,
     second: ArrayLike,
@@ -37,7 +42,7 @@ def bootstrap_t(
     *,
     side: Side = "two-sided",
     n_resamples: int = N_RESAMPLES,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Studentised bootstrap bound on the difference of two means, for skewed rewards.
@@ -52,8 +57,11 @@ def bootstrap_t(
     ----------
     first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
-    n_resamples, rng
-        The number ``B`` of resamples, and their generator or seed. By default they are the same in every call.
+    n_resamples
+        The number ``B`` of resamples.
+    seed
+        Seed or generator of the resamples. By default it is derived from the rewards of both groups, for each pair of a
+        batch by itself; a seed that is given serves all pairs of a batch.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def bootstrap_t(
     --------
     >>> from bandstrap.bounds import difference
     >>> difference([1, 1, 1, 2, 2, 3, 9, 30, 80], [1, 2, 2, 3, 4, 4, 7, 9], 0.1, method="bootstrap_t").value
-    (-1.03, 92.1)
+    (-1.25, 91.2)
 
     References
     ----------
@@ -74,7 +82,7 @@ def bootstrap_t(
     x, y = check_groups(first, second, "bootstrap_t", side)
     alpha = check_level(alpha, "bootstrap_t")
     check_resamples(n_resamples, "bootstrap_t")
-    seeds = [int(seed) for seed in make_generator(rng, "bootstrap_t").integers(2**63, size=2)]
+    fixed = fixed_seed(seed, "bootstrap_t")
     scaled_x, scaled_y, exponents = scaled_pair(x, y)
     rows = [np.sort(group.reshape(-1, group.shape[-1]), axis=-1) for group in (scaled_x, scaled_y)]
     groups = [residuals(each) for each in rows]
@@ -86,8 +94,7 @@ def bootstrap_t(
 
     quantiles = {mirrored: np.empty(len(groups[0])) for mirrored in (False, True)}
     level = alpha / 2 if side == "two-sided" else alpha
-    drawn = [resampled_moments(group, n_resamples, seed, order=2) for group, seed in zip(groups, seeds, strict=True)]
-    for (block, of_x), (_, of_y) in zip(*drawn, strict=True):
+    for block, of_x, of_y in moments_of_both(groups, n_resamples, fixed, (x, y)):
         deviation = of_x[0] - of_y[0]
         spread = sum(
             spread_of_resamples(moments, group.shape[-1]) / max(group.shape[-1] - 1, 1)
@@ -108,3 +115,21 @@ def bootstrap_t(
         return Threshold(width, {"main": width}, f"{n_resamples} resamples", why_infinite=why)
 
     return build("bootstrap_t", x, y, alpha, side, threshold, guarantee=None, holds_for=LARGE_GROUPS, check=check)
+
+
+def moments_of_both(
+    groups: list[Floats], n_resamples: int, seed: int | None, given: tuple[Floats, Floats]
+) -> Iterator[tuple[slice, Floats, Floats]]:
+    """The first two moments of the resamples of either group, some pairs at a time; those of each pair, without a seed."""
+    n_pairs = len(groups[0])
+    blocks = [slice(i, i + 1) for i in range(n_pairs)] if seed is None else [slice(0, n_pairs)]
+    as_given = [group.reshape(n_pairs, group.shape[-1]) for group in given]
+    for pairs in blocks:
+        own = seed_of(seed, *(group[pairs].ravel() for group in as_given))
+        seeds = np.random.default_rng(own).integers(2**63, size=2)
+        drawn = (
+            resampled_moments(group[pairs], n_resamples, int(each), order=2)
+            for group, each in zip(groups, seeds, strict=True)
+        )
+        for (block, of_x), (_, of_y) in zip(*drawn, strict=True):
+            yield slice(pairs.start + block.start, pairs.start + block.stop), of_x, of_y

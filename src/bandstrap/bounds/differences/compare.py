@@ -104,7 +104,7 @@ def compare(
     check
         Test the groups for contradictions of the assumption (default). Each kind of note is one warning.
     **options
-        Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``rng`` and ``studentized``;
+        Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and ``studentized``;
         the latter (true by default) measures each difference in its own standard error, else all have one width.
 
     Returns

@@ -21,6 +21,7 @@ from bandstrap.bounds.bound import (
     note_on_crossed_ends,
 )
 from bandstrap.calls import Call, parse_call
+from bandstrap.deprecation import with_new_names
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -50,7 +51,7 @@ class RegisteredDifference:
     reads_spread
         Whether it reads its width off the spread of the groups, so that a group without any is worth a note.
     draws
-        Whether it takes ``rng``.
+        Whether it takes ``seed``.
     """
 
     name: str
@@ -121,7 +122,7 @@ def difference(
         Test the groups for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
     **options
-        Options of the method, such as ``rng``.
+        Options of the method, such as ``seed``.
 
     Returns
     -------
@@ -161,7 +162,8 @@ def named_method(
 ) -> tuple[str, dict[str, Any]]:
     """The name of a method, and its options: those that follow the name, and those that were given beside it."""
     call = parse_call(method) if isinstance(method, str) else Call(method, {})
-    return check_choice(call.name, "method", owner, methods), {**call.options, **options}
+    given = with_new_names({**call.options, **options}, {"rng": "seed"}, owner, stacklevel=3)
+    return check_choice(call.name, "method", owner, methods), given
 
 
 def with_names(bound: Bound, names: tuple[str, str]) -> Bound:
@@ -201,7 +203,7 @@ def build(
     every = (
         *notes,
         *(notes_on_spread(first, second) if DIFFERENCES[name].reads_spread else ()),
-        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for),
+        *note_on_crossed_ends(ends.lower, ends.upper, guarantee, holds_for, order),
     )
     return from_ends(
         name,

@@ -21,10 +21,11 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bisection import bisect
 from bandstrap.bounds.bound import Side, Threshold
 from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, IndependentWeights, terms
-from bandstrap.bounds.resampling import check_resamples, drawn_seed, upper_quantile, why_too_few
+from bandstrap.bounds.resampling import check_resamples, upper_quantile, why_too_few
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.monte_carlo import draws
 from bandstrap.multipliers.weights import LAWS
+from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # Up to this many rewards per group, all signs are looked at.
 MOST_ENUMERATED = 12
@@ -67,13 +68,15 @@ def largest_sum(
     *,
     weights: IndependentWeights = "rademacher",
     n_resamples: int = 9999,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
 ) -> LargestSum:
     """Count the largest sum over all signs, or draw it; of groups of rewards near 1, two or more that differ in each."""
     check_choice(weights, "weights", owner, INDEPENDENT_WEIGHTS)
     check_resamples(n_resamples, owner)
-    seed = drawn_seed(rng, owner)
-    of_control, of_groups = terms(control), [terms(group) for group in groups]
+    # In ascending order, so that the same draws do not depend on the order of rewards.
+    ordered = [np.sort(group) for group in (control, *groups)]
+    drawn_from = seed_of(drawn_seed(seed, owner), *ordered)
+    of_control, *of_groups = (terms(group) for group in ordered)
     level = alpha / 2 if side == "two-sided" else alpha
     is_counted = weights == "rademacher" and max(map(len, (of_control, *of_groups))) <= MOST_ENUMERATED
 
@@ -83,7 +86,7 @@ def largest_sum(
         turned = [sign * group for group in of_groups]
         if is_counted:
             return enumerated_maximum(sign * of_control, turned, errors, level)
-        drawn = np.random.default_rng(seed)
+        drawn = np.random.default_rng(drawn_from)
         return drawn_maximum(LAWS[weights], sign * of_control, turned, errors, level, n_resamples, drawn)
 
     method = "enumeration" if is_counted else f"{n_resamples} resamples"

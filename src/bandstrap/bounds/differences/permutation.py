@@ -15,14 +15,15 @@ from bandstrap.bounds.differences.assumptions import differ_in_spread
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
 from bandstrap.bounds.resampling import (
     MOST_NUMBERS,
-    drawn_seed,
     fewest_draws,
     is_beyond,
     upper_quantile,
     why_too_few,
 )
+from bandstrap.deprecation import renamed
 from bandstrap.engine.memory import WORD, check_memory
 from bandstrap.errors import check_count
+from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # Up to this many ways to divide the rewards among the groups, each is looked at.
 MOST_ENUMERATED = 200_000
@@ -36,6 +37,7 @@ Bits = NDArray[np.uint8]
 
 
 @register(reads_spread=True, draws=True)
+@renamed(rng="seed")
 def permutation(
     first: ArrayLike,
     second: ArrayLike,
@@ -43,7 +45,7 @@ def permutation(
     *,
     side: Side = "two-sided",
     n_permutations: int = 4999,
-    rng: np.random.Generator | int | None = 0,
+    seed: Seed = None,
     check: bool = True,
 ) -> Bound:
     r"""Exact bound on the shift between two groups, by inverting the permutation test of the difference of means.
@@ -58,10 +60,10 @@ def permutation(
     first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     n_permutations
-        Where ``N`` is above 200,000, as many divisions are drawn, and ``N`` is replaced by their number plus one, which
-        proves as much. The same ones serve all samples of a batch.
-    rng
-        Generator or seed of the draws. By default they are the same in every call.
+        Where ``N`` is above 200,000, as many divisions are drawn, and ``N`` is replaced by their number plus one.
+    seed
+        Seed or generator of the draws. By default it is derived from the rewards of both groups, for each pair of a batch
+        by itself. A seed that is given serves all pairs of a batch: then they share the error of its draws.
 
     Returns
     -------
@@ -81,6 +83,14 @@ def permutation(
     with ``d``, and the shifts it does not reject end where the formula says. Ends are rounded outwards by more than their
     sums may have lost: no tie is on the wrong side.
 
+    *Drawn divisions.* Let ``B`` divisions be drawn independently of the rewards, and all equally likely. At the true shift
+    the division observed is as likely as any other, so that it and those drawn are exchangeable, which the one observed is
+    counted among. The p-value ``(1 + #{b : mean(x_A_b) - mean(y_B_b) >= d})/(B + 1)`` is then at most ``alpha`` with
+    probability at most ``alpha``, over rewards and draws together, and the bound is as exact as with all divisions. For one
+    set of divisions fixed for all samples this is not so: its error, of some ``sqrt(alpha/B)``, is the same in all of them.
+    Hence the derived seed, with which other rewards have other draws; :func:`bandstrap.seeds.seed_of` says what is proved
+    of it, and what remains for rewards of few values.
+
     Groups that differ in more than a shift, such as 0 and 1 at different rates, are outside of the proof.
 
     Examples
@@ -97,7 +107,7 @@ def permutation(
     alpha = check_level(alpha, "permutation")
     check_count(n_permutations, "n_permutations", "permutation")
     check_memory(4 * WORD * n_permutations, "n_permutations", "permutation", n_permutations)
-    seed = drawn_seed(rng, "permutation")
+    drawn_from = drawn_seed(seed, "permutation")
     m, n = x.shape[-1], y.shape[-1]
     mean = difference_of_means(x, y, "permutation")
     is_counted = n_divisions(m, n) <= MOST_ENUMERATED
@@ -108,7 +118,13 @@ def permutation(
 
     level = alpha / 2 if side == "two-sided" else alpha
     largest = {sign: np.empty(len(pairs)) for sign in (1.0, -1.0)}
-    for block, shifts in counted_differences(pairs) if is_counted else drawn_differences(pairs, n_permutations, seed):
+    if is_counted:
+        blocks = counted_differences(pairs)
+    elif drawn_from is not None:
+        blocks = drawn_differences(pairs, n_permutations, drawn_from)
+    else:
+        blocks = derived_differences(pairs, n_permutations, list(zip(x.reshape(-1, m), y.reshape(-1, n), strict=True)))
+    for block, shifts in blocks:
         for sign, ends in largest.items():  # the same divisions for both sides
             # One that exchanges nothing rejects no shift, on either side.
             ends[block] = upper_quantile(np.where(np.isnan(shifts), np.inf, sign * shifts), level)
@@ -195,6 +211,15 @@ def drawn_differences(pairs: list[tuple[Floats, Floats]], n_draws: int, seed: in
                 totals = subset_sums(x, left) - subset_sums(y, came)
                 shifts[:, some] = np.where(sizes == 0, np.nan, totals / sizes)
         yield block, shifts
+
+
+def derived_differences(
+    pairs: list[tuple[Floats, Floats]], n_draws: int, given: list[tuple[Floats, Floats]]
+) -> Iterator[tuple[slice, Floats]]:
+    """The same with divisions of its own for each pair, drawn with a seed derived from its rewards as given."""
+    for i, (pair, rewards) in enumerate(zip(pairs, given, strict=True)):
+        for _, shifts in drawn_differences([pair], n_draws, seed_of(None, *rewards)):
+            yield slice(i, i + 1), shifts
 
 
 def n_bytes(size: int) -> int:

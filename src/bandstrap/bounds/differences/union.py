@@ -11,6 +11,7 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import BOUNDS, Bound, Refuted, Side, Threshold, bound_by_name, check_level, without_warnings
 from bandstrap.bounds.differences.difference import NAMES, build, check_groups, register
 from bandstrap.errors import check_choice
+from bandstrap.seeds import fixed_seed
 
 
 @register(reads_spread=False)
@@ -58,6 +59,8 @@ def union(
     alpha = check_level(alpha, "union")
     check_choice(bound, "bound", "union", BOUNDS)
     sides = 2 if side == "two-sided" else 1
+    if options.get("seed") is not None:  # a generator draws once for all bounds
+        options["seed"] = fixed_seed(options["seed"], "union")
 
     def bound_one(group: Floats, level: float, end: Side) -> Bound:
         return bound_by_name(bound, group, level, end, {**options, "check": False})
