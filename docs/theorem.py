@@ -24,6 +24,20 @@ PROBLEMS = {
     "the same, deviations 0.5, 1, 2, 0.2, 1": ([1, 0.8, 0.6, 0.4, 0.2], [0.5, 1, 2, 0.2, 1]),
     "fifty means, from 1 to -1": (np.linspace(1, -1, 50).tolist(), [1] * 50),
 }
+# Where the bound is nearly met, and where it is far from it.
+HARDER = {
+    "gap 10": ([10, 0], [1, 1]),
+    "gap 100": ([100, 0], [1, 1]),
+    "gap 0.05": ([0.05, 0], [1, 1]),
+    "gap 1, worse arm 100 times as noisy": ([1, 0], [1, 100]),
+    "gap 1, best arm ten times as noisy": ([1, 0], [10, 1]),
+    "gap 1, best arm 100 times as noisy": ([1, 0], [100, 1]),
+    "gap 1, both deviations 0.01": ([1, 0], [0.01, 0.01]),
+    "twenty arms, one of them better by 1": ([1] + [0] * 19, [1] * 20),
+    "twenty arms, one of them better by 0.1": ([0.1] + [0] * 19, [1] * 20),
+    "twenty arms, the best five times as noisy": ([1] + [0] * 19, [5] + [1] * 19),
+    "twenty means, deviations from 0.1 to 10": (np.linspace(1, 0, 20).tolist(), np.geomspace(0.1, 10, 20).tolist()),
+}
 DRAWN = ["gap 2", "gap 1", "gap 0.2"]
 COSTS = {
     "Gaussian": Gaussian(),
@@ -64,6 +78,18 @@ def print_table():
         least = lai_robbins_bound(means, HORIZONS[-1], family="gaussian-unknown-variance", sigma=scales)
         row = " | ".join([name, *cells, f"{closed:.0f}", f"{least:.1f}"])
         sys.stdout.write(f"| {row} |\n")
+
+
+def print_harder():
+    """The same without the last columns, of problems in which the bound is nearly met or far from it."""
+    for name, (means, scales) in HARDER.items():
+        result = play(means, scales, HORIZONS, 200 if len(means) < 20 else 50)
+        bounds = studentized_regret_bound(means, scales, HORIZONS)
+        cells = [
+            f"{mean:.1f} ({error:.1f}) / {bound:.1f} / {bound / mean:.2f}"
+            for mean, error, bound in zip(result.mean[0], result.standard_error[0], bounds, strict=True)
+        ]
+        sys.stdout.write(f"| {' | '.join([name, *cells])} |\n")
 
 
 def print_any_gap():
@@ -130,6 +156,7 @@ def keep_curves(path):
 
 if __name__ == "__main__":
     print_table()
+    print_harder()
     print_any_gap()
     print_costs()
     print_zeros_and_ones()

@@ -2,8 +2,9 @@
 
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
 value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
-``AssumptionWarning`` that a sample contradicts what a bound assumes, or cannot show what it needs, ``SlowWarning`` that
-there is a much faster way, ``CacheWarning`` that compiled code is not kept on disk.
+``AssumptionWarning`` that a sample contradicts what a bound assumes, or cannot show what it needs, or that an environment
+contradicts what a policy assumes, ``SlowWarning`` that there is a much faster way, ``CacheWarning`` that compiled code is not
+kept on disk.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class AccuracyWarning(UserWarning):
 
 
 class AssumptionWarning(UserWarning):
-    """A sample contradicts what a bound assumes of it, or cannot show what the bound reads off it."""
+    """A sample contradicts what a bound assumes of it, or cannot show what the bound reads off it.
+
+    Or an environment contradicts what a policy assumes.
+    """
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -30,7 +31,7 @@ from bandstrap.engine.pool import finish
 from bandstrap.engine.progress import announce_memory
 from bandstrap.engine.result import Result
 from bandstrap.engine.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
-from bandstrap.errors import brief, check_count, check_flag, requirement
+from bandstrap.errors import AssumptionWarning, brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
 Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
@@ -246,6 +247,9 @@ def check_horizon(
         if policy.plays not in environment.offers:
             rule = f"one that offers {policy.plays}, which {name} plays"
             raise requirement("environment", "simulate", rule, environment.label)
+        if getattr(policy, "needs_same_actions", False) and getattr(environment, "contextual", False):
+            message = f"{name} needs actions that stay the same; those of {environment.label} are new each round."
+            warnings.warn(message, AssumptionWarning, stacklevel=3)
         features = getattr(policy, "dimension", None)
         if features not in (None, getattr(environment, "dimension", None)):
             rule = f"one with actions of {features} features, the dimension of {name}"

@@ -65,6 +65,8 @@ class LinearPolicy(LivePolicy):
     """
 
     plays: ClassVar[str] = "actions"
+    # Whether it makes sense only where the same actions are on offer each time.
+    needs_same_actions: ClassVar[bool] = False
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "dimension", "_params", "_state")
     largest_reward: ClassVar[float] = LARGEST_NUMBER
     # No action is forced at the start: the ridge makes every score finite.

@@ -59,7 +59,7 @@ class LinearReBoot(LinearPolicy):
               \mathrm{RSS}_x = \sum_{s : x_s = x} (y_s - x^\top\hat\theta_t)^2
 
     Assumes that means are linear in the features, and a set of actions that stays the same. Prefer it where noise
-    differs from action to action.
+    differs from action to action. Do not use it where actions are new each round: its regret is that of a random choice.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class LinearReBoot(LinearPolicy):
 
     Notes
     -----
-    Every action is taken once first, and actions are told apart by their features: made for a set of actions that stays
-    the same. Where it is new each round, this policy explores forever.
+    Every action is taken once first, and actions are told apart by their features. Where all are new each round, this policy
+    never uses what it has learned; :func:`bandstrap.simulate` warns of that with an ``AssumptionWarning``.
 
     Examples
     --------
@@ -90,6 +90,7 @@ class LinearReBoot(LinearPolicy):
 
     kernel = KERNEL
     name = "linear_reboot"
+    needs_same_actions = True
 
     def __init__(self, *, omega: float = 1.0, ridge: float = 0.1, **online: Unpack[Online]) -> None:
         self.omega = self.positive(omega, "omega")
