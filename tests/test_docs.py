@@ -339,6 +339,28 @@ def test_the_curves_of_the_theorem_end_in_its_table():
         assert float(line.split("|")[-2]) == pytest.approx(row["least"], abs=0.06)
 
 
+def test_how_loose_the_theorem_is_said_to_be_is_what_its_tables_have():
+    page = (DOCS / "theorem.md").read_text(encoding="utf-8")
+    common, harder = (
+        [
+            float(cell.split(" / ")[-1])
+            for line in table.splitlines()
+            for cell in line.split("|")
+            if cell.count(" / ") == 2
+        ]
+        for table in page.partition("## How loose")[2].partition("**Any gap.**")[0].split("Harder problems")
+    )
+    assert (len(common), len(harder)) == (9 * 3, 11 * 3)
+    assert (min(common), max(common)) == (1.4, 3.9)
+    assert (f"{min(harder):.0f}", f"{max(harder):.0f}") == ("1", "14")
+    for text in (page, (DOCS.parent / "README.md").read_text(encoding="utf-8")):
+        said = " ".join(text.split())
+        assert (
+            "1.4 to 4 times the measured regret on nine common problems, and 1 to 14 times on eleven harder ones"
+            in said
+        )
+
+
 def test_the_map_of_the_league_has_a_row_for_each_policy_and_a_best_one_in_each_column():
     league = read_league()
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*)</tr>', heatmap())

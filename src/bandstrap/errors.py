@@ -3,8 +3,8 @@
 ``InvalidInput`` is a ``ValueError`` whose message is one sentence with the parameter, its owner, the requirement and the
 value received. ``AccuracyWarning`` says that a number was computed outside the region where its method is accurate,
 ``AssumptionWarning`` that a sample contradicts what a bound assumes, or cannot show what it needs, or that an environment
-contradicts what a policy assumes, ``SlowWarning`` that there is a much faster way, ``CacheWarning`` that compiled code is not
-kept on disk.
+contradicts what a policy assumes, ``SlowWarning`` that there is a much faster way, ``CacheWarning`` that compiled code
+is not kept on disk.
 """
 
 from __future__ import annotations

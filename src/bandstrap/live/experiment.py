@@ -358,7 +358,7 @@ class Experiment:
         )
 
     def activate(self, decision: str) -> bool:
-        """Let a deferred decision count from now on; whether it did not before."""
+        """Activate a deferred decision; returns True the first time."""
         with self._lock:
             ids = [check_text(decision, "decision", "activate")]
             return self.store.activate(self.row.id, ids, self.definition.settle)[0]
@@ -375,7 +375,7 @@ class Experiment:
         value
             A finite number, inside the policy's range.
         key
-            What tells apart several rewards of one decision; a reward under a key that the decision has is sent twice.
+            Idempotency key, for a decision with several rewards: a reward under a key that is known is a duplicate.
 
         Returns
         -------
@@ -453,7 +453,7 @@ class Experiment:
         ...     print(experiment.status())  # doctest: +ELLIPSIS
         checkout: ucb1, live, version 0, as of ... UTC
         decisions 1 (1 policy); 1 waiting for a reward, 0 without one in time, 0 deferred and not activated
-        rewards 0 received, 0 too late; 0 learned, 0 of them defaults; 0 to be put in the log
+        rewards 0 received, 0 too late; 0 learned, 0 of them defaults; 0 waiting to be processed
         95 % intervals by student_t
         arm    state  decisions  last 24 h  weight  rewards  mean  lower  upper
         red    new            0      0.0 %  50.0 %        0     -      -      -

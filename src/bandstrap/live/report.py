@@ -27,7 +27,7 @@ def lines_of(status: Status) -> Iterator[str]:
     )
     yield (
         f"rewards {status.rewards} received, {status.late} too late; {status.learned} learned, {status.defaults} of them "
-        f"defaults; {status.pending} to be put in the log"
+        f"defaults; {status.pending} waiting to be processed"
     )
     if status.lag is not None:
         quantiles = {"median": status.lag.median, "90 %": status.lag.q90, "99 %": status.lag.q99}

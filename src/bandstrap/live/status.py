@@ -186,7 +186,7 @@ class Status:
     rewards, late
         Rewards received, and those among them that came too late to be learned.
     pending
-        Rewards or closed windows that wait to be put in the log.
+        Rewards or closed windows that wait to be processed.
     arms, interval, index_is
         The arms, what the intervals of their means are, and what their index is: ``"upper bound"`` or ``"lower bound"``,
         the policy's own, or just ``"index"``.

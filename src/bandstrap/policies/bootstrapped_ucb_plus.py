@@ -132,14 +132,14 @@ KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, choose=choose)
 
 
 class BootstrappedUCBPlus(Policy):
-    r"""Bootstrapped UCB told nothing: scale from the data, and a level that falls with an arm's share of the pulls.
+    r"""Bootstrapped UCB without parameters: scale from the data, and a level that falls with an arm's share of pulls.
 
     .. math:: \bar y + q_{(1-\delta) e}(y - \bar y) + \hat s \sqrt{2 \log(1/e)} / n, \qquad e = \min(1/2,\; n/(t + 1))
 
     :math:`\hat s` is the larger of the arm's own standard deviation and the one pooled over arms. The most pulled arm sits
     at :math:`e = 1/2` and has almost no bonus.
 
-    Assumes a finite variance, and is told nothing. Prefer it for skewed rewards such as money, time and counts where
+    Assumes a finite variance, and needs no parameters. Prefer it for skewed rewards such as money, time and counts where
     only the mean of the regret matters: now and then a run never finds the best arm.
 
     Parameters

@@ -211,7 +211,7 @@ KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class EdgeworthUCB(Policy):
-    r"""A studentized index with Edgeworth's terms for skewness and kurtosis, told nothing: the policy to begin with.
+    r"""A studentized index with Edgeworth's terms for skewness and kurtosis; no parameters to set: start with this one.
 
     .. math:: \bar y + s \sqrt{\frac{\nu}{n} \bigl(e^{\zeta^2/\nu} - 1\bigr)}
         + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 z^2 + 1}{6} \lambda\Bigr)
@@ -232,7 +232,7 @@ class EdgeworthUCB(Policy):
     - :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)` with the excess kurtosis
       :math:`\kappa`, pooled and none below 0: where tails are heavy, a mean that is far off has a large spread, too.
 
-    Assumes a finite variance, and is told nothing. Prefer it if in doubt, and ``randomized`` if rewards come late.
+    Assumes a finite variance, and needs no parameters. Prefer it if in doubt, and ``randomized`` if rewards come late.
 
     Parameters
     ----------

@@ -293,7 +293,7 @@ def score_in_rewards(score: float, shared: Any) -> float:
 
 
 class StudentizedUCB(Policy):
-    r"""A studentized (bootstrap-t) index, told nothing: neither scale, nor range, nor shape of the rewards.
+    r"""A studentized (bootstrap-t) index without parameters to set: no scale, no range, no shape of the rewards.
 
     .. math:: \bar y + \sqrt{\frac{S_2 + d_0 \bar s^2}{n} \bigl(e^{z^2/\nu} - 1\bigr)}
         + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 L}{3} \kappa\Bigr)
@@ -311,7 +311,7 @@ class StudentizedUCB(Policy):
       all arms together, whichever is larger. It corrects for skewness, as bootstrap-t does to second order, once there
       is evidence: :math:`S_3^2/S_6` is a squared t-statistic of the third moment.
 
-    Assumes a finite variance, and is told nothing. Prefer it for a theorem (``proved=True``, normal rewards), or
+    Assumes a finite variance, and needs no parameters. Prefer it for a theorem (``proved=True``, normal rewards), or
     ``randomized`` for rewards that come late; otherwise :class:`bandstrap.EdgeworthUCB` has a little less regret.
 
     Parameters

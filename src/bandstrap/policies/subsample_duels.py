@@ -126,7 +126,7 @@ class SubsampleDuels(Policy):
 
     with ``S`` chosen by the sampler; if no challenger is, the leader is. Winners of one round are pulled in random order.
 
-    Assumes arms whose noise is alike, and is told nothing. Prefer it where noise is bounded and alike in all arms;
+    Assumes arms whose noise is alike, and needs no parameters. Prefer it where noise is bounded and alike in all arms;
     where variances differ some runs have near-linear regret.
 
     Parameters

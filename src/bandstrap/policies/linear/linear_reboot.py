@@ -72,8 +72,8 @@ class LinearReBoot(LinearPolicy):
 
     Notes
     -----
-    Every action is taken once first, and actions are told apart by their features. Where all are new each round, this policy
-    never uses what it has learned; :func:`bandstrap.simulate` warns of that with an ``AssumptionWarning``.
+    Every action is taken once first, and actions are told apart by their features. Where all are new each round, this
+    policy never uses what it has learned; :func:`bandstrap.simulate` warns of that with an ``AssumptionWarning``.
 
     Examples
     --------
