@@ -42,6 +42,10 @@ N_FOLLOWED = 24
 NEAR = 7.0
 # The bound's tail is at most this share below the level.
 TOLERANCE = 3e-4
+# Far from the best c, that of the x which is found, the terms that the trapezoid rule adds are not small: the guess was far
+# off, as a saddlepoint is where one reward outweighs the others. Then the x is the next guess, at most so many times.
+FAR_TILT = 1.25
+MOST_LINES = 12
 # Roundings in products over the rewards.
 SLACK = 1e-9
 # Standard deviation of W for a lower bound on the tail, as a share of that of S after tilting: few nodes, for a bound as if
@@ -203,13 +207,12 @@ def strided(values: Floats, counts: Floats, out_values: Floats, out_counts: Floa
 def inverted_quantile(values: Floats, counts: Floats, level: float, start: float) -> float:
     """An ``x`` with ``P(subset mean >= x) <= level``, the empty subset included, and close to the smallest such.
 
-    ``values`` ascend from about -1 to 1, ``start`` is a guess.
+    ``values`` ascend from about -1 to 1, ``start`` is a guess. Whatever the guess is, what comes of it holds.
     """
     size = values.size
-    low = values[0]
-    high = values[size - 1]
-    if not low < start < high:
-        start = 0.5 * (low + high)
+    best = values[size - 1]  # no mean exceeds the largest reward
+    if not values[0] < start < best:
+        start = 0.5 * (values[0] + best)
     v = np.empty(size)
     k = np.empty(size)
     strided(values, counts, v, k)
@@ -217,8 +220,31 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
     n = 0.0
     for i in range(size):
         n += k[i]
+    c = best_tilt(v, k, start, 2.0 / (best - values[0]) / math.sqrt(n))
+    for _ in range(MOST_LINES):
+        best = inverted_on_line(v, k, level, c, start, values[0], best, work)
+        if best > values[size - 1] - 1e-9:  # at the largest reward there is no best c
+            break
+        better = best_tilt(v, k, best, c)
+        if max(c / better, better / c) < FAR_TILT:
+            break
+        c = better
+        start = best
+    return best
+
+
+@jitable
+def inverted_on_line(
+    v: Floats, k: Floats, level: float, c: float, start: float, least: float, most: float, work: Floats
+) -> float:
+    """See :func:`inverted_quantile`; by the integral on the line ``c + i t``, between ``least`` and ``most``."""
+    size = v.size
+    low = least
+    high = most
+    n = 0.0
+    for i in range(size):
+        n += k[i]
     # Where the nodes lie and how wide W is depends on the guess alone, so that the tail falls in x.
-    c = best_tilt(v, k, start, 2.0 / (high - low) / math.sqrt(n))
     _, _, k2 = tilt(v, k, start, c)
     scale = math.sqrt(k2)
     h = 2.0 * math.pi * c / (math.log(1.0 / level) - math.log(EXCESS))
@@ -231,7 +257,7 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
     truncated = 2.0 / h * math.exp(-0.5 * end * end) / (end * end)
     lift = c * shift + 0.5 * c * c * deviation * deviation
     target = math.log(level * (1.0 - MISSED) * (1.0 - SLACK))
-    best = high  # no mean exceeds the largest reward
+    best = high
     far = 0.0
     is_far_known = False
     is_lumpy = False
@@ -253,7 +279,7 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
             if not is_far_known:  # ends found without the far nodes do not count
                 is_far_known = True
                 is_lumpy = abs(far) > 0.01 * mass
-                low = values[0]
+                low = least
                 high = best
             gap = math.log(max(mass + far, 1e-3 / c)) + factor
             if gap <= 0.0:
@@ -276,7 +302,7 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
             if is_lumpy:
                 break
             is_lumpy = True
-            low = values[0]
+            low = least
             high = best
         if not low < x < high or step > 20:
             x = 0.5 * (low + high)

@@ -41,8 +41,12 @@ MOST_COUNTED_FAR = 36
 FEW_SUBSETS = 4096
 # Rewards of few values are counted by how often each is in, while there are at most this many such counts.
 MOST_GROUPED = 20_000
-# Other rewards are rounded up to whole numbers of this many bits before they are counted.
+# Other rewards are rounded up to whole numbers of this many bits before they are counted, fewer beyond this many rewards, so
+# that sums of them have at most 52 bits.
 BITS = 45
+MOST_OF_ALL_BITS = 32
+# Rewards that crowd within this share of a standard error are counted as one value, the largest of them.
+CLOSE = 1e-3
 
 METHODS = ("enumeration", "grouped enumeration", "inversion")
 ENUMERATION, GROUPED, INVERSION = range(3)
@@ -92,6 +96,46 @@ def counted_quantile(y: Floats, m: Floats, level: float) -> float:
 
 
 @jitable
+def crowded_quantile(y: Floats, m: Floats, level: float) -> float:
+    """The quantile of rewards that crowd at few places, by counting them as few values; NaN where they do not.
+
+    Rewards are raised to the largest of their crowd, which raises every subset mean, by at most ``CLOSE`` standard errors.
+    """
+    n = y.size
+    mean = 0.0
+    for i in range(n):
+        mean += y[i] / n
+    square = 0.0
+    for i in range(n):
+        square += (y[i] - mean) * (y[i] - mean)
+    width = CLOSE * math.sqrt(square) / n
+    counts = np.empty(n)
+    tops = np.empty(n)
+    size = 0
+    first = 0
+    others = 1.0  # how many counts there are of all crowds but the largest
+    most = 1.0
+    for i in range(1, n + 1):
+        if i == n or y[i] - y[first] > width:
+            count = float(i - first)
+            others *= min(count + 1.0, most)
+            most = max(most, count + 1.0)
+            if others > MOST_GROUPED:
+                return math.nan
+            tops[size] = y[i - 1]
+            counts[size] = count
+            size += 1
+            first = i
+    spread = y[-1] - y[0]
+    _, exponent = math.frexp(n / MOST_OF_ALL_BITS)
+    unit = round_onto(tops[:size], y[0], spread, BITS - max(exponent, 0), m)
+    q = 4.0
+    allowed = allowed_mass(counts[:size], n, level)
+    t, _, _ = grouped_step(m[:size], counts[:size], n, 0.0, allowed, q)
+    return min(rounded_up(y[0], unit, t, q, 2.0**-52 * spread), y[-1])
+
+
+@jitable
 def smoothed_quantile(y: Floats, level: float) -> float:
     """The quantile of rewards too many to count: :func:`inverted_quantile` of the rewards moved and scaled to [-1, 1]."""
     n = y.size
@@ -136,7 +180,8 @@ def safe_quantile(y: Floats, level: float) -> tuple[float, int]:
                 return x, method
     if is_counted(n, level):
         return counted_quantile(y, m, level), ENUMERATION
-    return smoothed_quantile(y, level), INVERSION
+    x = crowded_quantile(y, m, level)
+    return (smoothed_quantile(y, level), INVERSION) if math.isnan(x) else (x, GROUPED)
 
 
 @entry
