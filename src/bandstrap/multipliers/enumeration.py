@@ -21,6 +21,8 @@ from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 MOST_BITS = dict.fromkeys(TWO_POINT, 40) | {EFRON: 16}
 # Signed sums are listed from the top while the tail holds fewer than this many.
 MOST_EXTREME = 4096
+# Terms that crowd are counted as equal where that moves no sum by more than this share of its standard deviation.
+CLOSE = 1e-3
 # Pairs of half sums that are listed and sorted once bisection has narrowed the quantile down to them.
 MOST_LISTED = 1 << 12
 
@@ -158,6 +160,35 @@ def count_bits(terms: Floats, law: int) -> float:
     if law == EFRON:
         return float(terms.size)
     return sum(math.log2(count + 1) for _, count in grouped(terms, law))
+
+
+def crowd_width(terms: Floats) -> Floats:
+    """How far apart terms of a crowd may be, per row: moved to its middle, all of them move a sum by ``CLOSE`` at most."""
+    width: Floats = 2.0 * CLOSE / terms.shape[-1] * np.sqrt((terms**2).sum(axis=-1))
+    return width
+
+
+def crowded(terms: Floats, law: int, most_bits: float) -> tuple[Floats, float] | None:
+    """The terms of a row, moved to the middle of their crowds, and what a sum moves by at most.
+
+    Or None if sums of more than ``most_bits`` would be left to enumerate.
+    """
+    ordered = np.sort(np.abs(terms) if law == RADEMACHER else terms)
+    width = float(crowd_width(terms))
+    middles: list[float] = []
+    counts: list[int] = []
+    start, bits = 0, 0.0
+    while start < ordered.size:
+        stop = int(np.searchsorted(ordered, ordered[start] + width, side="right"))
+        bits += math.log2(stop - start + 1)
+        if bits > most_bits:
+            return None
+        middles.append(0.5 * (ordered[start] + ordered[stop - 1]))
+        counts.append(stop - start)
+        start = stop
+    moved = np.repeat(middles, counts)
+    low, high, _ = TWO_POINT[law]
+    return moved, max(-low, high) * math.fsum(np.abs(moved - ordered))
 
 
 def split(groups: list[tuple[float, int]]) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:

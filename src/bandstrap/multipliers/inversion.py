@@ -56,14 +56,16 @@ from bandstrap.multipliers.weights import (
 
 # Standard deviation of W, as a share of the quantile; near the middle of the law, of its standard deviation.
 SMOOTHING = 0.001
-# Upward, W is counted on to exceed minus this many of its standard deviations, but for the chance MISSED.
-SHIFT = 3.25
+# Upward, W is counted on to exceed minus this many of its standard deviations, but for the chance MISSED. A share of the
+# level that is lost moves a quantile from one lump to the next where the level is so near to the tail between them.
+SHIFT = 4.0
 MISSED = normal_tail(SHIFT)
 # The nearest terms that the trapezoid rule adds are about this share of the level, or of P(X > x) after tilting.
 EXCESS = 1e-5
 REACH = 8.0
-# Nodes end where W has brought the transform down to exp(-LAST^2/2).
+# Nodes end where W has brought the transform down to exp(-LAST^2/2); upward, where all that is left out is lost.
 LAST = 3.5
+LAST_UPWARD = 5.0
 # How closely the saddlepoint is looked for: it says where to begin.
 ROUGH = 0.01
 # The least c, in standard deviations of X.
@@ -372,7 +374,8 @@ def inverted_on_line(law: int, a: Floats, level: float, c: float, guess: float, 
     period = max((math.log(1.0 / level) - math.log(EXCESS)) / c, REACH * math.sqrt(k2))
     h = 2.0 * math.pi / period
     deviation = SMOOTHING * max(guess, 0.5 * scale)
-    nodes = np.empty((3, int(LAST / (deviation * h)) + 1))
+    last = LAST_UPWARD if upward else LAST
+    nodes = np.empty((3, int(last / (deviation * h)) + 1))
     sizes = np.empty(a.size)
     speeds = np.empty(a.size)
     origin = prepare_terms(law, a, c, sizes, speeds)

@@ -200,8 +200,11 @@ def quantiles(
         return Quantiles(np.empty(shape + levels.shape), np.full(shape, method, dtype=object))
     residuals, exponents = scaled_residuals(rows)
     methods = np.full(len(rows), method, dtype=object)
+    moved_by = np.zeros(len(rows))
     if method == "auto":
         methods = chosen_methods(law, rows, residuals)
+        if law in TWO_POINT:
+            moved_by = count_crowds(law, methods, residuals)
     else:
         check_fits(law, method, weights, rows, residuals)
 
@@ -214,6 +217,8 @@ def quantiles(
             out[chosen] = binomial.quantiles(law, scaled, flat)
         elif name == "enumeration":
             out[chosen] = enumeration.quantiles(law, terms, flat)
+            if upward:
+                out[chosen] += moved_by[chosen, None] / n
         elif name == "closed-form":
             out[chosen] = closed_form.quantiles(terms, flat)
         elif name == "inversion":
@@ -279,6 +284,22 @@ def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
     if law in METHOD_LAWS["binomial"]:
         methods[binomial.is_two_valued(rows)] = "binomial"
     return methods
+
+
+def count_crowds(law: int, methods: np.ndarray, residuals: Floats) -> Floats:
+    """Put residuals that crowd at few places there, and have them enumerated; by how much that moves their sums, at most."""
+    moved_by = np.zeros(len(methods))
+    rows = np.flatnonzero(methods == "inversion")
+    ordered = np.sort(np.abs(residuals[rows]) if law == RADEMACHER else residuals[rows], axis=-1)
+    width = enumeration.crowd_width(residuals[rows])
+    # Every crowd is a bit or more, and ends at a wide gap: most samples need not be looked at any closer.
+    few = (np.diff(ordered, axis=-1) > width[:, None]).sum(axis=-1) < AUTO_ENUMERATES[law]
+    for row in rows[few]:
+        found = enumeration.crowded(residuals[row], law, AUTO_ENUMERATES[law])
+        if found is not None:
+            residuals[row], moved_by[row] = found
+            methods[row] = "enumeration"
+    return moved_by
 
 
 def count_bits(law: int, residuals: Floats) -> np.ndarray:
