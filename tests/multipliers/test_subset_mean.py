@@ -163,7 +163,13 @@ def test_smoothed_quantile_is_never_below_the_exact_one_and_hardly_above(law, n,
     assert -1e-8 < excess < (0.1 if law == "lumps" else 0.006)
 
 
-OUTLIERS = {"one low": [-50.0], "two low": [-50.0, -40.0], "one high": [50.0], "both": [-60.0, 45.0], "one huge": [-1e9]}
+OUTLIERS = {
+    "one low": [-50.0],
+    "two low": [-50.0, -40.0],
+    "one high": [50.0],
+    "both": [-60.0, 45.0],
+    "one huge": [-1e9],
+}
 
 
 @pytest.mark.parametrize("outliers", OUTLIERS)

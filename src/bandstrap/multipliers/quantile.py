@@ -287,7 +287,7 @@ def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
 
 
 def count_crowds(law: int, methods: np.ndarray, residuals: Floats) -> Floats:
-    """Put residuals that crowd at few places there, and have them enumerated; by how much that moves their sums, at most."""
+    """Put residuals that crowd at few places there, to be enumerated; returns by how much sums move at most."""
     moved_by = np.zeros(len(methods))
     rows = np.flatnonzero(methods == "inversion")
     ordered = np.sort(np.abs(residuals[rows]) if law == RADEMACHER else residuals[rows], axis=-1)

@@ -41,8 +41,8 @@ MOST_COUNTED_FAR = 36
 FEW_SUBSETS = 4096
 # Rewards of few values are counted by how often each is in, while there are at most this many such counts.
 MOST_GROUPED = 20_000
-# Other rewards are rounded up to whole numbers of this many bits before they are counted, fewer beyond this many rewards, so
-# that sums of them have at most 52 bits.
+# Other rewards are rounded up to whole numbers of this many bits before they are counted; of fewer bits beyond this many
+# rewards, so that sums of them have at most 52.
 BITS = 45
 MOST_OF_ALL_BITS = 32
 # Rewards that crowd within this share of a standard error are counted as one value, the largest of them.
