@@ -10,7 +10,7 @@ from bandstrap.bounds import coverage
 from bandstrap.environments import Empirical, Gaussian
 from bandstrap.experiments import run as module
 from bandstrap.experiments.folder import Folder
-from bandstrap.experiments.status import status_of
+from bandstrap.experiments.folder_status import status_of
 
 TEXT = """
 title = "My experiment"

@@ -19,7 +19,7 @@ from bandstrap.engine.compiling import compiling
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.experiments import read_experiment, run_experiments
 from bandstrap.experiments.plan import BoundBlock, plan_panel
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve
 from bandstrap.experiments.store import Store
 from stops import interrupted_after

@@ -20,7 +20,7 @@ from bandstrap.experiments import run as playing
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import read_experiment
-from bandstrap.experiments.status import status_of
+from bandstrap.experiments.folder_status import status_of
 
 TEXT = """
 title = "t"

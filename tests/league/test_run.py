@@ -11,7 +11,7 @@ from bandstrap.engine.blocks import BLOCK_SIZE
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.folder import Folder
-from bandstrap.experiments.status import status_of
+from bandstrap.experiments.folder_status import status_of
 from bandstrap.experiments.tidy import Tidy
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_league

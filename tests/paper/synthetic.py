@@ -8,7 +8,7 @@ import numpy as np
 
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.experiments import PanelData, read_experiment
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve
 from bandstrap.paper.reproduce import EVIDENCE, FIGURES, paper_file
 

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from bandstrap.bounds import CoverageRow
 from bandstrap.engine.result import Result
 from bandstrap.experiments import PanelData
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel, Sweep
 from bandstrap.plots.coverage import plot_coverage
 from bandstrap.plots.league import plot_heatmap

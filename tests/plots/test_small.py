@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from bandstrap.experiments import PanelData
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.plots.panels import plot_panels
 from bandstrap.plots.small import GLANCE, WIDTH, coarse, plot_glance, plot_panel

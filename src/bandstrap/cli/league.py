@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import Jobs, Kind, Scheduler
 from bandstrap.engine.workers import workers
@@ -57,6 +56,7 @@ def league(
 
     A run that was stopped resumes where it was; finished parts are not computed again.
     """
+    from bandstrap.experiments.api import FOLDERS
     from bandstrap.league import play_league, read_league
 
     chosen = read_league().choose(environment or (), policy or (), also or ())

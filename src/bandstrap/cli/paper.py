@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from bandstrap.cli.simulate import FOLDERS
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import Jobs, Kind, Scheduler
 from bandstrap.engine.workers import workers
@@ -51,6 +50,7 @@ def paper(
     A run that was stopped resumes where it was; finished parts are not computed again. The report shows all that the
     folder has with the same seed and replications: running a figure again keeps the others.
     """
+    from bandstrap.experiments.api import FOLDERS
     from bandstrap.paper.reproduce import FULL, QUICK
 
     if quick and replications is not None:

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.files import Format
-from bandstrap.cli.status import Results
+from bandstrap.cli.status import ResultsFolder
 from bandstrap.cli.terminal import FORMATS, complain, print_table, write_csv, write_records
 from bandstrap.errors import InvalidInput, check_choice, requirement
 from bandstrap.storage import check_file, whole_file
 
 if TYPE_CHECKING:
+    from bandstrap.experiments.api import Results
     from bandstrap.experiments.folder import FolderStore, Planned
 
 KINDS = (".csv", ".parquet")
 
 
 def results(
-    folder: Results,
+    folder: ResultsFolder,
     format: Format = "table",  # noqa: A002 - the flag's name
     out: Annotated[
         Path | None, typer.Option(help="A file to write the table to, .csv or .parquet, instead.", show_default=False)
@@ -57,14 +58,11 @@ def results(
         raise InvalidInput("bandstrap results takes --curves or --choices, not both.")
     if choices and out is None and format != "csv":
         raise InvalidInput("bandstrap results --choices needs --out FILE.parquet, --out FILE.csv or --format csv.")
+    from bandstrap.experiments.api import chosen_panels
     from bandstrap.experiments.folder import Folder
 
     home = Folder(folder)
-    planned = home.read()
-    if panel:
-        names = [each.name for each in planned.panels]
-        wanted = {check_choice(name, "panel", "bandstrap results", names) for name in panel}
-        planned = planned.model_copy(update={"panels": tuple(each for each in planned.panels if each.name in wanted)})
+    planned = chosen_panels(home.read(), panel, "bandstrap results")
     store = home.store()
     if choices:
         write_choices(planned, store, folder, out)
@@ -81,8 +79,9 @@ def write_results(
     *,
     every_round: bool,
 ) -> None:
-    """Write the table of what was found."""
-    from bandstrap.experiments.tidy import GAME, Tidy
+    """Write the table of what was found, one curve in memory at a time unless it is shown."""
+    from bandstrap.experiments.api import Results
+    from bandstrap.experiments.tidy import Tidy
 
     table = Tidy(planned, store, every_round=every_round)
     curves = table.curves()
@@ -95,16 +94,18 @@ def write_results(
             with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as file:
                 write_csv(rows, file)
         elif format == "table":
-            # On a terminal, what differs between rows; all of it is in the other forms.
-            kept = list(rows)
-            shown = [name for name in table.columns if name not in GAME and any(row[name] is not None for row in kept)]
-            title = f"{planned.title}, seed {planned.seed}"
-            print_table(shown, [[row[name] for name in shown] for row in kept], title=title)
+            print_results(Results(planned.title, planned.seed, tuple(table.columns), tuple(rows)))
         else:
             write_records(rows, format)
     complain_of(planned, folder, store.merged.damaged, table.incomplete)
     if first is None:
         raise InvalidInput(f"{folder} has no complete curve yet.")
+
+
+def print_results(found: Results) -> None:
+    """Print what a reader needs of the rows; all of it is in the other forms."""
+    if found.rows:
+        print_table(*found.brief(), title=found.heading)
 
 
 def write_choices(planned: Planned, store: FolderStore, folder: Path, out: Path | None) -> None:

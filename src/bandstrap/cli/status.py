@@ -11,21 +11,22 @@ from bandstrap.cli.files import Format
 from bandstrap.cli.terminal import FORMATS, complain, print_table, say, write_records
 from bandstrap.errors import check_choice
 
-Results = Annotated[Path, typer.Argument(help="The folder that bandstrap simulate FILE --out wrote to.")]
+ResultsFolder = Annotated[
+    Path, typer.Argument(help="The folder that bandstrap simulate --out, paper or league wrote to.")
+]
 # Reasons of failures that are shown.
 MOST_REASONS = 5
 
 
-def status(folder: Results, format: Format = "table") -> None:  # noqa: A002 - the flag's name
+def status(folder: ResultsFolder, format: Format = "table") -> None:  # noqa: A002 - the flag's name
     """Show how far the experiment in a folder is: blocks done, running, failed and missing of each panel, and time left.
 
     The numbers themselves are not read: a block that was damaged counts as done until a run comes across it.
     """
-    from bandstrap.experiments.folder import Folder
-    from bandstrap.experiments.status import status_of
+    from bandstrap.experiments import status as look
 
     check_choice(format, "format", "bandstrap status", FORMATS)
-    found = status_of(Folder(folder))
+    found = look(folder)
     rows = [
         {
             "panel": panel.name,

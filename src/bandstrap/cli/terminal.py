@@ -23,16 +23,15 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from bandstrap.cli.options import FormatName
-from bandstrap.engine.progress import write
+from bandstrap.engine.progress import notice
 from bandstrap.errors import InvalidInput, requirement
 from bandstrap.text import shortened, visible
 
 FORMATS = get_args(FormatName)
 # Columns of text that is read as sentences, however wide the terminal.
 WIDEST_TEXT = 100
-# Characters of a cell and of a complaint.
+# Characters of a cell.
 LONGEST_CELL = 1000
-LONGEST_COMPLAINT = 2000
 # What typer raises about a wrong command line: its own, or click's, by its version.
 UsageError: Any = typer.BadParameter.__base__
 # Raised where help is shown because nothing was given; older versions show it without raising.
@@ -215,4 +214,4 @@ def say(message: str) -> None:
 
 def complain(message: str) -> None:
     """Write one line to standard error."""
-    write(shortened(visible(message), LONGEST_COMPLAINT) + "\n")
+    notice(message)

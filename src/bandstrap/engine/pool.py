@@ -52,7 +52,12 @@ Whole = TypeVar("Whole", bound=Work)
 
 
 class Unfinished(RuntimeError):
-    """Some work was given up, the rest is done; ``failed`` has the pieces, each with its last error."""
+    """Some work was given up, the rest is done; ``failed`` has the pieces, each with its last error.
+
+    ``results`` has what :func:`bandstrap.experiments.run` found of the rest.
+    """
+
+    results: Any = None
 
     def __init__(self, failed: Sequence[tuple[Any, BaseException]]) -> None:
         self.failed = list(failed)

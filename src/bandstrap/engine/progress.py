@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Protocol
 
-from bandstrap.text import visible
+from bandstrap.text import shortened, visible
 
 # Work that takes less than this many seconds is not spoken of, unless on a terminal.
 PATIENCE = 2.0
@@ -17,6 +17,8 @@ PATIENCE = 2.0
 SILENCE = 60.0
 # Seconds between two looks of a bar.
 REDRAW = 0.1
+# Characters of a notice.
+LONGEST_NOTICE = 2000
 # Bytes of memory that are worth a word before a run begins.
 LARGE = 2**30
 
@@ -119,6 +121,12 @@ class Lines:
         left = f", about {elapsed * rest / self._fresh:.0f} s left" if self._fresh and rest else ""
         about = f"; {visible(doing)}" if doing else ""
         write(f"{done} of {self._total} {self._of} after {elapsed:.0f} s{left}{about}\n")
+
+
+def notice(message: str, *, shown: bool = True) -> None:
+    """Write one line to standard error, fit to be shown."""
+    if shown:
+        write(shortened(visible(message), LONGEST_NOTICE) + "\n")
 
 
 def tell(message: str, *, shown: bool = True) -> None:

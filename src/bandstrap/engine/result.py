@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +26,48 @@ FORMAT = 3
 
 
 class Row(TypedDict):
-    """Final regret of one policy: mean, standard error, median and 95 % and 99 % quantiles."""
+    """Final regret of one policy; see :class:`Statistics`."""
 
     policy: str
     mean: float
     standard_error: float
     median: float
+    q90: float
     q95: float
     q99: float
+
+
+class Statistics(NamedTuple):
+    """Statistics over replications, one number for each column: the ones that every table of results has.
+
+    The mean, its standard error (NaN for a single replication), the median, and three quantiles: the smallest value that
+    90, 95 and 99 per cent of the replications do not exceed, NumPy's ``"inverted_cdf"``.
+    """
+
+    mean: Floats
+    standard_error: Floats
+    median: Floats
+    q90: Floats
+    q95: Floats
+    q99: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Statistics:
+        """Statistics of values with one row for each replication.
+
+        >>> Statistics.of(np.arange(1.0, 201).reshape(200, 1)).q95
+        array([190.])
+        """
+        quantiles = np.quantile(values, (0.9, 0.95, 0.99), axis=0, method="inverted_cdf")
+        return cls(mean(values, axis=0), standard_error(values, axis=0), np.median(values, axis=0), *quantiles)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The statistics of each column by name; ``None`` for a standard error that does not exist."""
+        for numbers in zip(*self, strict=True):
+            yield {
+                name: None if math.isnan(number) else float(number)
+                for name, number in zip(self._fields, numbers, strict=True)
+            }
 
 
 COLUMNS = tuple(Row.__annotations__)
@@ -52,12 +87,22 @@ class Summary(list[Row]):
     __repr__ = __str__
 
 
+def rows_of_values(values: Floats, axis: int) -> Floats:
+    """Values with those along an axis side by side: sums over them have the same bits wherever they come from."""
+    return np.ascontiguousarray(np.moveaxis(values, axis, -1))
+
+
+def mean(values: Floats, axis: int) -> Floats:
+    """Mean along an axis."""
+    return rows_of_values(values, axis).mean(axis=-1)
+
+
 def standard_error(values: Floats, axis: int) -> Floats:
     """Standard error of the mean along an axis; NaN where there is only one value."""
     n = values.shape[axis]
     if n < 2:
         return np.full(np.delete(values.shape, axis), np.nan)
-    return values.std(axis=axis, ddof=1) / np.sqrt(n)
+    return rows_of_values(values, axis).std(axis=-1, ddof=1) / np.sqrt(n)
 
 
 @dataclass(frozen=True)
@@ -119,7 +164,7 @@ class Result:
     @property
     def mean(self) -> Floats:
         """Mean regret, shape ``(policy, checkpoint)``."""
-        return self.regret.mean(axis=1)
+        return mean(self.regret, axis=1)
 
     @property
     def standard_error(self) -> Floats:
@@ -127,9 +172,12 @@ class Result:
         return standard_error(self.regret, axis=1)
 
     def quantile(self, probability: float) -> Floats:
-        """Quantile of regret over replications, shape ``(policy, checkpoint)``."""
+        """Quantile of regret over replications, shape ``(policy, checkpoint)``.
+
+        It is the smallest value that this share of the replications does not exceed, as in :meth:`summary`.
+        """
         check_number(probability, "probability", "Result.quantile", above=0, below=1)
-        return np.quantile(self.regret, probability, axis=1)
+        return np.quantile(self.regret, probability, axis=1, method="inverted_cdf")
 
     def final(self, policy: str) -> Floats:
         """Regret at the horizon, one number per replication."""
@@ -137,18 +185,11 @@ class Result:
         return self.regret[self.policies.index(policy), :, -1]
 
     def summary(self) -> Summary:
-        """Final regret, one row per policy: mean, standard error, median and 95 % and 99 % quantiles."""
-        median, q95, q99 = (self.quantile(p)[:, -1] for p in (0.5, 0.95, 0.99))
+        """Final regret, one row per policy: mean, standard error, median and 90, 95 and 99 % quantiles."""
+        final = Statistics.of(self.regret[:, :, -1].T)
         return Summary(
-            Row(
-                policy=name,
-                mean=float(self.mean[i, -1]),
-                standard_error=float(self.standard_error[i, -1]),
-                median=float(median[i]),
-                q95=float(q95[i]),
-                q99=float(q99[i]),
-            )
-            for i, name in enumerate(self.policies)
+            Row(policy=name, **dict(zip(Statistics._fields, map(float, numbers), strict=True)))  # type: ignore[typeddict-item]
+            for name, *numbers in zip(self.policies, *final, strict=True)
         )
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference:

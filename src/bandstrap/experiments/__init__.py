@@ -1,6 +1,20 @@
 """Experiments as data: read from TOML, cut into blocks, run on all cores, resumed where they stopped."""
 
-from bandstrap.experiments.run import PanelData, run_experiments
-from bandstrap.experiments.spec import Experiment, read_experiment
+from bandstrap.experiments.api import Results, results, run, status
+from bandstrap.experiments.folder_status import Status
+from bandstrap.experiments.panels import PanelData
+from bandstrap.experiments.spec import Curve, Experiment, Panel, Sweep, read_experiment
 
-__all__ = ["Experiment", "PanelData", "read_experiment", "run_experiments"]
+__all__ = [
+    "Curve",
+    "Experiment",
+    "Panel",
+    "PanelData",
+    "Results",
+    "Status",
+    "Sweep",
+    "read_experiment",
+    "results",
+    "run",
+    "status",
+]

@@ -19,8 +19,8 @@ from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
 from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.merged import KEPT, LARGEST_FILE
-from bandstrap.experiments.plan import AnyBlock, BoundBlock, PanelPlan, keeps_choices
-from bandstrap.experiments.run import measure_block
+from bandstrap.experiments.plan import AnyBlock, BoundBlock, Measurement, PanelPlan, keeps_choices
+from bandstrap.experiments.runner import measure_block
 
 # Rounds of the replication that tells how fast a policy is, and rewards of the measurement of a bound at first.
 ROUNDS = 2000
@@ -99,12 +99,14 @@ def time_play(block: Block, n_racing: int = 1) -> float:
     return min(times) / rounds * block.horizon * block.work
 
 
-def time_bound(block: BoundBlock) -> float:
+def time_bound(block: Measurement) -> float:
     """Core-seconds of a measurement, from those of one with fewer samples.
 
     These are as many as take a while: the first few would run as plain Python, whatever the rest does. What a call takes
     however many its samples are is told apart by a second size.
     """
+    if not isinstance(block, BoundBlock):
+        return measure_block(block).seconds
 
     def seconds_of(replications: int) -> float:
         short = replace(block, replications=replications)
@@ -124,7 +126,7 @@ def time_bound(block: BoundBlock) -> float:
 
 def replications_of(block: AnyBlock) -> int:
     """How often a block is played, or how many samples are looked at."""
-    return block.work if isinstance(block, Block) else block.replications
+    return block.work if isinstance(block, Block) else int(block.about["replications"])
 
 
 def n_pieces(block: AnyBlock) -> int:

@@ -19,7 +19,7 @@ from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.lanes import About, file_of, lane_of, span
-from bandstrap.experiments.merged import Merged
+from bandstrap.experiments.merged import Merged, pieces_of, put_together
 from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choices
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, Finished, Store
@@ -92,7 +92,10 @@ class Planned(Strict):
 
     def command(self, folder: Path) -> str:
         """What goes on with it."""
-        return shlex.join(["bandstrap", *self.words, "--out", str(folder)])
+        if not self.words:
+            return "the same call of bandstrap.experiments.run"
+        program = [] if self.words[0] == "python" else ["bandstrap"]
+        return shlex.join([*program, *self.words, "--out", str(folder)])
 
 
 class NewerPlan(InvalidInput):
@@ -112,7 +115,7 @@ class Folder:
         """What is to be run; a folder that has no plan, or a damaged one, is refused."""
         if not self.plan.is_file():
             raise InvalidInput(
-                f"{self.path} has no plan.json: it is no folder that bandstrap simulate FILE --out, paper or league made. "
+                f"{self.path} has no plan.json: it is no folder that bandstrap simulate --out, paper or league made. "
                 "In one of an older version the same command writes it, and plays nothing again."
             )
         try:
@@ -159,6 +162,10 @@ class Folder:
         write_bytes(self.plan, seal(json.dumps(content | {"seal": NO_SEAL}).encode()))
         return "" if before is None else difference(before, planned)
 
+    def incomplete(self, panel: str) -> InvalidInput:
+        """The refusal of a folder from which somebody removes what was just written."""
+        return InvalidInput(f"blocks of the panel {panel!r} were removed from {self.path} meanwhile: run it again.")
+
     def store(self, run: Run | None = None) -> FolderStore:
         """Where finished work of this folder is kept."""
         return FolderStore(self, run)
@@ -177,13 +184,6 @@ class Folder:
             store.listing.forget(*files)
         return True
 
-    def merge_complete(
-        self, plans: Iterable[Blocks], store: FolderStore, waiting: Callable[[], None] = lambda: None
-    ) -> None:
-        """Put every complete panel into one file; who waits for another process is told so by ``waiting``."""
-        for plan in plans:
-            self.merge(plan, store, waiting)
-
 
 class FolderStore(Store):
     """Finished work of a folder: blocks, and the panels they were merged into."""
@@ -197,6 +197,14 @@ class FolderStore(Store):
     def read(self, about: About) -> Finished | None:
         """What is there of a piece; whoever merges writes the panel before it removes the blocks, so these come first."""
         return super().read(about) or self.merged.load(about)
+
+    def whole(self, block: AnyBlock) -> Finished | None:
+        """The outcome of a whole block; ``None`` if any piece is missing."""
+        return self.whole_of(block.about, pieces_of(block))
+
+    def whole_of(self, about: About, pieces: Iterable[About]) -> Finished | None:
+        """The same, of what a block and its pieces are about."""
+        return self.merged.load(about) or put_together(pieces, self.read)
 
     def files_of(self, block: AnyBlock) -> list[Path]:
         """The files that a block is in, of whatever size its pieces are, when the folder was last looked at."""

@@ -8,28 +8,27 @@ played them; the core-seconds of each lane are in a file of their own, in ``seco
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import struct
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Played
 from bandstrap.engine.interrupts import step
 from bandstrap.engine.parquet import read_about, rows_of, write_frame
 from bandstrap.experiments.lanes import About, digest, lane_of, names_in, span
-from bandstrap.experiments.plan import AnyBlock, Blocks, BoundBlock
+from bandstrap.experiments.plan import AnyBlock, Blocks
 from bandstrap.experiments.store import Finished, Measured
 from bandstrap.storage import NO_SEAL, place_of_seal, read_sealed, seal, write_bytes
 
@@ -76,7 +75,7 @@ class Merged:
         self._unread: dict[str, tuple[int, int]] = {}
         self._lanes: dict[str, list[Lane]] = {}
         self._arrays: OrderedDict[tuple[Path, int], Played] = OrderedDict()
-        self._rows: dict[tuple[Path, int], CoverageRow] = {}
+        self._rows: dict[tuple[Path, int], dict[str, Any]] = {}
         self._times: dict[Path, list[float]] = {}
         self._changed: int | None = None
         # Files that were found damaged.
@@ -145,7 +144,7 @@ class Merged:
             self._lanes.setdefault(key, []).append(Lane(file, index, first, last))
             self._files[file.name].append(key)
             if "row" in lane:
-                self._rows[file, index] = CoverageRow(**lane["row"])
+                self._rows[file, index] = lane["row"]
 
     def _drop(self, file: Path) -> None:
         """Take nothing more from a file, until it is replaced."""
@@ -199,12 +198,12 @@ class Merged:
         written: list[Path] = []
         part = Part([], [], [])
         for block in blocks.values():
-            whole = put_together(block, read)
+            whole = put_together(pieces_of(block), read)
             if whole is None:
                 return False
             about = {"about": block.about}
             if isinstance(whole, Measured):
-                part.lanes.append({**about, "row": dataclasses.asdict(whole.row)})
+                part.lanes.append({**about, "row": whole.row})
                 part.seconds.append(whole.seconds)
                 continue
             if part.played and part.n_bytes + n_bytes(whole) > LARGEST_FILE:
@@ -266,18 +265,22 @@ class Merged:
         return True
 
 
-def put_together(block: AnyBlock, read: Callable[[About], Finished | None]) -> Finished | None:
+def pieces_of(block: AnyBlock) -> Iterator[About]:
+    """What each piece of a block is about."""
+    return (piece.about for piece in block.cut())
+
+
+def put_together(pieces: Iterable[About], read: Callable[[About], Finished | None]) -> Finished | None:
     """The outcome of a whole block from those of its pieces; ``None`` if any is missing."""
-    if isinstance(block, BoundBlock):
-        return read(block.about)
-    record = block.record()
-    for piece in block.cut():
+    parts: list[Played] = []
+    for about in pieces:
         step(0)  # if it is no longer wanted
-        found = read(piece.about)
+        found = read(about)
         if not isinstance(found, Played):
-            return None
-        record.put(piece, found)
-    return Played(record.regret, record.pulls, record.seconds)
+            return found  # a measurement, which is one piece
+        parts.append(found)
+    regret, pulls, seconds = zip(*(part[:3] for part in parts), strict=True)
+    return Played(np.concatenate(regret), np.concatenate(pulls), math.fsum(seconds))
 
 
 def read_lanes(file: Path) -> list[Played]:

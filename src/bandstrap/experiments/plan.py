@@ -7,16 +7,20 @@ numbers are not.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeGuard
 
+from bandstrap.bounds.coverage import coverage
 from bandstrap.calls import parse_call
-from bandstrap.engine.blocks import Block, checked_checkpoints, type_of_choices
+from bandstrap.engine.blocks import Block, type_of_choices
+from bandstrap.experiments.curves import CURVES, measure_curve
 from bandstrap.experiments.spec import (
     Curve,
     Experiment,
     Panel,
+    make_checkpoints,
     make_environment,
     make_feedback,
     make_policy,
@@ -32,8 +36,52 @@ MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage", "bandstrap.experim
 MOST_CHOICES = 2**24
 
 
+class Measurement(ABC):
+    """Work that is done in one piece and gives one row of numbers: all that is not play."""
+
+    # Whatever is compiled is compiled on the way, and its time not counted.
+    needs = None
+
+    @property
+    def work(self) -> int:
+        """How much work it is, for the progress bar: about a replication of play."""
+        return 1
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name of what is measured."""
+
+    @property
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """Everything its numbers depend on; ``replications`` and ``sample_size`` tell how long it takes."""
+
+    @abstractmethod
+    def measure(self) -> dict[str, Any]:
+        """Numbers and texts that JSON can hold."""
+
+    @property
+    def group(self) -> Measurement:
+        """Itself: it shares its samples with no other."""
+        return self
+
+    @property
+    def race(self) -> Measurement:
+        """Itself, likewise."""
+        return self
+
+    def cut(self) -> Iterator[Measurement]:
+        """Itself, in one piece."""
+        yield self
+
+    def record(self) -> MeasuredSoFar:
+        """Where its outcome is put."""
+        return MeasuredSoFar()
+
+
 @dataclass(frozen=True)
-class BoundBlock:
+class BoundBlock(Measurement):
     """A bound at one sample size."""
 
     bound: str
@@ -42,25 +90,6 @@ class BoundBlock:
     alpha: float
     replications: int
     seed: int
-
-    @property
-    def work(self) -> int:
-        """How much work it is, for the progress bar: about a replication of play."""
-        return 1
-
-    @property
-    def group(self) -> BoundBlock:
-        """Shares its samples with no other."""
-        return self
-
-    @property
-    def race(self) -> BoundBlock:
-        """Shares its samples with no other."""
-        return self
-
-    @property
-    def needs(self) -> None:
-        """Nothing: what is compiled is compiled on the way, and its time not counted."""
 
     @property
     def label(self) -> str:
@@ -72,13 +101,21 @@ class BoundBlock:
         """Everything its numbers depend on."""
         return {**vars(self), "code": code_digest(*MEASURING)}
 
-    def cut(self) -> Iterator[BoundBlock]:
-        """Itself, in one piece."""
-        yield self
-
-    def record(self) -> MeasuredSoFar:
-        """Where its outcome is put."""
-        return MeasuredSoFar()
+    def measure(self) -> dict[str, Any]:
+        """The fields of its :class:`bandstrap.bounds.coverage.CoverageRow`."""
+        call = parse_call(self.bound)
+        if call.name in CURVES:
+            row = measure_curve(call, self.distribution, self.sample_size, self.alpha, self.replications, self.seed)
+        else:
+            (row,) = coverage(
+                self.distribution,
+                self.sample_size,
+                self.alpha,
+                bounds=[self.bound],
+                replications=self.replications,
+                seed=self.seed,
+            )
+        return asdict(row)
 
 
 class MeasuredSoFar:
@@ -86,12 +123,12 @@ class MeasuredSoFar:
 
     measured: Any = None
 
-    def put(self, piece: BoundBlock, measured: Any) -> None:
+    def put(self, piece: Measurement, measured: Any) -> None:
         """Here it is."""
         self.measured = measured
 
 
-AnyBlock = Block | BoundBlock
+AnyBlock = Block | Measurement
 
 
 class Blocks(Protocol):
@@ -179,6 +216,6 @@ def play_block(
     """All replications of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)
     horizon = resolve_horizon(panel, experiment.horizon, value)
-    checkpoints = checked_checkpoints(None if panel.sweep is None else [horizon], horizon)
+    checkpoints = make_checkpoints(panel, experiment, horizon)
     late = make_feedback(panel, value)
     return Block(policy, environment, horizon, seed, 0, replications, checkpoints, late, experiment.block_size)

@@ -8,6 +8,8 @@ looked for beside the experiment, drawn with replacement.
     title = "Two policies on a normal bandit"
     horizon = 2000          # rounds; a panel may have its own
     replications = 200      # a panel or a curve may have its own
+    seed = 1                # seed of everything, 0 by default; --seed, or seed= in Python, comes before it
+    checkpoints = [100, 1000, 2000]  # rounds at which regret is recorded, 200 by default; a panel may have its own
     block_size = 25         # replications that a worker is handed at a time; changes no number
 
     [[panels]]
@@ -82,12 +84,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
 from bandstrap.calls import parse_call, parse_value
-from bandstrap.engine.blocks import BLOCK_SIZE, N_CHECKPOINTS
+from bandstrap.engine.blocks import BLOCK_SIZE, checked_checkpoints
 from bandstrap.engine.feedback import Feedback
 from bandstrap.engine.memory import bytes_of_result, check_memory
 from bandstrap.engine.own_file import anchored
@@ -142,6 +146,8 @@ class Sweep(Strict):
         return self
 
 
+Checkpoints = Annotated[tuple[Count, ...], Field(min_length=1)]
+
 # Curves of one file, each of which is looked at before anything runs.
 MOST_CURVES = 10_000
 
@@ -175,6 +181,8 @@ class Panel(Strict):
     curves: Annotated[tuple[Curve, ...], Field(min_length=1)]
     horizon: Count | str | None = None
     replications: Count | None = None
+    # Rounds at which regret is recorded, the last one beside them; by default as the file says.
+    checkpoints: Checkpoints | None = None
     environment: str | None = None
     # When rewards are learned, see :class:`bandstrap.engine.feedback.Feedback`; a text may hold a swept name.
     delay: Whole | str = 0
@@ -217,6 +225,8 @@ class Panel(Strict):
         for key in of_play if self.plot == "bounds" else ("alpha", "show", "quantity", "log"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
+        if self.plot != "regret" and self.checkpoints is not None:
+            raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key 'checkpoints'")
         if self.sweep is not None and self.sweep.name not in names_in(*self.swept_texts()):
             raise ValueError(
                 f"the swept name must stand in curly brackets, {{{self.sweep.name}}}, in the environment, a policy, or the "
@@ -278,6 +288,9 @@ class Experiment(Strict):
     title: str
     horizon: Count = 2000
     replications: Count = 200
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    # Of panels that show regret against rounds; by default 200, evenly spaced.
+    checkpoints: Checkpoints | None = None
     # Replications that a worker is handed at a time, and that a run which is killed loses; no number depends on it.
     block_size: Count = BLOCK_SIZE
     choices: Flag = False
@@ -286,23 +299,28 @@ class Experiment(Strict):
     panels: Annotated[tuple[Panel, ...], Field(min_length=1)]
 
 
-def read_experiment(path: Path) -> Experiment:
+def read_experiment(path: str | Path) -> Experiment:
     """Read and check a file, its grids spread out; whatever is wrong with it is reported in one sentence."""
-    written = read_table(path, Experiment)
-    check_names(path, "panels", [panel.name for panel in written.panels])
+    path = Path(path)
+    return prepared(read_table(path, Experiment), str(path), path.parent)
+
+
+def prepared(written: Experiment, where: str, folder: Path) -> Experiment:
+    """An experiment with its grids spread out and its files looked for in a folder, once all of it has been checked."""
+    check_names(where, "panels", [panel.name for panel in written.panels])
     n_curves = sum(size(panel.grid) * sum(size(curve.grid) for curve in panel.curves) for panel in written.panels)
     if n_curves > MOST_CURVES:
-        raise InvalidInput(f"{path}: the grids make {n_curves} curves, and a file may have {MOST_CURVES}.")
+        raise InvalidInput(f"{where}: the grids make {n_curves} curves, and a file may have {MOST_CURVES}.")
     places, panels = [], []
     for i, panel in enumerate(written.panels):
-        for made in spread_panel(panel, f"{path}: panels[{i}]"):
+        for made in spread_panel(panel, f"{where}: panels[{i}]"):
             shown = f" ({described(made.settings, made.settings)})" if made.settings else ""
-            places.append(f"{path}: panels[{i}]{shown}")
+            places.append(f"{where}: panels[{i}]{shown}")
             panels.append(made)
-    check_names(path, "panels", [panel.name for panel in panels])
-    experiment = with_files_beside(written.model_copy(update={"panels": tuple(panels)}), path.parent)
+    check_names(where, "panels", [panel.name for panel in panels])
+    experiment = with_files_beside(written.model_copy(update={"panels": tuple(panels)}), folder)
     for place, panel in zip(places, experiment.panels, strict=True):
-        check_panel(panel, experiment.horizon, place)
+        check_panel(panel, experiment, place)
         for curve in panel.curves:  # which need not be in memory together
             alone = panel.model_copy(update={"curves": (curve,)})
             placed(place, lambda alone=alone: check_replications([alone], experiment))
@@ -367,12 +385,14 @@ def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
     return experiment.model_copy(update={"panels": tuple(panels)})
 
 
-def check_panel(panel: Panel, horizon: int, where: str) -> None:
+def check_panel(panel: Panel, experiment: Experiment, where: str) -> None:
     """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
     if panel.distribution is not None:
         placed(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
     for value in panel.sweep.values if panel.sweep is not None else (None,):
-        rounds = placed(f"{where}.horizon", lambda value=value: resolve_horizon(panel, horizon, value))
+        rounds = placed(f"{where}.horizon", lambda value=value: resolve_horizon(panel, experiment.horizon, value))
+        if panel.plot == "regret":
+            placed(f"{where}.checkpoints", lambda rounds=rounds: make_checkpoints(panel, experiment, rounds))
         world = None
         if panel.environment is not None:
             world = placed(f"{where}.environment", lambda value=value: make_environment(panel, value))
@@ -399,9 +419,8 @@ def check_replications(panels: Iterable[Panel], experiment: Experiment, share: f
             for n in panel.sample_sizes or ():
                 check_sample_size(n, replications)
             for value in panel.sweep.values if panel.sweep is not None else (None,) * (panel.environment is not None):
-                marks = N_CHECKPOINTS if panel.sweep is None else 1
-                marks = min(marks, resolve_horizon(panel, experiment.horizon, value))
-                needed += bytes_of_result(1, replications, marks, make_environment(panel, value).n_arms)
+                marks = make_checkpoints(panel, experiment, resolve_horizon(panel, experiment.horizon, value))
+                needed += bytes_of_result(1, replications, marks.size, make_environment(panel, value).n_arms)
     check_memory(needed, "replications", f"the experiment {experiment.title!r}", most)
     return needed
 
@@ -457,3 +476,9 @@ def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise InvalidInput(f"the horizon must be a whole number of at least 1. Got {text!r} instead.")
     return int(text)
+
+
+def make_checkpoints(panel: Panel, experiment: Experiment, horizon: int) -> NDArray[np.int64]:
+    """The rounds at which regret of a panel is recorded; of a sweep it is the last one alone."""
+    wanted = experiment.checkpoints if panel.checkpoints is None else panel.checkpoints
+    return checked_checkpoints(wanted if panel.sweep is None else [horizon], horizon)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.engine.blocks import Block, Played
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
 from bandstrap.experiments.lanes import About, Listing, Slice, file_of, lane_of, span
@@ -23,9 +21,9 @@ WORTH_WAITING = 0.2
 
 @dataclass(frozen=True)
 class Measured:
-    """A bound at one sample size, and the seconds it took."""
+    """What a measurement gave, such as the fields of a ``CoverageRow``, and the seconds it took."""
 
-    row: CoverageRow
+    row: dict[str, Any]
     seconds: float
 
 
@@ -89,7 +87,7 @@ class Store:
         about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
         lasting = finished.seconds >= WORTH_WAITING
         if isinstance(finished, Measured):
-            about["row"] = dataclasses.asdict(finished.row)
+            about["row"] = finished.row
             write_bytes(self.path(block), seal(json.dumps(about | {"seal": NO_SEAL}).encode()), lasting=lasting)
         elif isinstance(block, Block):
             replications = np.arange(block.first, block.last)
@@ -110,7 +108,7 @@ def read_row(path: Path, about: About) -> Measured:
     """What was measured, from its file."""
     found = json.loads(read_sealed(path))
     check_block(found, about)
-    return Measured(CoverageRow(**found["row"]), float(found["seconds"]))
+    return Measured(found["row"], float(found["seconds"]))
 
 
 def read_slice(part: Slice, about: About) -> Played:

@@ -5,7 +5,6 @@ Nothing in it depends on who played, in what order, or how fast: the same experi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.arrays import Floats
 from bandstrap.engine.blocks import Played
-from bandstrap.engine.result import standard_error
+from bandstrap.engine.result import Statistics
 from bandstrap.errors import LARGEST_COUNT
 from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.grid import written
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 BEFORE = ("panel", "curve")
 # What was played, or measured, spelled so that it can be again.
 GAME = ("policy", "environment", "feedback", "horizon", "alpha", "seed")
-AFTER = ("measure", "axis", "at", "replications", "mean", "standard_error", "median", "q90", "published")
+AFTER = ("measure", "axis", "at", "round", "replications", *Statistics._fields, "published")
 CHOICES = ("axis", "at", "replication", "choices")
 # Bytes of choices that are written at a time.
 AT_A_TIME = 2**24
@@ -50,7 +48,7 @@ class Columns(NamedTuple):
     def schema(self) -> dict[str, Any]:
         """The type of every column that a table may have."""
         texts = dict.fromkeys((*BEFORE, *GAME, "measure", "axis"), str)
-        numbers = dict.fromkeys(AFTER, float) | dict.fromkeys(("horizon", "replications", "replication"), int)
+        numbers = dict.fromkeys(AFTER, float) | dict.fromkeys(("horizon", "round", "replications", "replication"), int)
         of_grids = {column: self.types[name] for name, column in self.columns.items()}
         return numbers | texts | {"horizon": int, "alpha": float, "seed": self.seed} | of_grids
 
@@ -163,23 +161,26 @@ def rows_of_curve(
 
 
 def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[Row] | None:
-    """A bound at each sample size."""
+    """A bound at each sample size; where a measurement has several, the one that the curve is called after."""
     rows = []
     for point in curve.points:
         found = store.read(point.about)
         if not isinstance(found, Measured):
             return None
-        row, is_width = found.row, panel.show == "threshold"
+        several = found.row.get("rows")
+        row = found.row if several is None else next(each for each in several if each["bound"] == curve.label)
+        is_width = panel.show == "threshold"
         rows.append(
             {
-                "about": point.about,
+                "about": {"bound": curve.label, **point.about},
                 "measure": panel.show,
                 "at": point.at,
-                "replications": row.replications,
-                "mean": row.mean_width if is_width else row.miss_rate,
-                "standard_error": row.width_error if is_width else None,
-                "median": row.median_width if is_width else None,
-                "q90": None,
+                "round": None,
+                "replications": row["replications"],
+                **dict.fromkeys(Statistics._fields),
+                "mean": row["mean_width"] if is_width else row["miss_rate"],
+                "standard_error": row["width_error"] if is_width else None,
+                "median": row["median_width"] if is_width else None,
             }
         )
     return rows
@@ -189,42 +190,21 @@ def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) ->
     """Regret at each recorded round, or at the horizon for each swept value."""
     columns = []
     for point in curve.points:
-        regret = regret_of(point, store)
-        if regret is None:
-            return None
-        columns.append(regret if panel.plot == "regret" else regret[:, -1:])
-    places = curve.points[0].about["checkpoints"] if panel.plot == "regret" else [p.at for p in curve.points]
-    abouts = [curve.points[0].about] * len(places) if panel.plot == "regret" else [p.about for p in curve.points]
-    values = curve.factor * np.concatenate(columns, axis=1)
-    median, q90 = np.quantile(values, [0.5, 0.9], axis=0)
-    numbers = zip(abouts, places, values.mean(axis=0), standard_error(values, axis=0), median, q90, strict=True)
-    return [
-        {
-            "about": about,
-            "measure": "regret",
-            "at": float(at),
-            "replications": len(values),
-            "mean": float(mean),
-            "standard_error": None if math.isnan(error) else float(error),
-            "median": float(middle),
-            "q90": float(high),
-        }
-        for about, at, mean, error, middle, high in numbers
-    ]
-
-
-def regret_of(point: Point, store: FolderStore) -> Floats | None:
-    """Regret of all replications at all recorded rounds; ``None`` if it is not complete."""
-    whole = store.merged.load(point.about)
-    if isinstance(whole, Played):
-        return whole.regret
-    parts = []
-    for about in point.pieces():
-        found = store.read(about)
+        found = store.whole_of(point.about, point.pieces())
         if not isinstance(found, Played):
             return None
-        parts.append(found.regret)
-    return np.concatenate(parts)
+        columns.append(found.regret if panel.plot == "regret" else found.regret[:, -1:])
+    abouts = [point.about for point in curve.points]
+    rounds = [about["horizon"] for about in abouts]
+    places: Sequence[Any] = [point.at for point in curve.points]
+    if panel.plot == "regret":
+        places = rounds = abouts[0]["checkpoints"]
+        abouts *= len(rounds)
+    values = curve.factor * np.concatenate(columns, axis=1)
+    return [
+        {"about": about, "measure": "regret", "at": float(at), "round": round_, "replications": len(values), **numbers}
+        for about, at, round_, numbers in zip(abouts, places, rounds, Statistics.of(values).rows(), strict=True)
+    ]
 
 
 class ChoicesTable(NamedTuple):

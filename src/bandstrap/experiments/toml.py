@@ -52,10 +52,10 @@ def read_table(path: Path, model: type[Table]) -> Table:
         raise InvalidInput(f"{path}: {first_problem(error, content, model)}") from None
 
 
-def check_names(path: Path, key: str, names: Sequence[str]) -> None:
+def check_names(where: str | Path, key: str, names: Sequence[str]) -> None:
     """Refuse tables of one kind that share a name."""
     if len(set(names)) < len(names):
-        raise InvalidInput(f"{path}: the names of the {key} must differ. Got {', '.join(names)} instead.")
+        raise InvalidInput(f"{where}: the names of the {key} must differ. Got {', '.join(names)} instead.")
 
 
 def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.blocks import Block, PlayedSoFar, play_blocks, warm
-from bandstrap.engine.executors import check_executor, worker_count
+from bandstrap.engine.blocks import Block, Played
+from bandstrap.engine.executors import check_executor
 from bandstrap.engine.memory import bytes_of_result, check_memory
-from bandstrap.engine.pool import Unfinished, finish
+from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import announce_memory, tell
 from bandstrap.engine.tape import bytes_of_replication
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.experiments.folder import Folder, Planned, PlannedCurve, PlannedPanel, Point
-from bandstrap.experiments.runs import Run
+from bandstrap.experiments.folder import Folder, FolderStore, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.runner import run_plans
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League, make_feedback
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
@@ -133,8 +133,7 @@ def play_league(
     check_executor(executor, "bandstrap league")
     check_league(league, horizon, replications, progress=progress)
     matches = plan_league(league, horizon, replications, seed)
-    blocks = [match.block for match in matches if match.block is not None]
-    if not blocks:
+    if all(match.block is None for match in matches):
         raise InvalidInput(f"no policy can play: {matches[0].policy.name} {matches[0].sits_out}.")
     out.mkdir(parents=True, exist_ok=True)  # better to learn before hours of play that nothing can be written
     folder = Folder(out)
@@ -145,20 +144,11 @@ def play_league(
     )
     title = f"League of {len(league.policies)} policies on {len(league.environments)} environments"
     planned = Planned(title=title, seed=seed, words=words, panels=tuple(race.planned() for race in races))
-    folder.begin(planned)
-    done: dict[Block, PlayedSoFar] = {}
-    unfinished: Unfinished | None = None
-    with Run(folder.runs, worker_count(executor)) as run:
-        store = folder.store(run)
-        try:
-            finish(blocks, play_blocks, prepare=warm, executor=executor, store=store, progress=progress, records=done)
-        except Unfinished as error:
-            unfinished = error
-        folder.merge_complete(races, store)
+    ran = run_plans(races, folder, planned, executor=executor, progress=progress)
     tell("ranking and drawing", shown=progress)
-    result = replace(gather(league, matches, done, horizon, replications, seed), unfinished=unfinished)
-    if not result.standings and unfinished is not None:
-        raise unfinished
+    result = replace(gather(league, matches, ran.store, horizon, replications, seed), unfinished=ran.unfinished)
+    if not result.standings and ran.unfinished is not None:
+        raise ran.unfinished
     write_result(result, out)
     tell("", shown=progress)
     return result
@@ -219,12 +209,12 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
 def gather(
     league: League,
     matches: Sequence[Match],
-    done: Mapping[Block, PlayedSoFar],
+    store: FolderStore,
     horizon: int,
     replications: int,
     seed: int,
 ) -> LeagueResult:
-    """Put blocks together and rank."""
+    """Read every match, and rank."""
     regret: dict[str, dict[str, Floats]] = {}
     seconds: dict[tuple[str, str], float] = {}
     sat_out: dict[tuple[str, str], str] = {}
@@ -233,8 +223,8 @@ def gather(
         if match.block is None:
             sat_out[environment, policy] = match.sits_out
             continue
-        played = done[match.block]
-        if not played.is_there.all():
+        played = store.whole(match.block)
+        if not isinstance(played, Played):
             sat_out[environment, policy] = "failed"
             continue
         regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]

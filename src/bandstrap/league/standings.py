@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from bandstrap.arrays import Floats
+from bandstrap.engine.result import Statistics
 
 # Draws of the bootstrap and its seed.
 DRAWS = 2000
@@ -43,10 +44,8 @@ class Standing:
         Names, and what kind of truth the policy was told.
     replications
         How many it played.
-    mean, standard_error
-        Of regret at the horizon.
-    q95, q99
-        Percentiles: the smallest regret that 95 (99) per cent of the replications do not exceed.
+    mean, standard_error, median, q90, q95, q99
+        Of regret at the horizon; see :class:`bandstrap.engine.result.Statistics`.
     q95_interval, q99_interval
         Their order-statistic intervals.
     worst
@@ -65,6 +64,8 @@ class Standing:
     replications: int
     mean: float
     standard_error: float
+    median: float
+    q90: float
     q95: float
     q95_interval: Interval
     q99: float
@@ -240,35 +241,32 @@ def rank_environment(
 ) -> tuple[list[Standing], dict[str, Floats]]:
     """Standings on one environment, and each policy's regret relative to the best in every draw of the bootstrap."""
     names = list(players)
-    means = np.array([values.mean() for values in players.values()])
+    statistics = [Statistics.of(values[:, None]) for values in players.values()]
+    means = np.array([float(found.mean[0]) for found in statistics])
     drawn = np.stack([drawn_mean(values, weights) for values in players.values()], axis=1)
     ranks, rank_intervals = rank_means(means), rank_interval(means, drawn)
     best = int(np.argmin(means))
     relative = ratio_to(means, means[best])
     drawn_relative = ratio_to(drawn, drawn[:, [best]])
-    worst = [quantile_interval(values, QUANTILES[1])[0] for values in players.values()]
+    least_q99 = min(float(found.q99[0]) for found in statistics)
     standings = []
     for i, (policy, values) in enumerate(players.items()):
-        q95, q95_interval = quantile_interval(values, QUANTILES[0])
-        q99, q99_interval = quantile_interval(values, QUANTILES[1])
+        (found,) = statistics[i].rows()
         standings.append(
             Standing(
                 environment=environment,
                 policy=policy,
                 told=told[policy],
                 replications=values.size,
-                mean=float(means[i]),
-                standard_error=float(values.std(ddof=1) / math.sqrt(values.size)),
-                q95=q95,
-                q95_interval=q95_interval,
-                q99=q99,
-                q99_interval=q99_interval,
+                **found,
+                q95_interval=quantile_interval(values, QUANTILES[0]),
+                q99_interval=quantile_interval(values, QUANTILES[1]),
                 worst=float(values.max()),
                 rank=int(ranks[i]),
                 rank_interval=rank_intervals[i],
                 relative=float(relative[i]),
                 relative_interval=interval_of(drawn_relative[:, i]),
-                relative_q99=float(ratio_to(np.array(q99), np.array(min(worst)))),
+                relative_q99=float(ratio_to(np.array(found["q99"]), np.array(least_q99))),
             )
         )
     return standings, {name: drawn_relative[:, i] for i, name in enumerate(names)}
@@ -317,8 +315,8 @@ def rank_interval(means: Floats, drawn: Floats) -> list[Interval]:
     ]
 
 
-def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
-    """The smallest value that a share ``level`` does not exceed, with the interval that holds for every law.
+def quantile_interval(values: Floats, level: float) -> Interval:
+    """The interval of a quantile that holds for every distribution.
 
     The number of values below the quantile is at most binomial: the interval reaches from the last order statistic that is
     above it with a probability of at most 0.025 to the first that is below it as rarely. With fewer than
@@ -331,4 +329,4 @@ def quantile_interval(values: Floats, level: float) -> tuple[float, Interval]:
     last = int((below < TAILS[1]).sum()) + 1  # P(at least ``last`` below) <= 0.025
     low = float(ordered[first - 1]) if first > 0 else -math.inf
     high = float(ordered[last - 1]) if last <= n else math.inf
-    return float(np.quantile(values, level, method="inverted_cdf")), Interval(low, high)
+    return Interval(low, high)

@@ -14,15 +14,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandstrap.engine.executors import check_executor, worker_count
+from bandstrap.engine.executors import check_executor
 from bandstrap.engine.memory import check_memory
 from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import Show, announce_memory, progress_bar, tell
 from bandstrap.errors import check_choice
 from bandstrap.experiments.folder import Folder, FolderStore, planned
+from bandstrap.experiments.panels import PanelData, read_panel
 from bandstrap.experiments.plan import PanelPlan, plan_panel
-from bandstrap.experiments.run import PanelData, read_experiments, run_experiments
-from bandstrap.experiments.runs import Run
+from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
 from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
 from bandstrap.paper.report import short_title, write_report
@@ -178,29 +178,20 @@ def reproduce(
     words = ["paper", *figures, "--replications", str(replications), "--seed", str(seed)]
     known = {name: planned(TITLE, seed, words, plans[name]).panels for name in CHAPTERS}
     now = planned(TITLE, seed, words, flat)
-    folder.begin(now, keep=[panel for several in known.values() for panel in several])
 
     def waiting() -> None:
         tell("waiting for another process that writes its report", shown=progress)
 
-    unfinished: Unfinished | None = None
-    played: dict[str, list[PanelData]] = {}
-    with Run(folder.runs, worker_count(executor)) as run:
-        store = folder.store(run)
-        try:
-            data = iter(run_experiments(flat, store, executor=executor, progress=progress))
-            played = {name: [next(data) for _ in plans[name]] for name in asked}
-        except Unfinished as error:  # what is complete is read from the store
-            unfinished = error
-        folder.merge_complete(flat, store, waiting)
+    every = [panel for several in known.values() for panel in several]
+    ran = run_plans(flat, folder, now, executor=executor, progress=progress, keep=every, waiting=waiting)
     # Of two processes that end together, the second finds the blocks of the first.
     with locked(out, waiting):
-        chapters = finish_chapters(experiments, plans, played, store, out / "figures", progress)
+        chapters = finish_chapters(experiments, plans, ran.store, out / "figures", progress)
         tell("checking claims", shown=progress)
         evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
         there = {chapter.name for chapter in chapters}
         lack = tuple(experiment for name, experiment in experiments.items() if name not in there)
-        reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications, asked, lack, unfinished)
+        reproduction = Reproduction(chapters, tuple(examine(evidence)), seed, replications, asked, lack, ran.unfinished)
         write_text(out / "claims.json", claims_as_json(reproduction))
         write_report(reproduction, errata(), read_sentences(), out / "report.html")
     tell("", shown=progress)
@@ -210,19 +201,18 @@ def reproduce(
 def finish_chapters(
     experiments: Mapping[str, Experiment],
     plans: Mapping[str, Plans],
-    played: Mapping[str, Sequence[PanelData]],
     store: FolderStore,
     folder: Path,
     progress: bool,
 ) -> tuple[Chapter, ...]:
-    """The chapters that were played now, and those that the store has all of, with their pictures."""
+    """The chapters that the store has all of, with their pictures."""
     chapters = []
     pictures = {name: pictures_of(name, experiment, folder) for name, experiment in experiments.items()}
     with progress_bar(sum(len(each.files) for each in pictures.values()), shown=progress, of="pictures") as show:
         for name, experiment in experiments.items():
             show(0, f"reading {name}")
-            panels = played[name] if name in played else read_experiments(plans[name], store)
-            if panels is None:
+            panels = [panel for plan in plans[name] if (panel := read_panel(plan, store)) is not None]
+            if len(panels) < len(plans[name]):
                 show(len(pictures[name].files), found=len(pictures[name].files))
             else:
                 chapters.append(Chapter(name, experiment, tuple(panels), pictures[name]))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bandstrap.experiments.run import PanelData
+from bandstrap.experiments.panels import PanelData
 from bandstrap.plots.style import LONGEST_NAME, LONGEST_TITLE, Look, legend_columns, literal, look, marker, new_figure
 from bandstrap.text import shortened, visible
 

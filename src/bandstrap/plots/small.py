@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.plots.panels import draw_panel, legend_of, looks_of
 from bandstrap.plots.style import LONGEST_TITLE, literal, new_figure
 

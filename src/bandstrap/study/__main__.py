@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bandstrap.engine.interrupts import Quit, leave
 from bandstrap.errors import InvalidInput, check_count
+from bandstrap.experiments.api import FOLDERS
 from bandstrap.storage import check_folder
 from bandstrap.study.plan import SEED, plan
 from bandstrap.study.run import COMMAND, FILE, run_study
@@ -23,7 +24,7 @@ def main() -> None:
     try:
         check_count(given.jobs, "jobs", COMMAND)
         check_count(given.seed, "seed", COMMAND, at_least=0, at_most=None)
-        check_folder(given.out, "out", COMMAND, folders=("cells",), files=(FILE,))
+        check_folder(given.out, "out", COMMAND, folders=FOLDERS, files=("plan.json", FILE))
     except InvalidInput as error:
         parser.error(str(error))
     stop = Quit()

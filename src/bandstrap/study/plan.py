@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bandstrap.bounds.bound import Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.coverage import tell_truth
 from bandstrap.calls import Call, parse_call
+from bandstrap.experiments.plan import Measurement
 from bandstrap.sources import digest_sources
 from bandstrap.study.laws import BY_NAME, LAWS, psi_norm
 
@@ -69,8 +71,8 @@ N_WIDTHS = {"sign_flip": 300, "bootstrap": 500, "betting": 2000, "symmetric_bett
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One law, sample size, level and side: a piece of work for ``engine/pool.py``."""
+class Cell(Measurement):
+    """One distribution, sample size, level and side, on which all bounds are measured."""
 
     law: str
     n: int
@@ -84,40 +86,33 @@ class Cell:
     @property
     def work(self) -> int:
         """Samples, of all bounds."""
-        return len(SCIPY) * FEW if self.of_scipy else sum(samples for _, _, samples in self.entries())
-
-    @property
-    def group(self) -> Any:
-        """None is done together with another."""
-        return self
-
-    @property
-    def race(self) -> Any:
-        """All in their order."""
-        return None
-
-    @property
-    def needs(self) -> None:
-        """Nothing is prepared."""
-        return
+        return sum(samples for _, samples in self.about["bounds"])
 
     @property
     def label(self) -> str:
         """What to call it."""
         return f"{self.law}, n = {self.n}, alpha = {self.alpha:g}, {self.side}"
 
-    @property
+    @cached_property
     def about(self) -> dict[str, Any]:
         """Everything its rows depend on."""
-        return asdict(self) | {"bounds": [(str(c), samples) for c, _, samples in self.entries()], "sources": sources()}
+        ours = [[str(call), samples] for call, _, samples in self.entries()]
+        return {
+            "distribution": self.law,
+            "sample_size": self.n,
+            "alpha": self.alpha,
+            "side": self.side,
+            "seed": self.seed,
+            "replications": self.most,
+            "bounds": [[name, min(FEW, self.most)] for name in SCIPY] if self.of_scipy else ours,
+            "code": sources(),
+        }
 
-    def cut(self) -> Iterator[Cell]:
-        """It is its own piece."""
-        yield self
+    def measure(self) -> dict[str, Any]:
+        """The rows of all its bounds."""
+        from bandstrap.study.run import measure_cell  # which looks up what is planned here
 
-    def record(self) -> Any:
-        """Where its rows are put."""
-        return Rows()
+        return {"rows": measure_cell(self)}
 
     def entries(self) -> Iterator[tuple[Call, dict[str, Any], int]]:
         """The bounds that can be computed here, what they are told, and on how many samples they are measured."""
@@ -134,17 +129,6 @@ class Cell:
             is_too_large = self.n >= LARGE and call.name == "sub_weibull"
             if not isinstance(told, str) and not is_too_large:
                 yield call, told, min(self.most, samples_of(call, told, law, self.n))
-
-
-class Rows:
-    """The rows of a cell, once they are there."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-
-    def put(self, piece: Cell, outcome: list[dict[str, Any]]) -> None:
-        """Take the rows."""
-        self.rows = outcome
 
 
 def samples_of(call: Call, told: dict[str, Any], law: Any, n: int) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import warnings
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from bandstrap.bounds.coverage import CoverageRow, binomial_interval, measure, s
 from bandstrap.bounds.laws import target
 from bandstrap.bounds.resampling import N_RESAMPLES
 from bandstrap.engine.parquet import read_about
-from bandstrap.engine.pool import finish
-from bandstrap.storage import NO_SEAL, Damaged, read_sealed, seal, write_bytes
+from bandstrap.experiments.folder import Folder, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.runner import run_plans
+from bandstrap.experiments.store import Measured
+from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 from bandstrap.study.laws import BY_NAME
 from bandstrap.study.plan import AT_ONCE, CALLS, FEW, N_WIDTHS, SCIPY, Cell
 
@@ -69,6 +71,10 @@ def measure_cell(cell: Cell, only: Container[str] = (*CALLS, *SCIPY)) -> list[di
             "median_width": row.median_width,
             "mean_width": row.mean_width,
             "exact_width": float(exact),
+            # As tables of results call them.
+            "replications": row.replications,
+            "miss_rate": row.miss_rate,
+            "width_error": row.width_error,
         }
         for row in measured
         if row.bound in only
@@ -132,42 +138,57 @@ def scipy_rows(cell: Cell, mean: float, rewards: Floats) -> Iterator[CoverageRow
         )
 
 
-class CellStore:
-    """Finished cells in a folder, one sealed file each, named by everything its rows depend on."""
+@dataclass(frozen=True)
+class StudyPanel:
+    """The cells of one distribution: a panel of the study's folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    name: str
+    cells: tuple[Cell, ...]
 
-    def _path(self, cell: Cell) -> Path:
-        return self._folder / (hashlib.sha256(json.dumps(cell.about).encode()).hexdigest()[:24] + ".json")
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self.cells)
 
-    def load(self, cell: Cell) -> list[dict[str, Any]] | None:
-        """The rows of a cell; ``None`` if they are not there, or damaged."""
-        try:
-            rows: list[dict[str, Any]] = json.loads(read_sealed(self._path(cell)))["rows"]
-        except (FileNotFoundError, Damaged):
-            return None
-        return rows
-
-    def save(self, cell: Cell, rows: list[dict[str, Any]]) -> None:
-        """Keep the rows of a cell."""
-        text = json.dumps({"about": cell.about, "rows": rows, "seal": NO_SEAL})
-        write_bytes(self._path(cell), seal(text.encode()), lasting=False)
+    def planned(self) -> PlannedPanel:
+        """As the folder has it: a curve for each bound, level and side, of miss rates against sample sizes."""
+        curves: dict[tuple[str, float, str], list[Point]] = {}
+        for cell in self.cells:
+            for bound, _ in cell.about["bounds"]:
+                key = bound, cell.alpha, cell.side
+                curves.setdefault(key, []).append(Point(at=float(cell.n), about=cell.about))
+        return PlannedPanel(
+            name=self.name,
+            title=self.name,
+            plot="bounds",
+            show="miss rate",
+            axis="sample size",
+            settings={},
+            curves=tuple(
+                PlannedCurve(label=bound, settings={"side": side}, published=None, points=tuple(points))
+                for (bound, _, side), points in curves.items()
+            ),
+        )
 
 
 def run_study(
     cells: Sequence[Cell], out: Path, *, executor: Executor | None = None, progress: bool = True
 ) -> list[dict[str, Any]]:
     """Measure all cells and write ``study.parquet`` to a folder; the rows depend on the cells alone."""
-    done = finish(
-        cells,
-        lambda group: [measure_cell(cell) for cell in group],
-        executor=executor,
-        store=CellStore(out / "cells"),
-        progress=progress,
-    )
-    rows = [row for cell in cells for row in done[cell].rows]
+    laws = dict.fromkeys(cell.law for cell in cells)
+    panels = [StudyPanel(law, tuple(cell for cell in cells if cell.law == law)) for law in laws]
     seeds = sorted({cell.seed for cell in cells})
+    words = (*COMMAND.split(), "--seed", str(seeds[0]))
+    plan = Planned(
+        title="Study of the bounds", seed=seeds[0], words=words, panels=[panel.planned() for panel in panels]
+    )
+    ran = run_plans(panels, Folder(out), plan, executor=executor, progress=progress)
+    if ran.unfinished is not None:
+        raise ran.unfinished
+    rows = []
+    for cell in cells:
+        found = ran.store.whole(cell)
+        if not isinstance(found, Measured):
+            raise Folder(out).incomplete(cell.law)
+        rows += [{name: row[name] for name in COLUMNS} for row in found.row["rows"]]
     write_bytes(out / FILE, as_parquet(rows, {"command": COMMAND, "seed": seeds[0] if len(seeds) == 1 else seeds}))
     return rows
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from bandstrap.experiments import PanelData
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.paper.claims import DEPENDS, ERROR_RATE, NOT_REPRODUCED, REPRODUCED, Number
 from bandstrap.paper.claims.end_points import PUBLISHED_RUNS, published_curves

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bandstrap.experiments import PanelData
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.paper.claims import ERROR_RATE, Number
 from bandstrap.paper.claims.statistics import (

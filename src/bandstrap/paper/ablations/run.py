@@ -13,14 +13,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from bandstrap.arrays import Floats
-from bandstrap.engine.executors import worker_count
 from bandstrap.engine.memory import check_memory
-from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import announce_memory, progress_bar, tell
 from bandstrap.experiments.folder import Folder, planned
+from bandstrap.experiments.panels import PanelData, read_panels
 from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.run import PanelData, run_experiments
-from bandstrap.experiments.runs import Run
+from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import check_replications, read_experiment
 from bandstrap.pages import write_page
 from bandstrap.paper.ablations.factorial import PICTURES, factorial
@@ -69,15 +67,10 @@ def ablate(
     flat = [plan for several in plans.values() for plan in several]
     home = Folder(out)
     words = ["paper", "--ablations", "--replications", str(replications), "--seed", str(seed)]
-    home.begin(planned("Ablations", seed, words, flat))
-    with Run(home.runs, worker_count(executor)) as run:
-        store = home.store(run)
-        try:
-            data = iter(run_experiments(flat, store, executor=executor, progress=progress))
-        except Unfinished:
-            home.merge_complete(flat, store)
-            raise
-        home.merge_complete(flat, store)
+    ran = run_plans(flat, home, planned("Ablations", seed, words, flat), executor=executor, progress=progress)
+    if ran.unfinished is not None:
+        raise ran.unfinished
+    data = iter(read_panels(flat, home))
     folder = out / "figures"
     found = []
     pictures = {name: pictures_of(name, experiments[name], folder) for name in QUESTIONS}

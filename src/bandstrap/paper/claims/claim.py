@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bandstrap.experiments.run import PanelData
+from bandstrap.experiments.panels import PanelData
 
 REPRODUCED, NOT_REPRODUCED, DEPENDS = "reproduced", "not reproduced", "depends on an unstated setting"
 # The label of the paper's own policy in the panels.

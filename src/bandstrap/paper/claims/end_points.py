@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri
 
-from bandstrap.experiments.run import CurveData
+from bandstrap.experiments.panels import CurveData
 from bandstrap.paper.claims.claim import (
     DEPENDS,
     NOT_REPRODUCED,

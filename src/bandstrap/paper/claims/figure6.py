@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.experiments.spec import make_environment
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import (

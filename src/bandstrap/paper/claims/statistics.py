@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import bdtrc, bdtri, bdtrik, nctdtrinc, ndtri, stdtrit
 
 from bandstrap.arrays import Floats
-from bandstrap.experiments.run import CurveData, PanelData
+from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power
 
 ERROR_RATE = 0.01

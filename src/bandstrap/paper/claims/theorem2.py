@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandstrap.experiments.run import PanelData
+from bandstrap.experiments.panels import PanelData
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import brief, misses_too_often, power_of_cells
 

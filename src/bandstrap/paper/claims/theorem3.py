@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from bandstrap.arrays import Floats
-from bandstrap.experiments.run import PanelData
+from bandstrap.experiments.panels import PanelData
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,

@@ -72,6 +72,12 @@ def status_of(folder: Folder) -> Status:
     )
 
 
+def replications_there(folder: Folder, panel: PlannedPanel) -> int:
+    """How many replications, from the first on, every curve of a panel has; a curve that wants fewer has all it wants."""
+    place = Places(folder, [])
+    return min(place.reach(point) for curve in panel.curves for point in curve.points)
+
+
 class Places:
     """Where a piece may be: in a block of whatever size, in a complete panel, with a run; or a run has given it up."""
 
@@ -119,6 +125,12 @@ class Places:
             else:
                 kind = "missing"
             yield of_one * (end - start), kind
+
+    def reach(self, point: Point) -> int:
+        """Replications of a point that are there without a gap from the first on."""
+        spans = zip(point.spans(), self._kinds_of(point, with_choices=False), strict=True)
+        missing = (start for (start, _), (_, kind) in spans if kind != "done")
+        return next(missing, point.about["last"])
 
     def count_strays(self, planned: Planned) -> int:
         """Blocks of which no point of a plan has anything."""

@@ -1,0 +1,319 @@
+"""Experiments from Python: :func:`run` one, ask for its :func:`status`, and read its :func:`results`.
+
+The command line calls the same functions: ``bandstrap simulate``, ``bandstrap status`` and ``bandstrap results``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from bandstrap.engine.executors import worker_count
+from bandstrap.engine.pool import Unfinished
+from bandstrap.engine.progress import tell
+from bandstrap.engine.workers import ExecutorName, at_work
+from bandstrap.errors import check_choice, check_count, check_flag, requirement
+from bandstrap.experiments.cost import check_driver
+from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, planned
+from bandstrap.experiments.folder_status import Status, replications_there, status_of
+from bandstrap.experiments.panels import PanelData, read_panels
+from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.runner import run_plans
+from bandstrap.experiments.spec import Experiment, prepared, read_experiment
+from bandstrap.experiments.tidy import GAME, Row, Tidy
+from bandstrap.storage import check_folder
+from bandstrap.text import aligned
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from polars import DataFrame
+
+# What a folder of results may hold beside the file of its plan.
+FOLDERS = ("blocks", "panels", "seconds", "runs", "choices")
+# Names of columns where room is scarce.
+SHORT = {"replications": "runs", "standard_error": "s.e."}
+
+
+@dataclass(frozen=True, eq=False)
+class Results(Sequence[Row]):
+    """What an experiment found: a row for every panel, curve and place, as ``bandstrap results`` has them.
+
+    Attributes
+    ----------
+    title, seed
+        Those of the experiment.
+    columns
+        Names of the columns, in their order.
+    rows
+        A dictionary for each row; ``None`` where a column says nothing of it.
+    incomplete
+        Panels and curves that are left out because they are not complete.
+    unfinished
+        What was given up, if this comes from a run in which anything was.
+    panels
+        What the pictures show, if this comes from a run.
+    """
+
+    title: str
+    seed: int
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    incomplete: tuple[tuple[str, str], ...] = ()
+    unfinished: Unfinished | None = None
+    panels: tuple[PanelData, ...] = ()
+    _table: Tidy | None = None
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
+        """A row, or some."""
+        return self.rows[place]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        columns, cells = self.brief()
+        return f"{self.heading}\n{aligned(columns, cells)}"
+
+    @property
+    def heading(self) -> str:
+        """Title, seed, and whatever all rows share."""
+        shared = self._shared()
+        said = [str(shared["measure"])] if "measure" in shared else []
+        if said == ["regret"] and shared.get("axis") == "round" and "at" in shared:
+            said = [f"regret after {shared['at']:g} rounds"]
+        if "replications" in shared:
+            said.append(f"{shared['replications']} replications")
+        return f"{self.title}: {', '.join([*said, f'seed {self.seed}'])}"
+
+    def brief(self) -> tuple[list[str], list[list[Any]]]:
+        """The columns that a reader needs below the heading, by short names, and their cells."""
+        hidden = {*GAME, *self._shared(), "axis", "round"}
+        shown = [
+            name for name in self.columns if name not in hidden and any(row[name] is not None for row in self.rows)
+        ]
+        axes = {row["axis"] for row in self.rows}
+        names = SHORT | ({"at": axes.pop()} if len(axes) == 1 else {})
+        return [names.get(name, name) for name in shown], [[row[name] for name in shown] for row in self.rows]
+
+    def _shared(self) -> Row:
+        """What all rows share of what need not stand in each."""
+        several = ("panel", "measure", "axis", "at", "replications")
+        return {name: self.rows[0][name] for name in several if len({repr(row[name]) for row in self.rows}) == 1}
+
+    def to_polars(self) -> DataFrame:
+        """The rows as a data frame of polars, each column with a type of its own."""
+        assert self._table is not None  # noqa: S101 - those who make one give it
+        return self._table.frame(self.rows)
+
+    def plot(self) -> Figure:
+        """The panels in one picture, as ``bandstrap simulate FILE --out`` draws them; for results of :func:`run` alone."""
+        if not self.panels:
+            raise requirement("panels", "Results.plot", "those of bandstrap.experiments.run", "none")
+        from bandstrap.plots.panels import plot_panels
+
+        return plot_panels(self.title, self.panels)
+
+
+def run(
+    experiment: str | Path | Experiment,
+    out: str | Path | None = None,
+    *,
+    seed: int | None = None,
+    choices: bool | None = None,
+    executor: Executor | ExecutorName | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> Results:
+    """Run an experiment, or what a folder still lacks of it, and return what it found.
+
+    Parameters
+    ----------
+    experiment
+        A TOML file as ``bandstrap init`` writes one, or an :class:`Experiment`, whose own files are looked for where the
+        program runs.
+    out
+        Folder where everything is kept, made if missing: a run that was stopped, or killed, resumes from there. By default
+        nothing is kept.
+    seed
+        Seed of everything; by default the file's, which is 0 unless it says otherwise.
+    choices
+        Keep every choice of every replication; by default where the file says so. It needs a folder.
+    executor
+        ``"thread"``, ``"process"``, ``"dask"``, ``"mpi"``, or any ``concurrent.futures.Executor``; by default threads.
+    jobs, scheduler
+        Number of workers, one per core by default, or the address of a dask scheduler; for executors by name.
+    progress
+        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
+
+    Returns
+    -------
+    Results
+        The same rows as :func:`results` of the folder gives, and pictures (:meth:`Results.plot`).
+
+    Raises
+    ------
+    Unfinished
+        A piece of work failed three times. Everything else is done and kept; ``results`` of the error has it.
+    KeyboardInterrupt
+        After Ctrl-C. No finished block is lost; the same call resumes from there.
+
+    Examples
+    --------
+    >>> from bandstrap.experiments import Experiment, run
+    >>> small = Experiment.model_validate({
+    ...     "title": "UCB on two arms", "horizon": 100, "replications": 10,
+    ...     "panels": [{"name": "a", "environment": "gaussian:means=(0,1)",
+    ...                 "curves": [{"label": "UCB", "policy": "ucb1"}]}]})
+    >>> found = run(small, seed=1, progress=False)
+    >>> [(row["curve"], row["round"], row["replications"]) for row in found]
+    [('UCB', 100, 10)]
+    """
+    owner = "experiments.run"
+    words: tuple[str, ...] = ()
+    if isinstance(experiment, Experiment):
+        spec = prepared(experiment, f"the experiment {experiment.title!r}", Path())
+    elif isinstance(experiment, str | Path):
+        spec, words = read_experiment(experiment), words_of_file(experiment, seed, choices=bool(choices))
+    else:
+        raise requirement("experiment", owner, "a TOML file or an Experiment", repr(experiment))
+    if choices is not None:
+        check_flag(choices, "choices", owner)
+    if seed is not None:
+        check_count(seed, "seed", owner, at_least=0, at_most=None)
+    if out is None and choices:
+        raise requirement("choices", owner, "given with 'out', a folder to keep them in", repr(choices))
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_folder(folder, "out", owner, folders=FOLDERS, files=("plan.json",))
+    with at_work(executor, owner, jobs=jobs, scheduler=scheduler) as pool:
+        found = run_experiment(spec, folder, pool, seed=seed, choices=choices, words=words, progress=progress)
+    if found.unfinished is not None:
+        found.unfinished.results = found
+        raise found.unfinished
+    return found
+
+
+def words_of_file(path: str | Path, seed: int | None, *, choices: bool) -> tuple[str, ...]:
+    """The command that goes on with a file's experiment, but for the folder."""
+    return "simulate", str(path), *(() if seed is None else ("--seed", str(seed))), *(("--choices",) * choices)
+
+
+class Stopped(KeyboardInterrupt):
+    """An experiment of one panel was stopped; ``results`` has the replications that all its curves have played."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__("stopped")
+        self.results = results
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: Path | None,
+    pool: Executor,
+    *,
+    seed: int | None = None,
+    choices: bool | None = None,
+    words: Sequence[str] = (),
+    progress: bool = True,
+) -> Results:
+    """:func:`run`, of an experiment that was checked, on workers that are there; what was given up is not raised."""
+    seed = experiment.seed if seed is None else seed
+    if out is None:
+        choices = False
+    plans = [plan_panel(panel, experiment, seed, choices=choices) for panel in experiment.panels]
+    check_driver(plans, worker_count(pool))
+    with ExitStack() as stack:
+        place = out
+        if place is None:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        folder = Folder(place)
+        now = planned(experiment.title, seed, words, plans)
+        try:
+            ran = run_plans(plans, folder, now, executor=pool, progress=progress)
+        except KeyboardInterrupt:
+            partial = so_far(folder, now)
+            if partial is None:
+                raise
+            raise Stopped(partial) from None
+        tell("reading", shown=progress)
+        complete = [plan for plan in plans if plan.name not in ran.incomplete]
+        panels = tuple(read_panels(complete, folder, summarised=True))
+        table = Tidy(now, ran.store)
+        rows = tuple(row for curve in table.curves() for row in curve)
+    tell("", shown=progress)
+    return Results(
+        experiment.title, seed, tuple(table.columns), rows, tuple(table.incomplete), ran.unfinished, panels, table
+    )
+
+
+def so_far(folder: Folder, plan: Planned) -> Results | None:
+    """The replications that all curves of a single panel have played; ``None`` of others, or if there are none."""
+    if len(plan.panels) > 1 or plan.panels[0].plot != "regret":
+        return None
+    n = replications_there(folder, plan.panels[0])
+    if n == 0:
+        return None
+    return results_of(plan.model_copy(update={"panels": (cut(plan.panels[0], n),)}), folder)
+
+
+def cut(panel: PlannedPanel, n: int) -> PlannedPanel:
+    """A panel of its first replications alone."""
+    curves = [
+        curve.model_copy(
+            update={
+                "points": tuple(
+                    point.model_copy(update={"about": point.about | {"last": min(n, point.about["last"])}})
+                    for point in curve.points
+                )
+            }
+        )
+        for curve in panel.curves
+    ]
+    return panel.model_copy(update={"curves": tuple(curves)})
+
+
+def status(folder: str | Path) -> Status:
+    """How far the experiment in a folder is, without reading a number of it; what ``bandstrap status`` shows."""
+    return status_of(Folder(Path(folder)))
+
+
+def results(folder: str | Path, *, curves: bool = False, panels: str | Collection[str] | None = None) -> Results:
+    """What the experiment in a folder has found so far: the rows of ``bandstrap results``.
+
+    Parameters
+    ----------
+    folder
+        What :func:`run`, ``bandstrap simulate``, ``paper``, ``league`` or ``python -m bandstrap.study`` wrote to.
+    curves
+        Regret at every recorded round, in the column ``round``, not at the last alone.
+    panels
+        Name of a panel, or several; all by default.
+    """
+    home = Folder(Path(folder))
+    return results_of(chosen_panels(home.read(), panels, "experiments.results"), home, curves=curves)
+
+
+def results_of(plan: Planned, folder: Folder, *, curves: bool = False) -> Results:
+    """The rows of a plan that a folder has."""
+    table = Tidy(plan, folder.store(), every_round=curves)
+    rows = tuple(row for curve in table.curves() for row in curve)
+    return Results(plan.title, plan.seed, tuple(table.columns), rows, tuple(table.incomplete), _table=table)
+
+
+def chosen_panels(plan: Planned, panels: str | Collection[str] | None, owner: str) -> Planned:
+    """A plan with some of its panels; all by default."""
+    if not panels:
+        return plan
+    names = [panel.name for panel in plan.panels]
+    wanted = {check_choice(name, "panel", owner, names) for name in ([panels] if isinstance(panels, str) else panels)}
+    return plan.model_copy(update={"panels": tuple(panel for panel in plan.panels if panel.name in wanted)})
