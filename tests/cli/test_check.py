@@ -13,7 +13,7 @@ from bandstrap.environments import Beta
 from bandstrap.experiments import cost as module
 from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.plan import BoundBlock, plan_panel
-from bandstrap.experiments.run import measure_block
+from bandstrap.experiments.runner import measure_block
 from bandstrap.experiments.spec import read_experiment
 
 TEXT = """

@@ -1,30 +1,82 @@
 import csv
 import errno
 import os
+import stat
 
+import numpy as np
 import pytest
 
-from bandstrap import OFUL, UCB1, Result, simulate
+from bandstrap import OFUL, UCB1, GaussianTS, simulate
 from bandstrap.environments import ENVIRONMENTS, Empirical, Gaussian, LinearBandit
+from bandstrap.experiments import results
+from bandstrap.experiments import runner as module
+from bandstrap.experiments.folder import Folder
+from bandstrap.experiments.merged import read_lanes
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
 
-def test_simulate_prints_a_table_and_writes_three_files(run, tmp_path):
+def regret_of(folder):
+    """Regret of every curve of the one panel, from the file that it was merged into."""
+    (file,) = (folder / "panels").iterdir()
+    return np.array([lane.regret for lane in read_lanes(file)])
+
+
+def test_simulate_prints_a_table_and_keeps_an_experiment_of_one_panel(run, tmp_path):
     out = tmp_path / "new" / "results"
     arguments = ("--policy", "ucb1:sigma=2", "--policy", "gaussian_ts", "--environment", "gaussian:means=(0,1)")
     sizes = ("--horizon", 50, "--replications", 6, "--seed", 3, "--jobs", 2)
     done = run("simulate", *arguments, *sizes, "--out", out)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in out.iterdir()) == ["regret.png", "result.parquet", "summary.csv"]
-    expected = simulate(UCB1(sigma=2), Gaussian([0, 1]), horizon=50, replications=6, seed=3, progress=False)
-    result = Result.from_parquet(out / "result.parquet")
-    assert result.policies == ("ucb1:sigma=2", "gaussian_ts")
-    assert (result.regret[0] == expected.regret[0]).all()
+    names = ["blocks", "panels", "panels.png", "panels.svg", "plan.json", "runs", "seconds", "summary.csv"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    policies = [UCB1(sigma=2), GaussianTS()]
+    expected = simulate(policies, Gaussian([0, 1]), horizon=50, replications=6, seed=3, progress=False)
+    assert (regret_of(out) == expected.regret).all()
     with (out / "summary.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["policy", "mean", "standard_error", "median", "q95", "q99"]
-    assert float(rows[0]["mean"]) == expected.summary()[0]["mean"]
-    assert f"{float(rows[0]['mean']):.4g}" in done.stdout
+    for row, summary in zip(rows, expected.summary(), strict=True):
+        assert (row["curve"], row["policy"]) == (summary["policy"], summary["policy"])
+        numbers = [name for name in summary if name != "policy"]
+        assert [float(row[name]) for name in numbers] == [summary[name] for name in numbers]
+        assert f"{summary['mean']:.4g}" in done.stdout
+    # The folder is that of any experiment: what goes on with it, how far it is, and what it found.
+    assert run("status", out).stdout.splitlines()[-1] == "complete"
+    assert run("results", out).stdout == done.stdout
+    assert run(*Folder(out).read().words, "--out", out).stdout == done.stdout
+
+
+def test_policies_on_the_command_line_resume_and_show_what_was_played(run, tmp_path, monkeypatch):
+    arguments = ("simulate", "--policy", "ucb1", "--policy", "gaussian_ts", "--horizon", 40, "--replications", 100)
+    arguments += ("--jobs", 1, "--out", tmp_path / "out")
+    done = []
+    whole = module.run_blocks
+
+    def stop(blocks):
+        if len(done) >= 4:
+            raise KeyboardInterrupt
+        done.extend(blocks)
+        return whole(blocks)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "run_blocks", stop)
+        stopped = run(*arguments)
+    assert (stopped.returncode, stopped.stderr) == (130, "stopped after 50 of 100 replications\nstopped\n")
+    sizes = {"horizon": 40, "seed": 0, "progress": False}
+    half = simulate([UCB1(), GaussianTS()], Gaussian(), replications=50, **sizes)
+    assert all(f"{row['mean']:.4g}" in stopped.stdout for row in half.summary())
+    assert "50 replications" in stopped.stdout
+    assert "missing" in run("status", tmp_path / "out").stdout
+    monkeypatch.setattr(module, "run_blocks", lambda blocks: (done.extend(blocks), whole(blocks))[1])
+    assert run(*arguments).returncode == 0
+    assert len(done) == 8
+    expected = simulate([UCB1(), GaussianTS()], Gaussian(), replications=100, **sizes)
+    assert (regret_of(tmp_path / "out") == expected.regret).all()
+
+
+def test_the_same_policy_twice_is_numbered(run):
+    done = run("simulate", "--policy", "ucb1", "--policy", "ucb1", "--horizon", 20, "--replications", 2)
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["ucb1", "ucb1"]
+    assert "ucb1 #2" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -42,11 +94,10 @@ def test_simulate_prints_a_table_and_writes_three_files(run, tmp_path):
 def test_late_batched_and_lost_rewards(run, tmp_path, arguments, late, label):
     done = run("simulate", "--policy", "ucb1", *arguments, "--horizon", 60, "--replications", 3, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    result = Result.from_parquet(tmp_path / "result.parquet")
     expected = simulate(UCB1(), Gaussian(), horizon=60, replications=3, seed=0, progress=False, **late)
-    assert result.regret.tobytes() == expected.regret.tobytes()
-    assert result.environment == expected.environment
-    assert f"gaussian, {label}" in " ".join(done.stdout.split())
+    assert regret_of(tmp_path).tobytes() == expected.regret.tobytes()
+    assert expected.environment.startswith(f"gaussian, {label}")
+    assert f"{expected.environment}: regret after 60 rounds" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -61,12 +112,12 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
     arguments = ("--policy", "oful:radius=closed-form,ridge=0.5", "--policy", "ucb1", "--environment", text)
     done = run("simulate", *arguments, "--horizon", 40, "--replications", 3, "--seed", 2, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    result = Result.from_parquet(tmp_path / "result.parquet")
-    assert result.policies == ("oful:radius=closed-form,ridge=0.5", "ucb1")
-    assert result.environment == environment.label
+    (panel,) = Folder(tmp_path).read().panels
+    assert [curve.label for curve in panel.curves] == ["oful:radius=closed-form,ridge=0.5", "ucb1"]
+    assert {point.about["environment"] for curve in panel.curves for point in curve.points} == {environment.label}
     policy = OFUL(radius="closed-form", ridge=0.5)
     expected = simulate(policy, environment, horizon=40, replications=3, seed=2, progress=False)
-    assert (result.regret[0] == expected.regret[0]).all()
+    assert (regret_of(tmp_path)[0] == expected.regret[0]).all()
     assert "oful:radius=closed-form,ridge=0.5" in done.stdout.replace("\n", "")
 
 
@@ -171,13 +222,13 @@ def test_simulate_plays_data_of_ones_own(run, tmp_path):
     sizes = ("--horizon", 30, "--replications", 3, "--seed", 2)
     done = run("simulate", "--policy", "ucb1", "--environment", text, *sizes, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    result = Result.from_parquet(tmp_path / "out" / "result.parquet")
     environment = Empirical({"old": [0, 1], "new": [2.5, -3]})
-    assert result.environment == f"empirical:file={path},arm=variant,reward=revenue,digest={environment.digest}"
+    (row,) = results(tmp_path / "out")
+    assert row["environment"] == f"empirical:file={path},arm=variant,reward=revenue,digest={environment.digest}"
     expected = simulate(UCB1(), environment, horizon=30, replications=3, seed=2, progress=False)
-    assert (result.regret == expected.regret).all()
+    assert (regret_of(tmp_path / "out") == expected.regret).all()
     path.write_text(path.read_text().replace("2.5", "2.6"))
-    again = run("simulate", "--policy", "ucb1", "--environment", result.environment, *sizes)
+    again = run("simulate", "--policy", "ucb1", "--environment", row["environment"], *sizes)
     assert again.returncode == 2
     assert "my clicks.csv was edited since" in again.stderr
     assert again.stderr.count("\n") == 1
@@ -205,8 +256,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(run, tmp_path
     def play(*_, **__):
         raise AssertionError("played")
 
-    monkeypatch.setattr("bandstrap.engine.simulate.simulate", play)
-    monkeypatch.setattr("bandstrap.experiments.run.run_experiments", play)
+    monkeypatch.setattr("bandstrap.experiments.runner.run_plans", play)
     monkeypatch.setattr("bandstrap.paper.reproduce.reproduce", play)
     monkeypatch.setattr("bandstrap.league.play_league", play)
     done = run(*arguments.get(command, [command]), "--out", tmp_path / out)
@@ -253,14 +303,15 @@ def test_a_full_disk_is_found_before_any_play(run, tmp_path, monkeypatch, argume
 
 def test_a_disk_that_fills_up_is_one_sentence_with_the_name_of_the_file_and_no_half_file(run, tmp_path, monkeypatch):
     def fsync(descriptor):
-        if os.pread(descriptor, 4, 0) == b"PAR1":
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and os.pread(descriptor, 4, 0) == b"PAR1":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fsync)
     done = run("simulate", "--policy", "ucb1", "--horizon", 30, "--replications", 2, "--out", tmp_path / "out")
     assert done.returncode == 2
-    assert done.stderr == f"error: {tmp_path / 'out' / 'result.parquet'}: No space left on device.\n"
-    assert list((tmp_path / "out").iterdir()) == []
+    assert done.stderr.startswith(f"error: {tmp_path / 'out' / 'panels'}")
+    assert done.stderr.endswith(": No space left on device.\n")
+    assert list((tmp_path / "out" / "panels").iterdir()) == []
 
 
 def test_a_picture_that_cannot_be_is_refused_before_any_work(run, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Complete panels in one file each: any piece comes back bit for bit, and nothing is lost on the way."""
 
+import dataclasses
 import random
 
 import numpy as np
@@ -230,7 +231,8 @@ def test_little_is_kept_in_memory(folder, monkeypatch):
 def test_measurements_are_merged_too(folder):
     blocks = [BoundBlock("sign_flip", "normal", n, 0.05, 10, 7) for n in (2, 9)]
     store = folder.store()
-    rows = [coverage("normal", n, 0.05, bounds=["sign_flip"], replications=10, seed=7)[0] for n in (2, 9)]
+    sizes = {"bounds": ["sign_flip"], "replications": 10, "seed": 7}
+    rows = [dataclasses.asdict(coverage("normal", n, 0.05, **sizes)[0]) for n in (2, 9)]
     for each, row in zip(blocks, rows, strict=True):
         store.save(each, Measured(row, 0.5))
     curve = Curve(label="x", bound="sign_flip")

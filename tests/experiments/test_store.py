@@ -30,7 +30,7 @@ def played(block=PLAY, seed=0):
 def measured():
     (row,) = coverage("normal", 2, 0.05, bounds=["sign_flip"], replications=10, seed=7)
     assert math.isinf(row.mean_width)  # the hard case: JSON has no infinity
-    return Measured(row, 0.5)
+    return Measured(dataclasses.asdict(row), 0.5)
 
 
 @pytest.fixture
@@ -68,8 +68,9 @@ def test_a_bound_comes_back(store):
     assert store.load(BOUND).row == measured().row
     assert store.load(BOUND).seconds == 0.5
     exact = BoundBlock("exact", "uniform", 2, 0.05, 10, 7)
-    store.save(exact, Measured(measure_exact("uniform", 2, 0.05), 0.1))
-    assert store.load(exact).row == measure_exact("uniform", 2, 0.05)
+    row = dataclasses.asdict(measure_exact("uniform", 2, 0.05))
+    store.save(exact, Measured(row, 0.1))
+    assert store.load(exact).row == row
 
 
 def test_a_newer_block_takes_the_place_of_an_older(store):

@@ -18,9 +18,9 @@ from bandstrap.engine.parquet import read_about
 from bandstrap.experiments import merged, runs, store
 from bandstrap.experiments import run as playing
 from bandstrap.experiments.folder import Folder, planned
+from bandstrap.experiments.folder_status import status_of
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import read_experiment
-from bandstrap.experiments.folder_status import status_of
 
 TEXT = """
 title = "t"

@@ -97,7 +97,9 @@ def test_a_share_of_the_replications(tmp_path):
 
 
 def test_finished_matches_are_not_played_again(result, folder, monkeypatch):
-    monkeypatch.setattr("bandstrap.league.run.play_blocks", lambda blocks: pytest.fail(f"played {blocks} again"))
+    monkeypatch.setattr(
+        "bandstrap.experiments.runner.play_blocks", lambda blocks: pytest.fail(f"played {blocks} again")
+    )
     pages = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert sorted(pages) == [
         "heatmap.png",

@@ -60,9 +60,8 @@ def test_rank_intervals_are_those_of_the_slow_twin(seed, n_policies, n):
 @given(st.integers(0, 2**32 - 1), st.integers(2, 120), st.sampled_from([0.5, 0.95, 0.99]))
 def test_quantile_intervals_are_those_of_the_slow_twin_and_of_scipy(seed, n, level):
     values = np.random.default_rng(seed).exponential(size=n)
-    quantile, found = quantile_interval(values, level)
-    assert quantile == naive.smallest_with_share(values.tolist(), level)
-    assert found.low <= quantile <= found.high
+    found = quantile_interval(values, level)
+    assert found.low <= naive.smallest_with_share(values.tolist(), level) <= found.high
     assert (found.low, found.high) == naive.quantile_interval(values.tolist(), level)
     theirs = stats.quantile_test(values, q=1.0, p=level).confidence_interval(0.95)
     for ours, reference in ((found.low, theirs.low), (found.high, theirs.high)):
@@ -70,8 +69,8 @@ def test_quantile_intervals_are_those_of_the_slow_twin_and_of_scipy(seed, n, lev
 
 
 def test_the_99th_percentile_has_an_upper_end_from_368_replications_on():
-    assert math.isinf(quantile_interval(np.arange(367.0), 0.99)[1].high)
-    assert quantile_interval(np.arange(368.0), 0.99)[1].high == 367
+    assert math.isinf(quantile_interval(np.arange(367.0), 0.99).high)
+    assert quantile_interval(np.arange(368.0), 0.99).high == 367
 
 
 def test_quantile_intervals_cover():
@@ -79,7 +78,7 @@ def test_quantile_intervals_cover():
     # probability 0.999.
     rng = np.random.default_rng(1)
     truth = stats.expon.ppf(0.95)
-    found = [quantile_interval(rng.exponential(size=200), 0.95)[1] for _ in range(2000)]
+    found = [quantile_interval(rng.exponential(size=200), 0.95) for _ in range(2000)]
     missed = np.mean([not interval.low <= truth <= interval.high for interval in found])
     assert missed < 0.05 + 5 * 0.005
 

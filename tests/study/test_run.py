@@ -1,6 +1,7 @@
 """The study goes on where it was stopped, and gives the same bytes however it is run."""
 
 import dataclasses
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,11 @@ import pytest
 
 from bandstrap.bounds import BOUNDS, coverage
 from bandstrap.calls import parse_call
+from bandstrap.experiments import results, status
 from bandstrap.storage import Damaged
 from bandstrap.study import run as module
 from bandstrap.study.plan import CALLS, FEW, MOST, SOME, Cell, plan
-from bandstrap.study.run import FILE, CellStore, measure_cell, read_study, run_study
+from bandstrap.study.run import FILE, measure_cell, read_study, run_study
 
 CELLS = [
     Cell("fair coin", 4, 0.001, "upper", most=12),
@@ -31,8 +33,8 @@ def test_bytes_do_not_depend_on_workers_and_finished_cells_are_not_run_again(tmp
     once = run(tmp_path / "one")
     assert run(tmp_path / "two", jobs=3) == once
 
-    # A run that was stopped after two cells, with one of them damaged since: two are run.
-    files = sorted((tmp_path / "two" / "cells").iterdir())
+    # A folder of which one panel was removed since, and one damaged: two are run.
+    files = sorted((tmp_path / "two" / "panels").iterdir())
     assert len(files) == len(CELLS)
     files[0].unlink()
     files[1].write_bytes(files[1].read_bytes().replace(b'"misses": ', b'"misses": 1', 1))
@@ -40,6 +42,18 @@ def test_bytes_do_not_depend_on_workers_and_finished_cells_are_not_run_again(tmp
     monkeypatch.setattr(module, "measure_cell", lambda cell: ran.append(cell) or measure_cell(cell))
     assert run(tmp_path / "two") == once
     assert len(ran) == 2
+
+
+def test_a_folder_of_the_study_is_read_as_any_other(tmp_path):
+    run(tmp_path)
+    rows, _ = read_study(tmp_path / FILE)
+    table = results(tmp_path)
+    assert sum(panel.done for panel in status(tmp_path).panels) >= len(CELLS)
+    found = {(row["panel"], row["curve"], row["alpha"], row["side"], row["at"]): row["mean"] for row in table}
+    expected = {
+        (row["law"], row["bound"], row["alpha"], row["side"], row["n"]): row["misses"] / row["samples"] for row in rows
+    }
+    assert found == expected
 
 
 def test_a_damaged_file_is_not_read(tmp_path):
@@ -53,12 +67,10 @@ def test_a_damaged_file_is_not_read(tmp_path):
         read_study(tmp_path / FILE)
 
 
-def test_cells_are_known_by_all_they_depend_on(tmp_path):
-    store = CellStore(tmp_path)
-    store.save(CELLS[1], [{"n": 5}])
-    assert store.load(CELLS[1]) == [{"n": 5}]
-    for change in ({"n": 6}, {"alpha": 0.01}, {"side": "upper"}, {"seed": 1}, {"most": 13}, {"law": "exponential"}):
-        assert store.load(dataclasses.replace(CELLS[1], **change)) is None
+def test_cells_are_known_by_all_they_depend_on():
+    changes = ({"n": 6}, {"alpha": 0.01}, {"side": "upper"}, {"seed": 1}, {"most": 13}, {"law": "exponential"})
+    others = [dataclasses.replace(CELLS[1], **change) for change in (*changes, {"of_scipy": True})]
+    assert len({json.dumps(cell.about) for cell in (CELLS[1], *others)}) == len(others) + 1
 
 
 def test_rows_are_those_of_the_lab():

@@ -109,10 +109,12 @@ class Cell(Measurement):
         }
 
     def measure(self) -> dict[str, Any]:
-        """The rows of all its bounds."""
+        """The rows of all its bounds, with what tables of results look for in a row."""
         from bandstrap.study.run import measure_cell  # which looks up what is planned here
 
-        return {"rows": measure_cell(self)}
+        rows = measure_cell(self)
+        shown = [{"replications": row["samples"], "miss_rate": row["misses"] / row["samples"]} for row in rows]
+        return {"rows": [row | also for row, also in zip(rows, shown, strict=True)]}
 
     def entries(self) -> Iterator[tuple[Call, dict[str, Any], int]]:
         """The bounds that can be computed here, what they are told, and on how many samples they are measured."""

@@ -71,10 +71,6 @@ def measure_cell(cell: Cell, only: Container[str] = (*CALLS, *SCIPY)) -> list[di
             "median_width": row.median_width,
             "mean_width": row.mean_width,
             "exact_width": float(exact),
-            # As tables of results call them.
-            "replications": row.replications,
-            "miss_rate": row.miss_rate,
-            "width_error": row.width_error,
         }
         for row in measured
         if row.bound in only

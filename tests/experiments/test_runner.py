@@ -11,15 +11,20 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import bandstrap.experiments.run as module
+import bandstrap.experiments.runner as module
 from bandstrap import OFUL, UCB1, GaussianTS, simulate
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import coverage, measure_exact
 from bandstrap.engine.compiling import compiling
+from bandstrap.engine.pool import Unfinished
 from bandstrap.environments import Gaussian, LinearBandit
-from bandstrap.experiments import read_experiment, run_experiments
+from bandstrap.errors import InvalidInput
+from bandstrap.experiments import read_experiment
+from bandstrap.experiments.folder import Folder, planned
+from bandstrap.experiments.folder_status import status_of
+from bandstrap.experiments.panels import CurveData, read_panels
 from bandstrap.experiments.plan import BoundBlock, plan_panel
-from bandstrap.experiments.panels import CurveData
+from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Curve
 from bandstrap.experiments.store import Store
 from stops import interrupted_after
@@ -66,15 +71,23 @@ curves = [
 N_BLOCKS = 2 + 1 + 2 + 1 + 6
 
 
+def run_into(folder, path, seed, executor):
+    """Run a file, and read its panels."""
+    experiment = read_experiment(path)
+    plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
+    ran = run_plans(plans, folder, planned("t", seed, (), plans), executor=executor, progress=False)
+    if ran.unfinished is not None:
+        raise ran.unfinished
+    return list(read_panels(plans, folder))
+
+
 @pytest.fixture
 def run(tmp_path):
-    def go(text=TEXT, folder="blocks", seed=5, jobs=1):
+    def go(text=TEXT, folder="out", seed=5, jobs=1):
         path = tmp_path / "mine.toml"
         path.write_text(text)
-        experiment = read_experiment(path)
-        plans = [plan_panel(panel, experiment, seed) for panel in experiment.panels]
         with ThreadPoolExecutor(jobs) as executor:
-            return run_experiments(plans, Store(tmp_path / folder), executor=executor, progress=False)
+            return run_into(Folder(tmp_path / folder), path, seed, executor)
 
     return go
 
@@ -155,10 +168,8 @@ def test_one_or_two_jobs_the_same_numbers(run):
 
 def test_any_executor_plays_the_same_numbers(run, tmp_path):
     by_threads = run()
-    experiment = read_experiment(tmp_path / "mine.toml")
-    plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
     with ProcessPoolExecutor(2) as processes:
-        by_processes = run_experiments(plans, Store(tmp_path / "processes"), executor=processes, progress=False)
+        by_processes = run_into(Folder(tmp_path / "processes"), tmp_path / "mine.toml", 5, processes)
     assert bits(by_processes) == bits(by_threads)
 
 
@@ -203,7 +214,7 @@ def test_a_compiler_is_no_part_of_a_measurement(monkeypatch):
             busy(0.3)
         return measure_exact("uniform", 2, 0.05)
 
-    monkeypatch.setattr(module, "measure_curve", measured)
+    monkeypatch.setattr("bandstrap.experiments.plan.measure_curve", measured)
     assert 0.1 <= module.measure_block(BoundBlock("exact", "uniform", 2, 0.05, 10, 7)).seconds < 0.3
 
 
@@ -241,17 +252,21 @@ def test_a_change_recomputes_what_hangs_on_it(run, ran, old, new, missing):
     assert bits(changed) == bits(run(TEXT.replace(old, new), folder="others"))
 
 
-def test_a_lost_or_damaged_block_is_run_again_and_no_other(run, ran, tmp_path):
+def test_a_lost_or_damaged_block_is_run_again_and_no_other(run, ran, tmp_path, monkeypatch):
     first = run()
-    files = sorted((tmp_path / "blocks").iterdir())
+    with monkeypatch.context() as patch:  # so that blocks are not put together
+        patch.setattr(Folder, "merge", lambda *_: False)
+        with pytest.raises(InvalidInput, match="were removed from .* meanwhile: run it again"):
+            run(folder="others")
+    files = sorted((tmp_path / "others/blocks").iterdir())
     assert len(files) == N_BLOCKS
     files[0].unlink()
     files[5].write_bytes(files[5].read_bytes()[:-9])
     files[-1].write_bytes(b"")
     ran.clear()
-    assert bits(run()) == bits(first)
+    assert bits(run(folder="others")) == bits(first)
     assert len(ran) == 3
-    assert sorted((tmp_path / "blocks").iterdir()) == files
+    assert list((tmp_path / "others/blocks").iterdir()) == []
 
 
 def test_the_same_curve_twice_is_run_once(run, ran):
@@ -266,7 +281,7 @@ def test_the_same_curve_twice_is_run_once(run, ran):
 def test_ctrl_c_keeps_what_is_finished(run, ran, tmp_path, jobs, after):
     with interrupted_after(after), pytest.raises(KeyboardInterrupt):
         run(jobs=jobs)
-    kept = len(list((tmp_path / "blocks").iterdir()))
+    kept = sum(panel.done for panel in status_of(Folder(tmp_path / "out")).panels)
     assert after <= kept <= len(ran) <= N_BLOCKS
     ran.clear()
     resumed = run(jobs=jobs)
@@ -283,9 +298,9 @@ def test_an_error_in_a_block_reaches_the_caller_and_keeps_the_others(run, monkey
         return whole(block)
 
     monkeypatch.setattr(module, "measure_block", fail)
-    with pytest.raises(RuntimeError, match="no luck"):
+    with pytest.raises(Unfinished, match="no luck"):
         run()
-    assert 0 < len(list((tmp_path / "blocks").iterdir())) < N_BLOCKS
+    assert sum(panel.done for panel in status_of(Folder(tmp_path / "out")).panels) == N_BLOCKS - 2
 
 
 def test_a_full_disk_is_told(run, monkeypatch):
@@ -300,11 +315,8 @@ def test_a_full_disk_is_told(run, monkeypatch):
 SLOW = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-import bandstrap.experiments.run as module
-from bandstrap.experiments import read_experiment, run_experiments
-from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.store import Store
+import bandstrap.experiments.runner as module
+from bandstrap.experiments import run
 whole, done = module.run_blocks, []
 def slow(blocks):
     done.extend(blocks)
@@ -313,21 +325,19 @@ def slow(blocks):
         time.sleep(60)
     return whole(blocks)
 module.run_blocks = slow
-experiment = read_experiment(Path(sys.argv[1]))
-plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
-run_experiments(plans, Store(Path(sys.argv[2])), executor=ThreadPoolExecutor(1))
+run(sys.argv[1], sys.argv[2], seed=5, executor=ThreadPoolExecutor(1))
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_killed_run_goes_on_where_it_was(run, ran, tmp_path):
     (tmp_path / "mine.toml").write_text(TEXT)
-    command = [sys.executable, "-c", textwrap.dedent(SLOW), tmp_path / "mine.toml", tmp_path / "blocks"]
+    command = [sys.executable, "-c", textwrap.dedent(SLOW), tmp_path / "mine.toml", tmp_path / "out"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "half-way\n"
             deadline = time.monotonic() + 20
-            while len(list(tmp_path.glob("blocks/[!.]*"))) < 4 and time.monotonic() < deadline:
+            while len(list(tmp_path.glob("out/blocks/[!.]*"))) < 4 and time.monotonic() < deadline:
                 time.sleep(0.02)
         finally:
             process.kill()
