@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.cli.simulate import PanelsOfRun
 from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played, warm
 from bandstrap.engine.pool import finish
 from bandstrap.engine.work import MOST_TOGETHER
 from bandstrap.engine.workers import workers
 from bandstrap.experiments.cost import cost_of
 from bandstrap.experiments.folder import Folder, planned
+from bandstrap.experiments.panels import read_panel, read_panels
 from bandstrap.experiments.plan import PanelPlan, plan_panel
-from bandstrap.experiments.run import Countdown, read_summary
+from bandstrap.experiments.runner import Countdown, run_plans
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.spec import read_experiment
 from benchmarks.compiling import in_a_fork, warm_form
@@ -142,10 +142,11 @@ def run_into_folder(plans: Sequence[PanelPlan], pool: Executor) -> Spent:
     spent: list[Spent] = []
     with tempfile.TemporaryDirectory() as path, quiet(), spending(spent, children=True):
         folder = Folder(Path(path))
-        folder.begin(planned("A minute", 0, ["simulate", "minute.toml"], plans))
-        run = PanelsOfRun(plans, folder)
-        list(run.play(pool))
-        run.check_finished()
+        plan = planned("A minute", 0, ["simulate", "minute.toml"], plans)
+        ran = run_plans(plans, folder, plan, executor=pool)
+        if ran.unfinished is not None:
+            raise ran.unfinished
+        list(read_panels(plans, folder, summarised=True))
     return spent[0]
 
 
@@ -284,7 +285,7 @@ def keeping_panels() -> dict[str, float]:
                     store.load(piece)
             with spending(merged):
                 folder.merge(plan, store)
-                read_summary(plan, store)
+                read_panel(plan, store, summarised=True)
             n_bytes = sum(file.stat().st_size for file in folder.panels.iterdir())
     n = len(pieces) * BLOCK_SIZE
     return {

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bandstrap.experiments import run as module
+from bandstrap.experiments import runner as module
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 

@@ -256,7 +256,7 @@ def test_a_lost_or_damaged_block_is_run_again_and_no_other(run, ran, tmp_path, m
     first = run()
     with monkeypatch.context() as patch:  # so that blocks are not put together
         patch.setattr(Folder, "merge", lambda *_: False)
-        with pytest.raises(InvalidInput, match="were removed from .* meanwhile: run it again"):
+        with pytest.raises(InvalidInput, match=r"were removed from .* meanwhile: run it again"):
             run(folder="others")
     files = sorted((tmp_path / "others/blocks").iterdir())
     assert len(files) == N_BLOCKS

@@ -16,7 +16,7 @@ import pytest
 from bandstrap import storage
 from bandstrap.engine.parquet import read_about
 from bandstrap.experiments import merged, runs, store
-from bandstrap.experiments import run as playing
+from bandstrap.experiments import runner as playing
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.folder_status import status_of
 from bandstrap.experiments.plan import plan_panel
@@ -211,6 +211,13 @@ def test_a_disk_that_is_full_in_any_phase_gets_a_sentence(mine, run, small, monk
     assert files(small) == expected
 
 
+def merge(plans, out):
+    """Merge all panels."""
+    store = Folder(out).store()
+    for plan in plans:
+        Folder(out).merge(plan, store)
+
+
 def test_a_merge_that_is_killed_at_any_step_loses_nothing(mine, run, small, tmp_path, monkeypatch):
     expected = files(small)
     before = tmp_path / "before"  # the panels once more, as blocks that are not yet merged
@@ -240,12 +247,12 @@ def test_a_merge_that_is_killed_at_any_step_loses_nothing(mine, run, small, tmp_
             for name in whole:
                 patch.setattr(Path, name, killed(name))
             try:
-                Folder(out).merge_complete(plans, Folder(out).store())
+                merge(plans, out)
             except KeyboardInterrupt:
                 is_killed = True
         store = Folder(out).store()
         assert all(store.load(piece) is not None for plan in plans for block in plan for piece in block.cut())
-        Folder(out).merge_complete(plans, store)
+        merge(plans, out)
         left = files(out)
         parts = [path for path in left if path.name.endswith(".part")]  # of what was killed while it was written
         assert {path: data for path, data in left.items() if path not in parts} == expected

@@ -141,7 +141,7 @@ def simulate(
     if found.unfinished is not None:
         lacking = list(dict.fromkeys(panel for panel, _ in found.incomplete))
         n = len(experiment.panels)
-        complain(f"{len(lacking)} of {n} panel{'s' * (n != 1)} not complete: {', '.join(lacking)}")
+        complain(f"{len(lacking)} of {n} panels are not complete: {', '.join(lacking)}")
         raise found.unfinished
 
 

@@ -106,8 +106,11 @@ class Results(Sequence[Row]):
 
     def _shared(self) -> Row:
         """What all rows share of what need not stand in each."""
-        several = ("panel", "measure", "axis", "at", "replications")
-        return {name: self.rows[0][name] for name in several if len({repr(row[name]) for row in self.rows}) == 1}
+        different = {
+            name: {repr(row[name]) for row in self.rows} for name in ("panel", "measure", "axis", "at", "replications")
+        }
+        different["panel"] |= {repr(panel) for panel, _ in self.incomplete}
+        return {name: self.rows[0][name] for name, values in different.items() if len(values) == 1}
 
     def to_polars(self) -> DataFrame:
         """The rows as a data frame of polars, each column with a type of its own."""
