@@ -159,8 +159,14 @@ def test_bad_numbers_are_refused(options, message):
 @pytest.mark.parametrize("executor", [4, "threads", ThreadPoolExecutor], ids=repr)
 def test_what_is_no_executor_is_refused_before_any_work(executor, monkeypatch):
     monkeypatch.setattr(module, "warm", lambda *_: pytest.fail("worked"))
-    with pytest.raises(InvalidInput, match=r"'executor' parameter of simulate must be an? .*Executor.*\. Got"):
+    with pytest.raises(
+        InvalidInput, match=r"'executor' parameter of simulate must be (a .*Executor|one of 'thread', .*)\. Got"
+    ):
         quick(UCB1(), executor=executor)
+
+
+def test_an_executor_by_name_plays_the_same_numbers():
+    assert quick(UCB1(), executor="process").regret.tobytes() == quick(UCB1()).regret.tobytes()
 
 
 def test_what_does_not_fit_into_memory_is_refused_before_any_work(monkeypatch):
@@ -230,7 +236,7 @@ def test_an_error_inside_a_block_reaches_the_caller():
         raise RuntimeError("no rewards today")
 
     environment.draw_rewards = fail
-    with pytest.raises(RuntimeError, match=r"no rewards today"):
+    with pytest.raises(InvalidInput, match=r"gaussian cannot be played: RuntimeError in line .*: no rewards today\."):
         quick(UCB1(), environment)
 
 

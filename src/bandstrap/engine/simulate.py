@@ -22,7 +22,6 @@ from bandstrap.engine.blocks import (
     type_of_choices,
     warm,
 )
-from bandstrap.engine.executors import check_executor
 from bandstrap.engine.feedback import AT_ONCE, Delay, Feedback, as_learned
 from bandstrap.engine.kernel import Kernel
 from bandstrap.engine.memory import WORD, bytes_of_result, check_memory, check_room, length
@@ -31,6 +30,7 @@ from bandstrap.engine.pool import finish
 from bandstrap.engine.progress import announce_memory
 from bandstrap.engine.result import Result
 from bandstrap.engine.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
+from bandstrap.engine.workers import ExecutorName, at_work
 from bandstrap.errors import AssumptionWarning, brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
@@ -44,7 +44,7 @@ def simulate(
     horizon: int,
     replications: int,
     seed: int,
-    executor: Executor | None = None,
+    executor: Executor | ExecutorName | None = None,
     progress: bool = True,
     checkpoints: Sequence[int] | None = None,
     block_size: int | None = None,
@@ -72,7 +72,8 @@ def simulate(
     seed
         Seed of everything: same seed, same result, for any executor and any block size; see the notes on versions.
     executor
-        Any ``concurrent.futures.Executor``; by default threads, one per core (compiled play releases the GIL).
+        Any ``concurrent.futures.Executor``, or ``"thread"``, ``"process"``, ``"dask"`` or ``"mpi"``, one worker per
+        core; by default threads (compiled play releases the GIL).
     progress
         Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
     checkpoints
@@ -128,7 +129,6 @@ def simulate(
     ('gaussian:means=(0,1),n_arms=2, delay 20', True)
     """
     names, described = named_policies(policies)
-    check_executor(executor, "simulate")
     horizon = check_count(horizon, "horizon", "simulate")
     replications = check_count(replications, "replications", "simulate")
     seed = check_count(seed, "seed", "simulate", at_least=0, at_most=None)
@@ -170,14 +170,8 @@ def simulate(
         )
 
     try:
-        finish(
-            [*records],
-            play_blocks,
-            prepare=warm,
-            executor=executor,
-            progress=progress,
-            records=records,
-        )
+        with at_work(executor, "simulate") as pool:
+            finish([*records], play_blocks, prepare=warm, executor=pool, progress=progress, records=records)
     except KeyboardInterrupt:
         done = result()
         if done.n_replications:

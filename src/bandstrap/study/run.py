@@ -174,7 +174,7 @@ def run_study(
     seeds = sorted({cell.seed for cell in cells})
     words = (*COMMAND.split(), "--seed", str(seeds[0]))
     plan = Planned(
-        title="Study of the bounds", seed=seeds[0], words=words, panels=[panel.planned() for panel in panels]
+        title="Study of the bounds", seed=seeds[0], words=words, panels=tuple(panel.planned() for panel in panels)
     )
     ran = run_plans(panels, Folder(out), plan, executor=executor, progress=progress)
     if ran.unfinished is not None:
