@@ -313,7 +313,7 @@ WRONG_CALLS = [
     (bounds(bound="betting"), "curves[0].bound", ["'betting' needs support, which this distribution does not have"]),
     (bounds(bound="exact"), "curves[0].bound", ["bounded support"]),
     (bounds(distribution="uniform", bound="exact:a=1"), "curves[0].bound", ["'exact' takes no options"]),
-    (bounds(bound="bootstrap:correction=none,quantile=monte-carlo,rng=-1"), "curves[0].bound", ["of at least 0"]),
+    (bounds(bound="bootstrap:correction=none,quantile=monte-carlo,seed=-1"), "curves[0].bound", ["of at least 0"]),
     (bounds(distribution="nope"), "distribution", ["the name of a scipy.stats distribution", "Got 'nope'"]),
     (bounds(distribution="norm:colour=1"), "distribution", ["the parameters of norm", "loc, scale"]),
     (bounds(distribution="norm:loc=(1,2)"), "distribution", ["the parameters of norm", "Got 'norm:loc=(1,2)'"]),
