@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 # Control characters, separators of lines and paragraphs, marks and overrides of direction, and what no encoding or no XML
 # has: halves of surrogate pairs and noncharacters.
@@ -61,34 +61,6 @@ def listed(names: Iterable[object], most: int = SEVERAL) -> str:
     texts = [str(name) for name in names]
     some = ", ".join(shortened(text, ONE) for text in texts[:most])
     return some if len(texts) <= most else f"{some}, ... ({len(texts)} in all)"
-
-
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of plain text, numbers to the right and with four significant digits; ``-`` for what does not exist.
-
-    >>> print(aligned(["policy", "mean"], [["ucb1", 12.3456], ["moss", None]]))
-    policy   mean
-    ucb1    12.35
-    moss        -
-    """
-    cells = [[as_cell(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    is_text = [any(isinstance(row[i], str) for row in rows) for i in range(len(columns))]
-    lines = (
-        "  ".join(
-            cell.ljust(width) if text else cell.rjust(width)
-            for cell, width, text in zip(line, widths, is_text, strict=True)
-        )
-        for line in (columns, *cells)
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def as_cell(value: object) -> str:
-    """A value as a table shows it."""
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))
 
 
 def unmarked(text: str) -> str:

@@ -32,9 +32,11 @@ COUNTS = [0, 3, 1, 0, 2, 0, 7, 1]
         (COUNTS, {"sigma": 2}, "hoeffding", {"sigma": 2.0}),
         (COUNTS[:4], {"sigma": 2, "symmetric": True}, "hoeffding", {"sigma": 2.0}),
         (COUNTS, {"symmetric": True}, "sign_flip", {}),
-        (COUNTS[:3], {"symmetric": True}, "sign_flip", {}),
+        (COUNTS[:3], {"symmetric": True}, "student_t", {}),
+        (COUNTS[:4], {"symmetric": True}, "bootstrap_t", {}),
         (COUNTS, {}, "bootstrap_t", {}),
-        ([2.0, 5.0, 2.0], {}, "bootstrap_t", {}),
+        ([2.0, 5.0, 2.0, 2.0], {}, "bootstrap_t", {}),
+        ([2.0, 5.0, 2.0], {}, "student_t", {}),
         ([4.0] * 9, {}, "bootstrap_t", {}),
         ([4.0], {}, "bootstrap_t", {}),
         ([0, 1, 1, 0], {"column": [0, 1, 3.5]}, "bootstrap_t", {}),
@@ -69,6 +71,8 @@ def test_the_first_rule_that_applies_decides(sample, stated, method, options):
             "nothing can be proved at any sample size; for skewed rewards its miss rate is nearer to alpha than",
         ),
         ([2.0, 5.0, 2.0], {}, "stated as the support, 2 and 5 give an exact bound, if no others are possible"),
+        ([2.0, 5.0], {}, "nothing can be proved at any sample size; 2 rewards are too few for the bootstrap"),
+        (COUNTS[:4], {"symmetric": True}, "4 rewards are too few for a bound that needs their symmetry alone, and no"),
         ([4.0] * 9, {}, "rewards that are all 4 cannot show how much they vary"),
         ([4.0], {}, "one reward cannot show how much rewards vary"),
         ([0, 0, 0], {}, "all rewards are 0, and are taken for zeros and ones"),
@@ -99,27 +103,38 @@ def test_looks_prove_nothing_and_the_order_of_rewards_changes_nothing(sample, al
     # zeros and ones, both of which were seen.
     choice = choose(sample, alpha, side=side)
     bound = BOUNDS[choice.method]
-    assert bound.assumes == (("binary",) if set(sample) <= {0, 1} else ())
-    assert (choice.guess is not None) == (set(sample) in ({0.0}, {1.0}))
+    is_binary = set(sample) <= {0, 1}
+    assert ("binary" in bound.assumes) == is_binary
+    assert (choice.guess is not None) == (set(sample) in ({0.0}, {1.0}) if is_binary else bool(bound.assumes))
     random.shuffle(sample)
     assert choose(sample, alpha, side=side) == choice
     # Nor does the sign or the unit of rewards, if they are not 0 and 1.
-    if not bound.assumes:
+    if not is_binary:
         assert choose([-3 * each + 7.5 for each in sample], alpha, side=side).method == choice.method
+
+
+@pytest.mark.parametrize("stated", [{}, {"symmetric": True}, {"sigma": 2}, {"support": (-9, 9)}], ids=str)
+@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
+def test_the_bound_of_rewards_that_differ_is_finite(stated, side):
+    rewards = np.random.default_rng(0).normal(size=(8, 9))
+    for n, alpha, sample in itertools.product(range(2, 9), (0.4, 0.05, 0.025, 0.01, 0.001), rewards):
+        choice = choose(sample[:n], alpha, side=side, **stated)
+        bound = BOUNDS[choice.method].function(sample[:n], alpha, side=side, check=False, **choice.options)
+        assert np.isfinite(bound.value).all(), (n, alpha, choice)
 
 
 def test_the_level_of_a_side_and_the_number_of_rewards_decide_on_symmetry_and_resamples():
     five = [1.0, 2.0, 4.0, 3.0, 7.0]
     assert choose(five, 0.05, symmetric=True, sigma=1).method == "sign_flip"
     assert choose(five, 0.05, symmetric=True, sigma=1, side="two-sided").method == "hoeffding"
-    assert choose(five, 0.0001).options == {"n_resamples": 99_999}
-    assert choose(five, 0.002, side="two-sided").options == {"n_resamples": 9999}
+    assert choose([*five, 9.0], 0.002, side="two-sided").options == {"n_resamples": 9999}
     assert choose(np.arange(100_000.0), 0.05).method == "bootstrap_t"
     many = choose(np.arange(100_051.0), 0.05)
     assert (many.method, many.options) == ("hall", {"quantile": "normal"})
     assert choose(np.arange(20.0), 0.0001).options == {"n_resamples": 99_999}
     assert choose(np.arange(21.0), 0.0001).method == "hall"
-    assert choose(five, 1e-9).method == "hall"
+    assert choose(np.arange(20.0), 1e-9).method == "hall"
+    assert choose(five, 1e-9).method == "student_t"
     # Ten resamples lie beyond the quantile, so that one is found.
     assert bootstrap_t([*five, 9.0, 8.5, 2.2], 0.0005, **choose(five, 0.0005).options).upper < math.inf
 

@@ -150,3 +150,14 @@ def test_compiled_and_plain_entry_give_the_same_bits(divergence):
 def test_calibration_must_be_known():
     with pytest.raises(InvalidInput, match="'calibration' parameter of empirical_kl must be one of 'proved', 'plain'"):
         empirical_kl([0.5], 0.05, support=(0, 1), calibration="exact")
+
+
+def test_rewards_whose_squares_vanish_are_bounded_by_the_plain_and_the_compiled_form():
+    rows = np.random.default_rng(0).normal(5e-301, 1e-301, (3, 12))
+    for sign, top in ((1, 1.0), (-1, 0.0)):
+        found = np.empty((2, 3))
+        largest_mean_batch.plain(sign * rows, top, 0.3, found[0])
+        largest_mean_batch.compiled(sign * rows, top, 0.3, found[1])
+        np.testing.assert_array_equal(*found)
+        assert (found[0] >= sign * rows.mean(axis=1)).all()
+        assert (found[0] < 1).all()

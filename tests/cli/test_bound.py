@@ -56,7 +56,7 @@ def test_rows_are_shuffled_with_a_stated_seed_for_a_bound_that_walks_through_the
 def test_a_seed_of_the_method_itself_and_one_for_its_phi(run, visits):
     path, groups = visits
     arguments = ("bound", path, "--column", "visits", "--by", "plan", "--support", 0, 100, "--format", "json")
-    (row, _) = rows_of(run(*arguments, "--method", "betting:seed=3"))
+    (row, _) = rows_of(run(*arguments, "--method", "betting:seed=3", "--side", "upper"))
     assert row["bound"] == betting(groups["free"], 0.05, support=(0, 100), seed=3).value
     assert row["order"] == "shuffled with seed 3"
     (row, _) = rows_of(run(*arguments, "--method", "empirical_kl"))
@@ -87,7 +87,7 @@ def test_a_trend_is_warned_of_before_anything_crosses(run, visits):
     )
     assert done.returncode == 0
     assert done.stdout.count("assumption fails") == 2
-    assert "warning: free: the rewards rise along the sample (rank correlation 0." in done.stderr
+    assert "warning: free, paid, for example free: the rewards rise along the sample (rank corr" in done.stderr
 
 
 # --- degenerate samples -----------------------------------------------------------------------------------------------
@@ -102,7 +102,8 @@ def test_no_conversion_at_all_is_not_taken_for_certainty(run):
         assert "<= 0.05" not in done.stdout
         assert "warning: all 200 rewards are 0, which cannot show how much rewards vary" in done.stderr
         assert "clopper_pearson can if they are zeros and ones" in done.stderr
-    done = run("bound", "-", "--column", "converted", "--method", "clopper_pearson", "--format", "json", stdin=nothing)
+    exact = ("--method", "clopper_pearson", "--side", "upper", "--format", "json")
+    done = run("bound", "-", "--column", "converted", *exact, stdin=nothing)
     (row,) = rows_of(done)
     assert row["bound"] == clopper_pearson([0] * 200, 0.05).value == pytest.approx(0.014867, abs=1e-6)
     assert (row["guarantee"], row["warning"], done.stderr) == (0.05, "", "")
@@ -171,9 +172,9 @@ def test_ways_to_read_reach_the_table(run, tmp_path):
         "|",
         "--decimal",
         ",",
-        "--na",
+        "--missing",
         "-9",
-        "--na",
+        "--missing",
         "x",
         "--encoding",
         "latin-1",
@@ -183,12 +184,24 @@ def test_ways_to_read_reach_the_table(run, tmp_path):
     assert (row["n"], row["mean"]) == (2, 2.0)
 
 
+def test_the_old_name_of_missing_warns(run):
+    arguments = ("bound", "-", "--column", "y", "--na", "x", "--drop-missing", "--format", "json")
+    done = run(*arguments, stdin="y\n1\n2\nx\n4\n")
+    assert [row["n"] for row in rows_of(done)] == [3]
+    assert done.stderr.startswith(
+        "warning: --na is called --missing now; the old name goes with the next minor release."
+    )
+    assert "--na" not in run("bound", "--help").stdout
+
+
 def test_digits_tell_mean_and_bound_apart(run):
     rewards = 1000 + np.random.default_rng(0).normal(0, 0.01, 60)
-    done = run("bound", "-", "--column", "y", "--method", "student_t", stdin="y\n" + "\n".join(map(str, rewards)))
-    _, mean, bound, width = done.stdout.splitlines()[-1].split()[1:5]
-    assert float(bound) - float(mean) == pytest.approx(float(width), rel=0.05)
-    assert len(width) <= 9
+    text = "y\n" + "\n".join(map(str, rewards))
+    done = run("bound", "-", "--column", "y", "--method", "student_t", stdin=text)
+    _, mean, lower, upper = map(float, done.stdout.splitlines()[-1].split()[1:5])
+    (row,) = rows_of(run("bound", "-", "--column", "y", "--method", "student_t", "--format", "json", stdin=text))
+    assert upper - lower == pytest.approx(row["width"], rel=0.05)
+    assert mean - lower == pytest.approx(row["width"] / 2, rel=0.05)
 
 
 def test_groups_are_drawn_with_their_bounds(run, visits, tmp_path):
@@ -216,11 +229,12 @@ def test_groups_are_drawn_with_their_bounds(run, visits, tmp_path):
 def test_without_a_method_no_conversion_at_all_has_the_exact_bound_and_a_word_on_what_was_guessed(run):
     nothing = "converted\n" + "0\n" * 200
     done = run("bound", "-", "--column", "converted", stdin=nothing)
-    assert "auto, upper, alpha = 0.05" in done.stdout
+    assert "auto, two-sided, alpha = 0.05" in done.stdout
     assert "clopper_pearson because all rewards are 0, and are taken for zeros and ones." in done.stdout
     assert "not known" in done.stdout
     assert done.stderr.startswith("warning: all rewards are 0, and that they are zeros and ones is a guess")
-    (row,) = rows_of(run("bound", "-", "--column", "converted", "--format", "json", stdin=nothing))
+    upper = ("bound", "-", "--column", "converted", "--side", "upper", "--format", "json")
+    (row,) = rows_of(run(*upper, stdin=nothing))
     assert row["bound"] == clopper_pearson([0] * 200, 0.05).value == pytest.approx(0.014867, abs=1e-6)
     assert (row["method"], row["guarantee"]) == ("clopper_pearson", None)
     (row,) = rows_of(run("bound", "-", "--column", "converted", "--support", 0, 1, "--format", "json", stdin=nothing))
@@ -230,14 +244,13 @@ def test_without_a_method_no_conversion_at_all_has_the_exact_bound_and_a_word_on
 def test_groups_of_a_column_are_told_which_bound_they_have_and_why(run):
     text = "g,y\n" + "a,0\n" * 9 + "b,1\nb,0\n" * 8
     done = run("bound", "-", "--column", "y", "--by", "g", stdin=text)
-    assert done.stdout.count("clopper_pearson  <= 0.05") == 2
-    assert done.stdout.endswith(
-        "\nclopper_pearson because all rewards are 0 or 1, and it is exact if no others are possible.\n"
-    )
+    assert done.stdout.count("<= 0.05") == 2
+    reason = "clopper_pearson because all rewards are 0 or 1, and it is exact if no others are possible."
+    assert done.stdout.count(reason) == 1
     assert done.stderr == ""
     # With another value in the column, a group of zeros is one of anything.
     text += "late,2.5\nc,1\nc,7\nc,3\nc,2\nc,9\nc,4\n"
-    done = run("bound", "-", "--column", "y", "--by", "g", "--format", "json", stdin=text)
+    done = run("bound", "-", "--column", "y", "--by", "g", "--side", "upper", "--format", "json", stdin=text)
     rows = {row["g"]: row for row in rows_of(done)}
     assert {row["method"] for row in rows.values()} == {"bootstrap_t"}
     assert all(row["guarantee"] is None for row in rows.values())
@@ -246,7 +259,7 @@ def test_groups_of_a_column_are_told_which_bound_they_have_and_why(run):
     assert "rewards that are all 0 cannot show how much they vary" in rows["a"]["reason"]
     assert "the bound is infinite, since too many of the rewards are equal" in rows["a"]["warning"]
     assert "warning: late: the bound is infinite, since one reward cannot show how much rewards vary." in done.stderr
-    shown = run("bound", "-", "--column", "y", "--by", "g", stdin=text).stdout.splitlines()[-3:]
+    shown = run("bound", "-", "--column", "y", "--by", "g", "--side", "upper", stdin=text).stdout.splitlines()[-3:]
     assert [line.partition(": bootstrap_t because ")[0] for line in shown] == ["a", "b, c", "late"]
 
 
@@ -319,6 +332,7 @@ def test_alpha_is_shared_by_all_groups_and_what_is_proved_of_all_is_told(run, vi
 def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
     path, groups = visits
     arguments = ("bound", path, "--column", "visits", "--by", "plan", "--simultaneous", "max", "--seed", 4)
+    arguments += ("--side", "upper")
     for method in ("auto:n_resamples=199", "bootstrap:n_resamples=199"):
         rows = rows_of(run(*arguments, "--method", method, "--format", "json"))
         found = bound_groups(groups, simultaneous="max", side="upper", n_resamples=199, seed=4)
@@ -328,13 +342,14 @@ def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
         assert {(row["guarantee"], row["together"], row["method"]) for row in rows} == {(None, None, "bootstrap")}
     few = run(*arguments, "--method", "bootstrap:n_resamples=5")
     assert (
-        "warning: free: the bound is infinite, since 5 resamples are too few: an error probability of 0.05"
+        "warning: free, paid: the bound is infinite, since 5 resamples are too few: an error probability of 0.05"
         in few.stderr
     )
 
 
 def test_too_few_rewards_for_the_level_are_told_with_how_many_it_takes(run):
-    done = run("bound", "-", "--column", "y", "--method", "sign_flip", "--format", "json", stdin="y\n1\n2\n4\n")
+    arguments = ("--method", "sign_flip", "--side", "upper", "--format", "json")
+    done = run("bound", "-", "--column", "y", *arguments, stdin="y\n1\n2\n4\n")
     (row,) = rows_of(done)
     why = "the bound is infinite, since 3 rewards are too few: an error probability of 0.05 takes at least 5"
     assert (row["bound"], row["warning"], row["guarantee"]) == (None, why, 0.05)
@@ -344,6 +359,6 @@ def test_too_few_rewards_for_the_level_are_told_with_how_many_it_takes(run):
 @pytest.mark.parametrize("rewards", [(1.5, 3.5), (1.5, 3.5, 4.5)])
 def test_few_rewards_that_differ_are_not_called_equal(run, rewards):
     text = "y\n" + "".join(f"{y}\n" for y in rewards)
-    done = run("bound", "-", "--column", "y", "--alpha", "0.01", stdin=text)
+    done = run("bound", "-", "--column", "y", "--alpha", "0.01", "--method", "bootstrap_t", stdin=text)
     n = len(rewards)
     assert f"the bound is infinite, since {n} rewards are too few, or too many of them are equal, and" in done.stderr

@@ -23,7 +23,8 @@ def data(tmp_path):
 
 def test_bound_prints_a_row_a_group(run, data):
     path, groups = data
-    done = run("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--format", "json")
+    arguments = ("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--side", "upper")
+    done = run(*arguments, "--format", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row["variant"] for row in rows] == ["a", "b"]
@@ -33,11 +34,8 @@ def test_bound_prints_a_row_a_group(run, data):
         assert row["bound"] == expected.value
         assert row["width"] == expected.width
         assert row["assumption"] == expected.holds_for
-    table = run("bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip").stdout
-    assert f"{rows[0]['bound']:.4g}" in table
-    text = run(
-        "bound", path, "--column", "revenue", "--by", "variant", "--method", "sign_flip", "--format", "csv"
-    ).stdout
+    assert f"{rows[0]['bound']:.4g}" in run(*arguments).stdout
+    text = run(*arguments, "--format", "csv").stdout
     assert float(next(csv.DictReader(io.StringIO(text)))["bound"]) == rows[0]["bound"]
 
 
@@ -73,12 +71,14 @@ def test_bound_warns_when_the_data_contradict_the_assumption(run, tmp_path):
     assert "warning: the rewards look skewed to the right" in done.stderr
     outside = run("bound", path, "--column", "y", "--method", "betting", "--support", 0, 1, "--format", "json")
     assert "lie outside [0, 1], so the bound cannot be computed" in outside.stderr
-    assert json.loads(outside.stdout)[0]["bound"] is None
+    assert json.loads(outside.stdout)[0]["upper"] is None
 
 
 def test_infinite_bound_is_null_in_json_and_inf_elsewhere(run):
-    arguments = ("bound", "-", "--column", "y")
-    assert json.loads(run(*arguments, "--format", "json", stdin="y\n1\n2\n").stdout)[0]["bound"] is None
+    arguments = ("bound", "-", "--column", "y", "--method", "bootstrap_t")
+    (row,) = json.loads(run(*arguments, "--format", "json", stdin="y\n1\n2\n").stdout)
+    assert (row["lower"], row["upper"], row["contradicted"]) == (None, None, False)
+    assert row["why_infinite"] == row["warning"] != ""
     assert "inf" in run(*arguments, stdin="y\n1\n2\n").stdout
 
 
@@ -96,6 +96,10 @@ RESERVED = (
     "reason",
     "together",
     "warning",
+    "side",
+    "alpha",
+    "notes",
+    "parts",
 )
 
 
@@ -196,8 +200,8 @@ def test_coverage_prints_miss_rates_and_draws(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "needs --distribution and --sample-size"),
-        (["--distribution", "normal"], "needs --distribution and --sample-size"),
+        ([], "needs --sample-size, and --distribution or --data"),
+        (["--distribution", "normal"], "needs --sample-size, and --distribution or --data"),
         (["--distribution", "nope", "--sample-size", "5"], "'distribution' parameter"),
         (["--distribution", "normal", "--sample-size", "0"], "'sample_size' parameter"),
         (["--distribution", "normal", "--sample-size", "5", "--replications", "0"], "'replications' parameter"),

@@ -34,7 +34,7 @@ def commands(group=None, path=()):
 
 
 # Not yet: their help is being rewritten.
-COMMANDS = {path: command for path, command in commands() if path[0] not in ("bound", "compare", "coverage", "paper")}
+COMMANDS = {path: command for path, command in commands() if path[0] != "paper"}
 GROUPS = [(), ("live",), ("live", "arm")]
 
 
@@ -88,6 +88,12 @@ def test_help_of_every_parameter_is_a_sentence(path):
     [
         (("list",), "|".join(get_args(Kind))),
         (("list",), "table|json|csv"),
+        (("bound",), "upper|lower|two-sided"),
+        (("bound",), "bonferroni|max"),
+        (("compare",), "upper|lower|two-sided"),
+        (("compare",), "bonferroni|max"),
+        (("coverage",), "upper|lower|two-sided"),
+        (("coverage",), "table|json|csv"),
         (("simulate",), "thread|process|dask|mpi"),
         (("live", "create"), "full|normal"),
         (("live", "create"), "first|last|sum"),

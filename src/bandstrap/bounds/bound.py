@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.order import AS_GIVEN
+from bandstrap.display import Display, Displayed
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -66,7 +67,7 @@ class Refuted(InvalidInput):
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Displayed):
     """A confidence bound on a mean.
 
     Numbers are floats for one sample and arrays of the batch shape for a batch of samples.
@@ -105,6 +106,8 @@ class Bound:
         Why an end that was asked for is infinite, and what would make it finite; ``None`` where none is.
     contradicted
         Whether the sample contradicts the assumption, or no mean is left.
+    sizes
+        The number of rewards of a sample; of both groups for a difference.
     """
 
     name: str
@@ -121,6 +124,12 @@ class Bound:
     notes: tuple[str, ...] = ()
     why_infinite: str | None = None
     contradicted: bool = False
+    sizes: tuple[int, ...] = ()
+
+    def _display(self) -> Display:
+        from bandstrap.bounds.shown import display_bound
+
+        return display_bound(self)
 
     @property
     def excludes_all(self) -> bool | NDArray[np.bool_]:
@@ -128,7 +137,7 @@ class Bound:
         return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
-    def value(self) -> Any:  # which of the two a type checker cannot tell; ``lower`` and ``upper`` it can
+    def value(self) -> Number | tuple[Number, Number]:
         """The bound: a number, or the pair ``(lower, upper)`` if two-sided."""
         if self.side == "two-sided":
             return self.lower, self.upper
@@ -231,6 +240,7 @@ def from_ends(
     *,
     check: bool,
     contradicted: bool,
+    sizes: tuple[int, ...],
 ) -> Bound:
     """A bound with these ends; those that cross are not handed out but ``nan``.
 
@@ -255,13 +265,16 @@ def from_ends(
         notes=every,
         why_infinite=ends.why_infinite,
         contradicted=contradicted or (is_one and bool(crossed)),
+        sizes=sizes,
     )
 
 
-def refuted(name: str, alpha: float, side: Side, mean: float, refusal: Refuted) -> Bound:
+def refuted(name: str, alpha: float, side: Side, mean: float, refusal: Refuted, sizes: tuple[int, ...]) -> Bound:
     """What stands for the bound of one group among others whose rewards rule the assumption out: no mean is left."""
     notes = (f"{refusal.note}, so the bound cannot be computed",)
-    return Bound(name, side, alpha, mean, math.nan, math.nan, {}, "none", None, "", notes=notes, contradicted=True)
+    return Bound(
+        name, side, alpha, mean, math.nan, math.nan, {}, "none", None, "", notes=notes, contradicted=True, sizes=sizes
+    )
 
 
 def build(
@@ -317,6 +330,7 @@ def build(
         notes,
         check=check,
         contradicted=bool(found),
+        sizes=(rewards.shape[-1],),
     )
     for note in bound.notes if is_checked else ():
         warn_caller(f"{name}: {note}.", AssumptionWarning)

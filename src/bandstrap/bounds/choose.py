@@ -76,9 +76,12 @@ def choose(
                                          would take long ``hall:quantile=normal``:   rate is nearer to ``alpha`` than that
                                          for more than 100,000 rewards, and for      of Student's t
                                          small levels such as those of many groups
+    nothing, and few rewards: up to 3    ``student_t``                               nothing, since that they are normal
+    at a level of 0.05, 4 at 0.01                                                    is a guess
     ===================================  ==========================================  =======================================
 
-    The first row that applies decides.
+    The first row that applies decides. The bound is finite, unless all rewards are equal, or so many of them that resamples
+    without spread decide.
 
     Parameters
     ----------
@@ -140,15 +143,14 @@ def choose(
 
     if is_one_of(values, ends or ZERO_OR_ONE):
         return two_values(values, ends)
-    enough = rewards.size >= fewest_rewards(level)
-    if is_symmetric and (enough or (ends is None and sigma is None)):
+    if is_symmetric and rewards.size >= fewest_rewards(level):
         return Choice("sign_flip", {}, "rewards are symmetric about their mean, as stated")
     too_few = " (and are too few for a bound that needs their symmetry alone)" if is_symmetric else ""
     if ends is not None:
         return Choice("betting", {"support": ends}, f"rewards lie in [{ends[0]:g}, {ends[1]:g}], as stated{too_few}")
     if sigma is not None:
         return Choice("hoeffding", {"sigma": sigma}, f"rewards are sub-Gaussian of scale {sigma:g}, as stated{too_few}")
-    return with_nothing_stated(rewards, values, level)
+    return with_nothing_stated(rewards, values, level, is_symmetric=is_symmetric)
 
 
 def is_one_of(values: Floats, ends: Support) -> bool:
@@ -172,19 +174,41 @@ def two_values(values: Floats, ends: Support | None) -> Choice:
     return Choice("clopper_pearson", {}, f"{seen}, and are taken for zeros and ones", guess)
 
 
-def with_nothing_stated(rewards: Floats, values: Floats, level: float) -> Choice:
-    """The bound for large samples, with plain words on what it cannot be."""
+def with_nothing_stated(rewards: Floats, values: Floats, level: float, *, is_symmetric: bool) -> Choice:
+    """The bound for large samples, with plain words on what it cannot be; Student's t where it would be infinite."""
     n, low, high = rewards.size, float(values.min()), float(values.max())
     why = "no support, scale or symmetry is stated, and without any of them nothing can be proved at any sample size"
+    if is_symmetric:
+        why = f"{rewards_of(n)} too few for a bound that needs their symmetry alone, and no support or scale is stated"
     if n == 1:
-        why += ": one reward cannot show how much rewards vary"
-    elif rewards.min() == rewards.max():
-        why += f": rewards that are all {rewards[0]:g} cannot show how much they vary"
-    elif n > 2 and is_one_of(values, (low, high)):
+        return Choice("bootstrap_t", {}, f"{why}: one reward cannot show how much rewards vary")
+    if rewards.min() == rewards.max():
+        return Choice("bootstrap_t", {}, f"{why}: rewards that are all {rewards[0]:g} cannot show how much they vary")
+    few = f"{rewards_of(n)} too few for the bootstrap" if are_too_few(n, level) else ""
+    if n > 2 and is_one_of(values, (low, high)):
         why += f"; stated as the support, {low:g} and {high:g} give an exact bound, if no others are possible"
-    else:
+    elif not few:
         why += "; for skewed rewards its miss rate is nearer to alpha than that of Student's t"
+    if few:
+        return Choice("student_t", {}, f"{why}; {few}", f"{few}, and that they are normal is a guess")
     n_resamples = max(N_RESAMPLES, math.ceil(BEYOND / level) - 1)
     if n * n_resamples > (MOST_DRAWN if n_resamples == N_RESAMPLES else MOST_DRAWN_MORE):
         return Choice("hall", {"quantile": "normal"}, why)
     return Choice("bootstrap_t", {"n_resamples": n_resamples} if n_resamples > N_RESAMPLES else {}, why)
+
+
+def rewards_of(n: int) -> str:
+    """So many rewards, with the verb that follows."""
+    return "one reward is" if n == 1 else f"{n} rewards are"
+
+
+def are_too_few(n: int, level: float) -> bool:
+    """Whether resamples of one of ``n`` rewards alone, which have no spread, may decide on a bound at this level.
+
+    Such a resample lies on one side of the mean with probability ``(n - 1) n^-n`` or less. The level is to be twice that,
+    for the number of them that are drawn varies.
+
+    >>> [n for n in range(2, 10) if are_too_few(n, 0.05)], [n for n in range(2, 10) if are_too_few(n, 0.01)]
+    ([2, 3], [2, 3, 4])
+    """
+    return 2 * (n - 1) * float(n) ** -n >= level

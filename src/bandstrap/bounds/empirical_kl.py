@@ -31,7 +31,8 @@ def dual(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
     distances = (highest - y) + gap  # nu - y, without losing a gap far below the rewards
     logs = sum_in_order(each(math.log, distances))
     inverses = sum_in_order(1.0 / distances) / y.size
-    squares = sum_in_order(1.0 / (distances * distances))
+    with np.errstate(divide="ignore"):  # where the square of a tiny distance vanishes, as in the compiled form
+        squares = sum_in_order(1.0 / (distances * distances))
     return logs / y.size + math.log(inverses), inverses, squares / y.size
 
 
@@ -45,7 +46,8 @@ def dual_in_loops(y: Floats, highest: float, gap: float) -> tuple[float, float, 
         distance = (highest - y[i]) + gap
         logs += math.log(distance)
         inverses += 1.0 / distance
-        squares += 1.0 / (distance * distance)
+        square = distance * distance
+        squares += 1.0 / square if square > 0.0 else math.inf
     inverses /= y.size
     return logs / y.size + math.log(inverses), inverses, squares / y.size
 

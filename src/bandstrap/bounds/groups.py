@@ -37,6 +37,8 @@ from bandstrap.bounds.differences.difference import (
 )
 from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.bounds.notes import of_groups
+from bandstrap.bounds.shown import AUTO, display_groups
+from bandstrap.display import Display, Displayed
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -48,12 +50,11 @@ from bandstrap.errors import (
 )
 
 OWNER = "bound_groups"
-AUTO = "auto"
 NO_SPREAD = "the bound is infinite: it takes two rewards or more, and some that differ"
 
 
 @dataclass(frozen=True)
-class GroupBounds:
+class GroupBounds(Displayed):
     """Bounds on the means of several groups.
 
     Attributes
@@ -71,6 +72,8 @@ class GroupBounds:
         What is proved of the probability that any of them misses; ``None`` where nothing is.
     notes
         Those of all bounds, each with its groups; what is said of many groups is said once.
+    method
+        As it was asked for: ``"auto"``, or the name of a bound.
     """
 
     side: Side
@@ -80,6 +83,10 @@ class GroupBounds:
     choices: Mapping[str, Choice]
     guarantee: float | None
     notes: tuple[str, ...] = ()
+    method: str = AUTO
+
+    def _display(self) -> Display:
+        return display_groups(self)
 
 
 def bound_groups(
@@ -167,6 +174,7 @@ def bound_groups(
         choices=choices,
         guarantee=of_all(bound.guarantee for bound in bounds.values()),
         notes=tuple(notes),
+        method=name,
     )
 
 
@@ -176,7 +184,7 @@ def bound_chosen(choice: Choice, rewards: Floats, level: float, side: Side, *, c
         with without_warnings():
             bound = bound_by_name(choice.method, rewards, level, side, {**choice.options, "check": check})
     except Refuted as refusal:
-        return refuted(choice.method, level, side, float(sample_mean(rewards)), refusal)
+        return refuted(choice.method, level, side, float(sample_mean(rewards)), refusal, (rewards.size,))
     return bound if choice.guess is None else replace(bound, guarantee=None, notes=(*bound.notes, choice.guess))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bandstrap.bounds.empirical import EmpiricalDistribution
 from bandstrap.laws import law_name
 
 # Laws whose standard deviation is their sub-Gaussian scale: the normal law and, where they are symmetric, these bounded
@@ -119,7 +120,7 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
     if hasattr(law, "pmf"):
         if not (math.isfinite(low) and math.isfinite(high)):
             return math.inf
-        values = np.arange(low, high + 1)
+        values = law.values if isinstance(law, EmpiricalDistribution) else np.arange(low, high + 1)
         return float(np.sum(np.exp(np.minimum(exponent(values) + law.logpmf(values), 700.0))))
     if not hasattr(law, "logpdf"):
         return math.inf

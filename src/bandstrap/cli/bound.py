@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,21 +15,12 @@ from bandstrap.cli.files import (
     Format,
     InOrder,
     Missing,
+    OldMissing,
     Separator,
     read,
 )
-from bandstrap.cli.groups import (
-    NO_GROUP,
-    RESULT_COLUMNS,
-    GroupBound,
-    check_drawable,
-    check_request,
-    draw,
-    how_read,
-    title_of,
-    warn_of,
-    write_bounds,
-)
+from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
+from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
 from bandstrap.engine.interrupts import answered
 from bandstrap.errors import check_choice, check_number
 
@@ -46,8 +36,8 @@ def bound(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Column that names the group of a row; without it, one group. The result keeps its name, or "
-            "calls it 'group' where the result has a column of that name already."
+            help="Column that names the group of a row; without it, one group. The result keeps this name, or calls the "
+            "column 'group' if the result has another column of that name."
         ),
     ] = None,
     alpha: Annotated[
@@ -56,16 +46,14 @@ def bound(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, which takes for each group what suits its rewards and says why, or a bound with options: "
-            "sign_flip, bootstrap:correction=sharp,sigma=2, ..."
+            help="The bound with its options, such as sign_flip or bootstrap:correction=sharp,sigma=2; see bandstrap list "
+            "bounds. auto chooses for each group by what is stated of the rewards, and says why."
         ),
     ] = "auto",
-    side: Annotated[str, typer.Option(help="upper, lower or two-sided.")] = "upper",
+    side: Side = "two-sided",
     simultaneous: Annotated[
-        str | None,
-        typer.Option(
-            help="Let alpha hold for all groups together: bonferroni, or max with --method auto or bootstrap."
-        ),
+        SimultaneousName | None,
+        typer.Option(help="Let alpha hold for all groups together; max is for --method auto or bootstrap."),
     ] = None,
     sigma: Annotated[
         float | None, typer.Option(help="Noise scale, for --method auto and for bounds that need it.")
@@ -77,36 +65,33 @@ def bound(
     symmetric: Annotated[
         bool, typer.Option("--symmetric", help="State that rewards are symmetric about their mean, for --method auto.")
     ] = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
-    ] = None,
+    seed: DataSeed = None,
     in_order: InOrder = False,
     separator: Separator = None,
     decimal: Decimal = ".",
-    na: Missing = None,
+    missing: Missing = None,
+    na: OldMissing = None,
     encoding: Encoding = None,
     drop_missing: DropMissing = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the groups with their bounds into this file (png, svg, pdf).")
-    ] = None,
+    plot: Plot = None,
     format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """Bound the mean of a column, group by group.
 
-    "proved" is the probability of a miss that is proved for data as the bound assumes them; "assumption fails" stands
-    where these data contradict that, and a warning on standard error says how. Sequential bounds read the rows in several
-    random orders; with --in-order they keep that of the file, and hold at all sample sizes together. Without
-    --simultaneous, alpha is that of each bound alone.
+    Bounds are two-sided, with half of alpha on each side, unless --side makes them one-sided. "proved" is the proved
+    probability of a miss for data as the bound assumes them. "assumption fails" stands where these data contradict the
+    assumption; a warning on standard error says how. Sequential bounds read the rows in several random orders. With
+    --in-order they keep the order of the file, and hold at all sample sizes together. Without --simultaneous, alpha is that
+    of each bound alone.
     """
     from bandstrap.bounds import BOUNDS, bound_groups
     from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
-    from bandstrap.bounds.groups import AUTO
+    from bandstrap.bounds.shown import AUTO
     from bandstrap.calls import parse_call
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, (AUTO, *BOUNDS))
-    check_request(OWNER, side=side, alpha=alpha, simultaneous=simultaneous, seed=seed, plot=plot, format=format)
+    check_request(OWNER, alpha=alpha, seed=seed, plot=plot)
     options = dict(call.options)
     if sigma is not None:
         options["sigma"] = check_number(sigma, "sigma", OWNER, above=0)
@@ -123,7 +108,8 @@ def bound(
         drop_missing=drop_missing,
         separator=separator,
         decimal=decimal,
-        missing=na,
+        missing=missing,
+        old_missing=na,
         encoding=encoding,
     )
     is_max, is_auto = simultaneous == "max", call.name == AUTO
@@ -137,33 +123,11 @@ def bound(
 
     def found_bounds() -> GroupBounds:
         with without_warnings():
-            return bound_groups(
-                groups,
-                alpha,
-                method=call.name,
-                side=cast("Any", side),
-                simultaneous=cast("Any", simultaneous),
-                **options,
-            )
+            return bound_groups(groups, alpha, method=call.name, side=side, simultaneous=simultaneous, **options)
 
-    bounds = answered(found_bounds)
-    found = [
-        GroupBound(
-            group=group,
-            n=groups[group].size,
-            mean=float(bound.mean),
-            bound=bound,
-            method=bound.name,
-            reason=bounds.choices[group].reason if call.name == AUTO else None,
-        )
-        for group, bound in bounds.bounds.items()
-    ]
+    found = answered(found_bounds)
     if plot is not None:
         check_drawable(found)
-    # Under the name of one of the result's columns, groups would be overwritten.
-    name = "group" if by is None or by in RESULT_COLUMNS else by
-    title = title_of(found, call.name, side, alpha, simultaneous)
-    write_bounds(found, name, side, format, title=title, joint=bounds.guarantee, is_joint=simultaneous is not None)
-    warn_of(found, lambda each: (each.group or NO_GROUP) if by else "")
+    write_bounds(found, by, format)
     if plot is not None:
-        draw(found, plot, title, f"mean of {column}")
+        draw(found, plot, f"mean of {column}")

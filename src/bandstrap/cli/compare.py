@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,28 +15,19 @@ from bandstrap.cli.files import (
     Format,
     InOrder,
     Missing,
+    OldMissing,
     Separator,
     read,
 )
-from bandstrap.cli.groups import (
-    NO_GROUP,
-    RESULT_COLUMNS,
-    GroupBound,
-    check_drawable,
-    check_request,
-    draw,
-    how_read,
-    title_of,
-    warn_of,
-    write_bounds,
-)
+from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
+from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
 from bandstrap.engine.interrupts import answered
-from bandstrap.errors import check_choice, sample_mean
-from bandstrap.text import ONE, shortened
+from bandstrap.errors import check_choice
+
+if TYPE_CHECKING:
+    from bandstrap.bounds import Comparison
 
 OWNER = "bandstrap compare"
-# The result's columns beside the group.
-COLUMNS = (*RESULT_COLUMNS, "difference", "control", "control_mean")
 
 
 def compare(
@@ -49,37 +38,36 @@ def compare(
     alpha: Annotated[float, typer.Option(help="Error probability, below 0.5: 0.05 for a confidence of 95 %.")] = 0.05,
     method: Annotated[
         str,
-        typer.Option(help="welch, permutation, bootstrap, bootstrap_t, betting, union:bound=clopper_pearson, ..."),
+        typer.Option(
+            help="The method with its options, such as permutation or union:bound=clopper_pearson; see bandstrap list "
+            "differences."
+        ),
     ] = "welch",
-    side: Annotated[str, typer.Option(help="upper, lower or two-sided.")] = "two-sided",
+    side: Side = "two-sided",
     support: Annotated[
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible reward of all groups, for methods that need them."),
     ] = None,
     simultaneous: Annotated[
-        str | None,
-        typer.Option(help="Let alpha hold for all groups together: bonferroni, or max with --method bootstrap."),
+        SimultaneousName | None,
+        typer.Option(help="Let alpha hold for all groups together; max is for --method bootstrap."),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
-    ] = None,
+    seed: DataSeed = None,
     in_order: InOrder = False,
     separator: Separator = None,
     decimal: Decimal = ".",
-    na: Missing = None,
+    missing: Missing = None,
+    na: OldMissing = None,
     encoding: Encoding = None,
     drop_missing: DropMissing = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the differences with their bounds into this file (png, svg, pdf).")
-    ] = None,
+    plot: Plot = None,
     format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """Bound the mean of a column in each group minus its mean in the control.
 
-    "proved" is the probability of a miss that is proved for data as the method assumes them; "assumption fails" stands
-    where these data contradict that, and a warning on standard error says how. Without --simultaneous, alpha is that of
-    each bound alone.
+    Bounds are two-sided, with half of alpha on each side, unless --side makes them one-sided. "proved" is the proved
+    probability of a miss for data as the method assumes them. "assumption fails" stands where these data contradict the
+    assumption; a warning on standard error says how. Without --simultaneous, alpha is that of each bound alone.
     """
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
@@ -88,7 +76,7 @@ def compare(
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)
-    check_request(OWNER, side=side, alpha=alpha, simultaneous=simultaneous, seed=seed, plot=plot, format=format)
+    check_request(OWNER, alpha=alpha, seed=seed, plot=plot)
     options: dict[str, Any] = dict(call.options)
     if call.name == "union":
         check_choice(options.setdefault("bound", "betting"), "bound", OWNER, BOUNDS)
@@ -109,71 +97,20 @@ def compare(
         drop_missing=drop_missing,
         separator=separator,
         decimal=decimal,
-        missing=na,
+        missing=missing,
+        old_missing=na,
         encoding=encoding,
     )
 
-    def found_bounds() -> Any:
+    def found_bounds() -> Comparison:
         with without_warnings():
             return compare_groups(
-                groups,
-                control,
-                alpha,
-                method=call.name,
-                side=cast("Any", side),
-                simultaneous=cast("Any", simultaneous),
-                **options,
+                groups, control, alpha, method=call.name, side=side, simultaneous=simultaneous, **options
             )
 
-    comparison = answered(found_bounds)
-    found = []
-    for group, bound in comparison.bounds.items():
-        found.append(
-            GroupDifference(
-                group=group,
-                n=groups[group].size,
-                mean=float(bound.mean),
-                bound=bound,
-                method=call.name,
-                group_mean=float(sample_mean(groups[group])),
-                control=control,
-                control_mean=float(sample_mean(groups[control])),
-            )
-        )
+    found = answered(found_bounds)
     if plot is not None:
         check_drawable(found)
-    name = "group" if by in COLUMNS else by
-    title = title_of(found, call.name, side, alpha, simultaneous)
-    of_control = f"n = {groups[control].size}, mean = {found[0].control_mean:.6g}"
-    write_bounds(
-        found,
-        name,
-        side,
-        format,
-        title=f"{title}; {shortened(control, ONE)}: {of_control}",
-        joint=comparison.guarantee,
-        is_joint=simultaneous is not None,
-    )
-    # Of both, since a sentence may be on either.
-    warn_of(found, lambda each: f"{each.group or NO_GROUP} minus {control or NO_GROUP}")
+    write_bounds(found, by, format)
     if plot is not None:
-        draw(found, plot, title, f"mean of {column} minus that of {control}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupDifference(GroupBound):
-    """A group with the bound on its mean minus that of the control; ``mean`` is the difference of the two."""
-
-    group_mean: float
-    control: str
-    control_mean: float
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The columns of means."""
-        return {"mean": self.group_mean, "difference": self.mean}
-
-    def record(self, side: str) -> dict[str, Any]:
-        """All of it, for machines."""
-        of_control = {"control": self.control, "control_mean": self.control_mean}
-        return super().record(side) | self.means | of_control
+        draw(found, plot, f"mean of {column} minus that of {control}")

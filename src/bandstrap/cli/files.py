@@ -10,18 +10,20 @@ import typer
 
 from bandstrap.arrays import Floats
 from bandstrap.cli.options import Format as Format
+from bandstrap.cli.terminal import complain
 from bandstrap.storage import check_file
 
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
 Column = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
 Separator = Annotated[
-    str | None, typer.Option(help="What separates columns, such as ';' or tab; by default the header line shows it.")
+    str | None, typer.Option(help="Separator of columns, such as ';' or tab; by default the header line shows it.")
 ]
 Decimal = Annotated[str, typer.Option(help="Decimal mark, '.' or ','.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option(help="A word for a missing reward, beside NA, NaN, null and the like; may be given more than once."),
 ]
+OldMissing = Annotated[list[str] | None, typer.Option("--na", hidden=True, help="The old name of --missing.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV file; UTF-8 by default.")]
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
@@ -41,11 +43,14 @@ def read(
     separator: str | None,
     decimal: str,
     missing: list[str] | None,
+    old_missing: list[str] | None,
     encoding: str | None,
 ) -> dict[str, Floats]:
     """:func:`bandstrap.tables.read_groups` as arrays; refusals name the options that help."""
     from bandstrap.tables import Hints, read_groups
 
+    if old_missing:
+        complain("warning: --na is called --missing now; the old name goes with the next minor release.")
     hints = Hints(
         missing="use --drop-missing to leave such rows out",
         separator="--separator names what separates columns, and --decimal the decimal mark",
@@ -59,7 +64,7 @@ def read(
         drop_missing=drop_missing,
         separator=separator,
         decimal=decimal,
-        missing=missing or (),
+        missing=[*(missing or ()), *(old_missing or ())],
         encoding=encoding,
         hints=hints,
     )

@@ -12,7 +12,7 @@ import typer
 
 from bandstrap.cli.files import Format
 from bandstrap.cli.status import ResultsFolder
-from bandstrap.cli.terminal import FORMATS, complain, print_table, write_csv, write_records
+from bandstrap.cli.terminal import FORMATS, complain, print_display, write_csv, write_records
 from bandstrap.errors import InvalidInput, check_choice, requirement
 from bandstrap.storage import check_file, whole_file
 
@@ -105,7 +105,7 @@ def write_results(
 def print_results(found: Results) -> None:
     """Print what a reader needs of the rows; all of it is in the other forms."""
     if found.rows:
-        print_table(*found.brief(), title=found.heading)
+        print_display(found._display())
 
 
 def write_choices(planned: Planned, store: FolderStore, folder: Path, out: Path | None) -> None:

@@ -18,11 +18,13 @@ from textwrap import indent, wrap
 from typing import Any, TextIO, get_args
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
 from bandstrap.cli.options import FormatName
+from bandstrap.display import DIGITS, Display, format_cell, is_numeric
 from bandstrap.engine.progress import notice
 from bandstrap.errors import InvalidInput, requirement
 from bandstrap.text import shortened, visible
@@ -30,8 +32,11 @@ from bandstrap.text import shortened, visible
 FORMATS = get_args(FormatName)
 # Columns of text that is read as sentences, however wide the terminal.
 WIDEST_TEXT = 100
-# Characters of a cell.
-LONGEST_CELL = 1000
+# Columns of a table in a pipe, between its columns, and of a name that is shortened.
+WIDEST_PIPE = 240
+GAP = 2
+SHORTEST_NAME = 12
+LINE_BREAK = re.compile("[ _]")
 # What typer raises about a wrong command line: its own, or click's, by its version.
 UsageError: Any = typer.BadParameter.__base__
 # Raised where help is shown because nothing was given; older versions show it without raising.
@@ -152,7 +157,12 @@ def write_csv(records: Iterable[Mapping[str, Any]], file: TextIO) -> None:
         if writer is None:
             writer = csv.DictWriter(file, fieldnames=list(record), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(record)
+        writer.writerow({key: nested_as_json(value) for key, value in record.items()})
+
+
+def nested_as_json(value: Any) -> Any:
+    """A value for one field of CSV: lists and mappings are JSON."""
+    return json.dumps(plain(value), allow_nan=False) if isinstance(value, list | dict) else value
 
 
 def write_json(value: Any) -> None:
@@ -169,20 +179,71 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def print_display(display: Display) -> None:
+    """Print a table with the sentences above and below it; what it warns of is left to the caller."""
+    for sentence in display.above:
+        say_wrapped(sentence)
+    print_table(list(display.columns), display.rows, digits=display.digits)
+    for sentence in display.below:
+        say_wrapped(sentence)
+
+
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", digits: Sequence[int] | None = None
 ) -> None:
-    """Print a table; numbers are right-aligned and rounded, to four digits unless its row has others. Not cut in pipes."""
-    table = Table(title=visible(title) or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        numeric = any(isinstance(row[index], int | float) for row in rows)
-        table.add_column(visible(str(column)), justify="right" if numeric else "left", overflow="fold")
-    for row, places in zip(rows, digits or [4] * len(rows), strict=True):
-        table.add_row(*(format_cell(cell, places) for cell in row))
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=240)
+    """Print a table; numbers are right-aligned and rounded, to four digits unless its row has others.
+
+    On a terminal that is too narrow, names of columns are broken, then long names in the first column shortened, then long
+    text is wrapped; numbers never are. In pipes nothing is.
+    """
+    if title:
+        say_wrapped(title)
+    names = [visible(str(column)) for column in columns]
+    cells = [
+        [format_cell(cell, places) for cell in row]
+        for row, places in zip(rows, digits or [DIGITS] * len(rows), strict=True)
+    ]
+    numeric = [is_numeric([row[index] for row in rows]) for index in range(len(names))]
+    width = terminal_width() or WIDEST_PIPE
+    gaps = GAP * (len(names) - 1)
+    widths = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
+    if sum(widths) + gaps > width:
+        names = [
+            LINE_BREAK.sub("\n", name) if is_number else name for name, is_number in zip(names, numeric, strict=True)
+        ]
+        widths = [max(map(cell_len, (*name.split("\n"), *texts))) for name, *texts in zip(names, *cells, strict=True)]
+    if sum(widths) + gaps > width and cells and not numeric[0]:
+        room = max(SHORTEST_NAME, width - sum(widths[1:]) - gaps)
+        short = [shortened(row[0], room) for row in cells]
+        if len(set(short)) == len({row[0] for row in cells}):
+            for row, name in zip(cells, short, strict=True):
+                row[0] = name
+            widths[0] = max(map(cell_len, [names[0], *short]))
+    # What must not be wrapped needs its room, wherever the terminal ends.
+    fixed = (each if is_fixed else min(each, SHORTEST_NAME) for each, is_fixed in zip(widths, numeric, strict=True))
+    console = Console(highlight=False, markup=False, width=max(width, sum(fixed) + gaps))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, is_number in zip(names, numeric, strict=True):
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    for row in cells:
+        table.add_row(*row)
     console.print(table)
+
+
+def say_wrapped(sentence: str) -> None:
+    """Write a sentence to standard output, on a terminal in lines of its width."""
+    width = terminal_width()
+    lines = [sentence]
+    if width is not None:
+        lines = wrap(visible(sentence), min(width, WIDEST_TEXT), break_long_words=False, break_on_hyphens=False)
+    for line in lines:
+        say(line)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is; ``None`` for a pipe or a file."""
+    console = Console()
+    return console.width if console.is_terminal else None
 
 
 def print_entries(records: Sequence[Mapping[str, str]]) -> None:
@@ -196,15 +257,6 @@ def print_entries(records: Sequence[Mapping[str, str]]) -> None:
                 said = visible(value if key == "summary" else f"{key}: {value}")
                 for line in wrap(said, width - 4, break_long_words=False, break_on_hyphens=False):
                     say(f"    {line}")
-
-
-def format_cell(cell: Any, digits: int = 4) -> str:
-    """So many significant digits for floats, ``-`` for what does not exist."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return "-"
-    if isinstance(cell, float):
-        return f"{cell:.{digits}g}"
-    return shortened(visible(str(cell)), LONGEST_CELL)
 
 
 def say(message: str) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from bandstrap.arrays import Floats
+from bandstrap.display import Display, as_html
 from bandstrap.engine.parquet import Table, read_about, read_table, write_table
 from bandstrap.errors import InvalidInput, check_choice, check_number
 from bandstrap.storage import check_seal, has_seal
@@ -153,8 +154,17 @@ class Result:
     choices: NDArray[np.unsignedinteger[Any]] | None = None
 
     def __repr__(self) -> str:
+        return f"{self._title}\n{self.summary()}"
+
+    def _repr_html_(self) -> str:
+        rows = self.summary()
+        columns = {name: [dict(row)[name] for row in rows] for name in COLUMNS}
+        return as_html(Display([self._title], columns))
+
+    @property
+    def _title(self) -> str:
         about = f"{self.horizon} rounds of {self.environment}, {self.n_replications} replications, seed {self.seed}"
-        return f"Regret after {about}\n{self.summary()}"
+        return f"Regret after {about}"
 
     @property
     def n_replications(self) -> int:

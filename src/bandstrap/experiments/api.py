@@ -11,8 +11,9 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
+from bandstrap.display import Display, Displayed
 from bandstrap.engine.executors import worker_count
 from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import tell
@@ -27,7 +28,6 @@ from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, prepared, read_experiment
 from bandstrap.experiments.tidy import GAME, Row, Tidy
 from bandstrap.storage import check_folder
-from bandstrap.text import aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ SHORT = {"replications": "runs", "standard_error": "s.e."}
 
 
 @dataclass(frozen=True, eq=False)
-class Results(Sequence[Row]):
+class Results(Displayed, Sequence[Row]):
     """What an experiment found: a row for every panel, curve and place, as ``bandstrap results`` has them.
 
     Attributes
@@ -80,8 +80,7 @@ class Results(Sequence[Row]):
         return len(self.rows)
 
     def __repr__(self) -> str:
-        columns, cells = self.brief()
-        return f"{self.heading}\n{aligned(columns, cells)}"
+        return str(self)
 
     @property
     def heading(self) -> str:
@@ -94,15 +93,17 @@ class Results(Sequence[Row]):
             said.append(f"{shared['replications']} replications")
         return f"{self.title}: {', '.join([*said, f'seed {self.seed}'])}"
 
-    def brief(self) -> tuple[list[str], list[list[Any]]]:
-        """The columns that a reader needs below the heading, by short names, and their cells."""
+    def _display(self) -> Display:
+        """What a reader needs: columns that say something, by short names, below what all rows share."""
+        if not self.rows:
+            return Display([f"{self.title}: no complete curve yet"], {})
         hidden = {*GAME, *self._shared(), "axis", "round"}
         shown = [
             name for name in self.columns if name not in hidden and any(row[name] is not None for row in self.rows)
         ]
         axes = {row["axis"] for row in self.rows}
         names = SHORT | ({"at": axes.pop()} if len(axes) == 1 else {})
-        return [names.get(name, name) for name in shown], [[row[name] for name in shown] for row in self.rows]
+        return Display([self.heading], {names.get(name, name): [row[name] for row in self.rows] for name in shown})
 
     def _shared(self) -> Row:
         """What all rows share of what need not stand in each."""

@@ -1,7 +1,8 @@
 """What to run: the TOML format of an experiment, checked.
 
 An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file that is
-looked for beside the experiment, drawn with replacement.
+looked for beside the experiment, drawn with replacement. So may the distribution of a panel of bounds be,
+``"empirical:clicks.csv,reward=revenue"``.
 
 .. code-block:: toml
 
@@ -90,6 +91,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
+from bandstrap.bounds.empirical import with_digest
 from bandstrap.calls import parse_call, parse_value
 from bandstrap.engine.blocks import BLOCK_SIZE, checked_checkpoints
 from bandstrap.engine.feedback import Feedback
@@ -373,11 +375,19 @@ def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
     def world(environment: str | None) -> str | None:
         return environment and anchored_environment(environment, folder)
 
+    def law(distribution: str | None) -> str | None:
+        anchored_law = distribution and anchored_environment(distribution, folder)
+        try:
+            return anchored_law and with_digest(anchored_law)
+        except InvalidInput:  # refused later, with its place in the file
+            return anchored_law
+
     panels = [
         panel.model_copy(
             update={
                 "curves": tuple(found(curve) for curve in panel.curves),
                 "environment": world(panel.environment),
+                "distribution": law(panel.distribution),
             }
         )
         for panel in experiment.panels

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from bandstrap.display import Display
 from bandstrap.live.status import CONFIDENCE, Status
-from bandstrap.text import visible
 
 
-def as_text(status: Status) -> str:
+def display_of(status: Status) -> Display:
     """How the experiment stands, in a few lines, and its arms as a table."""
-    table = aligned(arm_table(status)) if status.arms else ()
-    return "\n".join([*map(visible, lines_of(status)), *table])
+    return Display(list(lines_of(status)), arm_table(status) if status.arms else {})
 
 
 def lines_of(status: Status) -> Iterator[str]:
@@ -65,23 +64,6 @@ def arm_table(status: Status) -> dict[str, list[Any]]:
         status.index_is: [arm.index for arm in status.arms],
     }
     return {name: column for name, column in columns.items() if name not in hidden}
-
-
-def aligned(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
-    r"""The lines of a table, numbers flush right.
-
-    >>> print(*aligned({"arm": ["red", "green"], "rewards": [7, 12], "mean": [0.5, None]}), sep="\n")
-    arm    rewards  mean
-    red          7   0.5
-    green       12     -
-    """
-    padded = []
-    for name, cells in columns.items():
-        texts = [name, *map(show_cell, cells)]
-        width = max(map(len, texts))
-        is_name = name in ("arm", "action", "state")
-        padded.append([text.ljust(width) if is_name else text.rjust(width) for text in texts])
-    return ("  ".join(row) for row in zip(*padded, strict=True))
 
 
 def show_time(seconds: float) -> str:
@@ -137,12 +119,3 @@ def show_reward(value: float | None) -> str:
     ('12.35', '1e+12', '-')
     """
     return "-" if value is None or math.isnan(value) else f"{value:.4g}"
-
-
-def show_cell(cell: str | float | None) -> str:
-    """Text and whole numbers as they are, other numbers as rewards.
-
-    >>> show_cell("red"), show_cell(123_456), show_cell(0.123456)
-    ('red', '123456', '0.1235')
-    """
-    return visible(str(cell)) if isinstance(cell, str | int) else show_reward(cell)

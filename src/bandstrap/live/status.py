@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bandstrap.arrays import Floats
+from bandstrap.display import Display, Displayed
 from bandstrap.live import counting
 from bandstrap.live.fold import State, read_snapshot, unreadable
 from bandstrap.live.history import History
@@ -158,7 +159,7 @@ class ChangeStatus:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Status:
+class Status(Displayed):
     """How an experiment stands; printed, a few lines and a table of its arms.
 
     Times are seconds since 1970 by the database's clock.
@@ -227,10 +228,12 @@ class Status:
     changes: tuple[ChangeStatus, ...]
     history: History
 
-    def __repr__(self) -> str:
-        from bandstrap.live.report import as_text
+    def _display(self) -> Display:
+        from bandstrap.live.report import display_of
 
-        return as_text(self)
+        return display_of(self)
+
+    __repr__ = Displayed.__str__
 
     @property
     def is_linear(self) -> bool:

@@ -98,7 +98,7 @@ def betting(
     >>> difference(first, second, method="betting", support=(0, 1)).value
     (0.128, 0.341)
     >>> difference(first, second, method="union", bound="betting", support=(0, 1)).value
-    (0.083, 0.385)
+    (0.089, 0.376)
 
     References
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -28,7 +28,18 @@ from bandstrap.bounds.differences.difference import (
 )
 from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.bounds.notes import of_groups
-from bandstrap.errors import AssumptionWarning, InvalidInput, brief, check_choice, check_flag, requirement, warn_caller
+from bandstrap.bounds.shown import display_comparison
+from bandstrap.display import Display, Displayed
+from bandstrap.errors import (
+    AssumptionWarning,
+    InvalidInput,
+    brief,
+    check_choice,
+    check_flag,
+    requirement,
+    sample_mean,
+    warn_caller,
+)
 from bandstrap.text import listed
 
 Simultaneous = Literal["bonferroni", "max"]
@@ -37,7 +48,7 @@ OWNER = "compare"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Displayed):
     """Bounds on the differences of several groups from one control.
 
     Attributes
@@ -56,6 +67,8 @@ class Comparison:
         What is proved of the probability that any of them misses; ``None`` where nothing is.
     notes
         Those of all bounds, each with its groups; what is said of many groups is said once.
+    means
+        The mean of every group, the control among them.
     """
 
     control: str
@@ -66,6 +79,10 @@ class Comparison:
     bounds: Mapping[str, Bound]
     guarantee: float | None
     notes: tuple[str, ...] = ()
+    means: Mapping[str, float] = field(default_factory=dict)
+
+    def _display(self) -> Display:
+        return display_comparison(self)
 
 
 def compare(
@@ -153,6 +170,7 @@ def compare(
         bounds=bounds,
         guarantee=of_all(bound.guarantee for bound in bounds.values()),
         notes=tuple(notes),
+        means={group: float(sample_mean(sample)) for group, sample in rewards.items()},
     )
 
 
@@ -174,7 +192,8 @@ def compare_one(
         with without_warnings():
             return difference(*pair, level, method=method, side=side, names=names, check=check, **options)
     except Refuted as refusal:
-        return with_names(refuted(method, level, side, float(difference_of_means(*pair, OWNER)), refusal), names)
+        mean, sizes = float(difference_of_means(*pair, OWNER)), (pair[0].size, pair[1].size)
+        return with_names(refuted(method, level, side, mean, refusal, sizes), names)
 
 
 def check_several(groups: Any, control: Any) -> dict[str, Floats]:

@@ -217,6 +217,7 @@ def build(
         every,
         check=check,
         contradicted=contradicted,
+        sizes=(first.shape[-1], second.shape[-1]),
     )
 
 

@@ -22,7 +22,7 @@ from bandstrap.bounds.resampling import (
 )
 from bandstrap.deprecation import renamed
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import check_count
+from bandstrap.errors import check_count, check_flag
 from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # Up to this many ways to divide the rewards among the groups, each is looked at.
@@ -137,7 +137,7 @@ def permutation(
         return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
     holds_for = "independent rewards of two groups whose laws differ by a shift alone"
-    found = differ_in_spread(x, y) if check else []
+    found = differ_in_spread(x, y) if check_flag(check, "check", "permutation") else []
     return build(
         "permutation",
         x,
