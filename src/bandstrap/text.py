@@ -85,3 +85,17 @@ def letter(name: str) -> str:
         return unicodedata.lookup(f"GREEK {size} LETTER {name.upper()}")
     except KeyError:
         return name
+
+
+def duration(seconds: float) -> str:
+    """Time in the unit that suits it.
+
+    >>> duration(0.2), duration(40), duration(400), duration(40_000)
+    ('less than 1 s', '40 s', '7 min', '11 h')
+    """
+    if 0 < seconds < 1:
+        return "less than 1 s"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

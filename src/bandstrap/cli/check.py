@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from bandstrap.cli.files import Format
-from bandstrap.cli.status import duration
 from bandstrap.cli.terminal import FORMATS, print_table, say, write_records
 from bandstrap.errors import check_choice
+from bandstrap.text import duration
 
 
 def check(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from bandstrap.display import Display, Displayed
 from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, Point, decisions
 from bandstrap.experiments.lanes import NAME, Listing, file_of, lane_of, name_of, names_in, span
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Word, words_of
+from bandstrap.text import duration
+
+# Reasons of failures that are shown.
+MOST_REASONS = 5
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,11 @@ class PanelStatus:
         return self.done + self.running + self.failed + self.missing
 
 
-@dataclass(frozen=True)
-class Status:
-    """How far an experiment is."""
+@dataclass(frozen=True, repr=False)
+class Status(Displayed):
+    """How far an experiment is; it prints as ``bandstrap status`` shows it."""
 
+    folder: Path
     planned: Planned
     panels: tuple[PanelStatus, ...]
     # The runs that are going on.
@@ -42,6 +50,9 @@ class Status:
     reasons: tuple[str, ...]
     # Blocks that belong to no panel: of another file or seed, or played by other code.
     n_strays: int
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @property
     def decisions_left(self) -> int:
@@ -56,6 +67,52 @@ class Status:
         rate = sum(run.decisions / max(run.now - run.started, 1e-9) for run in self.runs)
         return self.decisions_left / rate if rate > 0 else None
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be done."""
+        return self.decisions_left == 0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Blocks of each panel, by what has become of them."""
+        return [
+            {
+                "panel": panel.name,
+                "done": panel.done,
+                "running": panel.running,
+                "failed": panel.failed,
+                "missing": panel.missing,
+                "blocks": panel.total,
+            }
+            for panel in self.panels
+        ]
+
+    def _display(self) -> Display:
+        rows = self.rows()
+        if len(rows) > 1:
+            rows.append({"panel": "all", **{name: sum(row[name] for row in rows) for name in list(rows[0])[1:]}})
+        warnings = [f"failed: {reason}" for reason in self.reasons[:MOST_REASONS]]
+        if self.n_strays:
+            place = self.folder / "blocks"
+            warnings.append(
+                f"{self.n_strays} more in {place} belong to another file or seed, or were played by other code"
+            )
+        title = f"{self.planned.title}, seed {self.planned.seed}"
+        return Display([title], {name: [row[name] for row in rows] for name in rows[0]}, self._outlook(), warnings)
+
+    def _outlook(self) -> list[str]:
+        """What is going on, and how long it will take."""
+        if self.is_complete:
+            return ["complete"]
+        if not self.runs:
+            return [f"no run is in progress; {self.planned.command(self.folder)} goes on"]
+        said = [
+            f"running on {run.host}, process {run.process}, with {run.workers} worker{'s' * (run.workers != 1)}"
+            for run in self.runs
+        ]
+        if self.seconds_left is not None:
+            said.append(f"{duration(self.seconds_left)} left, by the speed so far")
+        return said
+
 
 def status_of(folder: Folder) -> Status:
     """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
@@ -64,6 +121,7 @@ def status_of(folder: Folder) -> Status:
     place = Places(folder, words)
     panels = tuple(place.status_of(panel) for panel in planned.panels)
     return Status(
+        folder.path,
         planned,
         panels,
         tuple(word for word in words if word.lives),
