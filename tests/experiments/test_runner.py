@@ -19,7 +19,7 @@ from bandstrap.engine.compiling import compiling
 from bandstrap.engine.pool import Unfinished
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import read_experiment
+from bandstrap.experiments import read_experiment, run_experiments
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.folder_status import status_of
 from bandstrap.experiments.panels import CurveData, read_panels
@@ -345,3 +345,12 @@ def test_a_killed_run_goes_on_where_it_was(run, ran, tmp_path):
     resumed = run()
     assert len(ran) == N_BLOCKS - 4
     assert bits(resumed) == bits(run(folder="others"))
+
+
+def test_the_old_door_still_runs_and_warns(run, tmp_path):
+    expected = run()
+    experiment = read_experiment(tmp_path / "mine.toml")
+    plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
+    with pytest.warns(DeprecationWarning, match=r"bandstrap\.experiments\.run takes its place"):
+        found = run_experiments(plans, Store(tmp_path / "old" / "blocks"), progress=False)
+    assert bits(found) == bits(expected)

@@ -6,6 +6,7 @@ The command line calls the same functions: ``bandstrap simulate``, ``bandstrap s
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -23,9 +24,10 @@ from bandstrap.experiments.cost import check_driver
 from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, planned
 from bandstrap.experiments.folder_status import Status, replications_there, status_of
 from bandstrap.experiments.panels import PanelData, read_panels
-from bandstrap.experiments.plan import plan_panel
+from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, prepared, read_experiment
+from bandstrap.experiments.store import Store
 from bandstrap.experiments.tidy import GAME, Row, Tidy
 from bandstrap.storage import check_folder
 
@@ -205,6 +207,20 @@ def run(
         found.unfinished.results = found
         raise found.unfinished
     return found
+
+
+def run_experiments(
+    plans: Sequence[PanelPlan], store: Store, *, executor: Executor | None = None, progress: bool = True
+) -> list[PanelData]:
+    """Old door to the runner, for plans and a store of blocks; :func:`run` takes its place."""
+    warnings.warn(
+        "run_experiments is old: bandstrap.experiments.run takes its place.", DeprecationWarning, stacklevel=2
+    )
+    folder = Folder(store.folder.parent if store.folder.name == "blocks" else store.folder)
+    ran = run_plans(plans, folder, planned("experiment", 0, (), plans), executor=executor, progress=progress)
+    if ran.unfinished is not None:
+        raise ran.unfinished
+    return list(read_panels(plans, folder))
 
 
 def words_of_file(path: str | Path, seed: int | None, *, choices: bool) -> tuple[str, ...]:
