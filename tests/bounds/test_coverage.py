@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from bandstrap.bounds import BOUNDS, bootstrap, coverage, sign_flip
+from bandstrap.bounds.bound import takes_seed
 from bandstrap.bounds.coverage import (
     BOOTSTRAP_FORMS,
     binomial_interval,
@@ -307,8 +308,8 @@ def test_the_exact_row_refuses_laws_it_cannot_convolve(name, message):
 
 @pytest.mark.parametrize("law", ["normal", "bernoulli:p=0.3"])
 def test_numbers_do_not_depend_on_how_many_samples_are_bounded_at_once(monkeypatch, law):
-    # Those of bounds that draw do: see test_resampling.py.
-    bounds = [*(name for name, entry in BOUNDS.items() if entry.assumes and name != "bootstrap"), *BOOTSTRAP_FORMS]
+    # Those of bounds that draw resamples or orders do: see test_resampling.py and test_betting.py.
+    bounds = [*(name for name, entry in BOUNDS.items() if entry.assumes and not takes_seed(name)), *BOOTSTRAP_FORMS]
     whole = coverage(law, [3, 20], bounds=bounds, replications=60, seed=4)
     for size in (50, 400):
         monkeypatch.setattr(sys.modules["bandstrap.bounds.coverage"], "SLICE", size)

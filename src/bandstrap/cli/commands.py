@@ -12,7 +12,7 @@ from bandstrap.cli import bound, check, compare, coverage, init, league, listing
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.deprecation import OLD_NAME
 from bandstrap.engine.pool import Unfinished
-from bandstrap.errors import AccuracyWarning, InvalidInput
+from bandstrap.errors import AccuracyWarning, AssumptionWarning, InvalidInput
 
 app = typer.Typer(
     name="bandstrap",
@@ -55,7 +55,8 @@ def options(
 def run() -> int:
     """Run the command line, and give its exit code: 2 after a user's mistake, 1 if work was given up."""
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
-    warnings.simplefilter("once", AccuracyWarning)
+    for kind in (AccuracyWarning, AssumptionWarning):
+        warnings.simplefilter("once", kind)
     warnings.filterwarnings("once", OLD_NAME, DeprecationWarning)
     try:
         with any_streams():
