@@ -98,7 +98,9 @@ def sign_flip(
     differences of ratings: two values at any sample size, three up to some 400 rewards. ``method`` is then
     ``"enumeration"``, ``"grouped enumeration"``; rewards on no lattice are rounded up by at most ``2^-44`` of their range.
     Otherwise it is ``"inversion"``: a tail computed from its transform with every error on the safe side. That widens the
-    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``.
+    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, with outliers and clusters, too
+    (``python -m benchmarks quantiles``). That is beside the exact bound at ``0.999 alpha``: just beside a gap between
+    subset means the bound may lie beyond the gap.
 
     Examples
     --------
