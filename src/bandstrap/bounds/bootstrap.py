@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
+    OVER_DRAWS,
     ROUNDING,
     Bound,
     Side,
@@ -135,7 +136,7 @@ def bootstrap(
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``, over draws independent of the rewards.
     seed
         Seed or generator of ``quantile="monte-carlo"``, and of a ``phi`` that draws. By default it is derived from the
-        rewards of each sample, see :func:`bandstrap.bounds.differences.permutation` for what that proves.
+        rewards of each sample; :func:`bandstrap.seeds.seed_of` says what that proves.
     shrunk
         Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
         of the paper's supplement prints it; then nothing is proved.
@@ -281,7 +282,7 @@ def assumption(weights: str, correction: str, proved: bool, by_draws: bool) -> s
     """The sentence of ``Bound.holds_for``."""
     if proved:
         return "independent rewards symmetric about their mean, and a phi that holds" + (
-            "" if by_draws else ": misses at most 2 alpha"
+            OVER_DRAWS if by_draws else ": misses at most 2 alpha"
         )
     if weights == "rademacher" and correction != "none":
         return "large samples; nothing is proved at small ones, where rewards of few values may be missed far too often"
