@@ -405,6 +405,7 @@ def test_how_loose_the_theorem_is_said_to_be_is_what_its_tables_have():
         [
             float(cell.split(" / ")[-1])
             for line in table.splitlines()
+            if line.startswith("|")
             for cell in line.split("|")
             if cell.count(" / ") == 2
         ]
