@@ -15,10 +15,70 @@ from docs.making.texts import heatmap
 
 import bandstrap
 from bandstrap.bounds import BOUNDS
+from bandstrap.bounds.differences import maximum
 from bandstrap.league.spec import read_league
 from bandstrap.league.tables import with_tables
-from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.multipliers import coins, subset_index, subset_mean
+from bandstrap.multipliers.enumeration import MOST_BITS
+from bandstrap.multipliers.quantile import AUTO_ENUMERATES
+from bandstrap.multipliers.weights import EFRON, MAMMEN, RADEMACHER
+from bandstrap.policies import LINEAR_POLICIES, POLICIES, sign_flip_ucb, sign_memory
 from pages import DOCS, ROOT, anchors, in_contents, links, pages
+
+# How many rewards are counted, wherever a page or docstring says so: the words around the number, and the constant.
+COUNTED = {
+    "README.md": [
+        ("exact up to {} rewards per arm", sign_memory.MOST_LISTED),
+        ("up to {} of two values", coins.MOST_COINS),
+        ("it is exact up to {} rewards and for few values", AUTO_ENUMERATES[RADEMACHER]),
+    ],
+    "docs/explanation/bootstrap-bound.md": [
+        ("| up to {} | all sums of signs are counted", AUTO_ENUMERATES[RADEMACHER]),
+        ("All sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
+        ("or {} of two values", coins.MOST_COINS),
+    ],
+    "src/bandstrap/multipliers/quantile.py": [
+        ("Enumerates up to {} rewards", AUTO_ENUMERATES[RADEMACHER]),
+        ('{} for ``"mammen"``', AUTO_ENUMERATES[MAMMEN]),
+        ('and {} for ``"efron"``', AUTO_ENUMERATES[EFRON]),
+        ("Two-point weights up to {} different rewards", MOST_BITS[RADEMACHER]),
+        ('``"efron"`` up to {}', MOST_BITS[EFRON]),
+    ],
+    "src/bandstrap/policies/bootstrapped_ucb.py": [
+        ("Counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
+        ("sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
+        ("of two values up to {}", coins.MOST_COINS),
+        ("from the {} lowest", sign_memory.ENDS),
+    ],
+    "src/bandstrap/policies/sign_flip_ucb.py": [
+        ("where subsets are counted: up to {} rewards", subset_index.MOST_COUNTED),
+        ("and up to {} of few values", sign_flip_ucb.MOST_KEPT),
+    ],
+    "src/bandstrap/bounds/sign_flip.py": [
+        ("for up to {} rewards", subset_mean.MOST_COUNTED),
+        ("({} where the tail holds few subsets)", subset_mean.MOST_COUNTED_FAR),
+    ],
+    "src/bandstrap/bounds/differences/compare.py": [("up to {} rewards per group", maximum.MOST_ENUMERATED)],
+    "docs/play/index.html": [("quantiles, up to {} rewards and more", 16)],  # its own script
+}
+
+
+@pytest.mark.parametrize("page", COUNTED)
+def test_every_page_counts_up_to_the_constants(page):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    for words, constant in COUNTED[page]:
+        assert words.format(f"{constant:,}") in text
+
+
+def test_no_other_page_says_how_many_rewards_are_counted():
+    sources = [ROOT / "README.md", *DOCS.rglob("*.md"), *DOCS.rglob("*.html"), *(ROOT / "src").rglob("*.py")]
+    said = r"(?:exact|count(?:s|ed)|enumerat\w+)\W[^.|]{0,40}?up to \d+ (?:different )?rewards"
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources
+        if "built" not in path.parts and re.search(said, " ".join(path.read_text(encoding="utf-8").split()))
+    }
+    assert {"README.md", "src/bandstrap/policies/bootstrapped_ucb.py"} <= found <= COUNTED.keys()
 
 
 def test_the_tables_of_the_league_are_those_of_its_results():
@@ -345,6 +405,7 @@ def test_how_loose_the_theorem_is_said_to_be_is_what_its_tables_have():
         [
             float(cell.split(" / ")[-1])
             for line in table.splitlines()
+            if line.startswith("|")
             for cell in line.split("|")
             if cell.count(" / ") == 2
         ]

@@ -47,6 +47,23 @@ def test_the_policy_of_the_example_finds_the_best_arm():
     assert 800 < int(pulls) <= 1000
 
 
+def test_the_first_example_is_the_policy_to_start_with():
+    (name,) = re.findall(r"start\s+with `(\w+)`", README.read_text())
+    assert f"from bandstrap import {name}\n" in examples()[0]
+    assert f"policy = {name}(" in examples()[0]
+
+
+def test_rewards_may_be_late_in_the_first_example_since_its_decisions_are_spread():
+    # As the page says: without randomized=True all decisions before the next reward are for one arm.
+    from bandstrap import EdgeworthUCB
+
+    assert "randomized=True" in examples()[0]
+    for randomized in (True, False):
+        policy = EdgeworthUCB(arms=3, randomized=randomized, rng=7)
+        policy.update([0, 1, 2] * 3, [1.0, 1.4, 0.8, 1.6, 0.9, 1.2, 0.7, 1.1, 1.5])
+        assert (len({policy.select() for _ in range(100)}) > 1) == randomized
+
+
 def commands():
     """Every ``bandstrap ...`` of a block of commands or between backticks."""
     text = README.read_text()

@@ -66,16 +66,19 @@ def seed_of(seed: int | None, *groups: Floats) -> int:
     A bound that draws proves ``P(miss) <= alpha`` over draws that are independent of the rewards. With one seed fixed for
     all samples that is not the rate at which samples are missed: the error of its draws is common to all of them.
 
-    Take the digest for a random function: each distinct sample ``s`` has draws ``D_s`` of its own, independent of one
-    another and of the rewards. Once the function is fixed, samples are missed with probability
-    ``M = sum_s P(s) 1{D_s misses at s}``. Over functions, ``E M`` is the probability of a miss with independent draws, at
-    most ``alpha``, and ``var M = sum_s P(s)^2 q_s (1 - q_s) <= alpha max_s P(s)`` with ``q_s = P(D_s misses at s)``. For
-    continuous rewards every ``P(s)`` is 0, so that ``M <= alpha``.
+    A derived seed makes the bound a function of the rewards, and its draws are not independent of them. What follows is
+    proved of a random function in place of the digest (a random oracle), and assumed of BLAKE2b. Each distinct sample
+    ``s`` has draws ``D_s`` of its own, independent of one another and of the rewards. Once the function is fixed,
+    samples are missed with probability ``M = sum_s P(s) 1{D_s misses at s}``. Over functions, ``E M`` is the
+    probability of a miss with independent draws, at most ``alpha``, and
+    ``var M = sum_s P(s)^2 q_s (1 - q_s) <= alpha max_s P(s)`` with ``q_s = P(D_s misses at s)``. For continuous rewards
+    every ``P(s)`` is 0, so that ``M <= alpha``.
 
-    For discrete rewards ``P(s)`` is that of all samples with the same sorted rewards, or those with their signs turned. Few
-    rewards of few values make few samples: there ``M`` may exceed ``alpha`` by some ``sqrt(alpha max_s P(s))``, as with any
-    fixed seed. A seed that is drawn afresh, independent of the rewards, proves ``alpha`` always. Bounds that read the
-    rewards in random orders apply these to the order given and need no such care, see ``bandstrap.bounds.order``.
+    For discrete rewards ``P(s)`` is that of all samples with the same sorted rewards, or those with their signs turned.
+    Few rewards of few values make few samples: there ``M`` may exceed ``alpha`` by some ``sqrt(alpha max_s P(s))``, as
+    with any fixed seed. A seed that is drawn afresh, independent of the rewards, proves ``alpha`` always, and without
+    the assumption. Bounds that read the rewards in random orders apply these to the order given and need no such care,
+    see ``bandstrap.bounds.order``.
 
     Examples
     --------

@@ -6,6 +6,31 @@ from fractions import Fraction
 import numpy as np
 
 
+def few_values(rng, n):
+    """Three to five values, as near and as likely as it comes."""
+    k = rng.integers(3, 6)
+    values = np.arange(k) if rng.random() < 0.5 else rng.random(k)
+    return rng.choice(values.astype(float), size=n, p=rng.dirichlet(np.full(k, rng.choice([1, 5, 100]))))
+
+
+def clusters(rng, n):
+    """Two to five clusters, narrow and less narrow."""
+    k = rng.integers(2, 6)
+    return rng.choice(k, size=n, p=rng.dirichlet(np.full(k, rng.choice([1, 5])))) + spread(rng) * rng.normal(size=n)
+
+
+def spread(rng):
+    """Standard deviation of a cluster, from 0.0001 to 0.03 of the distance of two."""
+    return 10 ** rng.uniform(-4, -1.5)
+
+
+CROWDS = {
+    "three to five values": few_values,
+    "clusters": clusters,
+    "0 and 1, and one outlier": lambda rng, n: np.r_[rng.integers(0, 2, n - 1), 10 ** rng.uniform(0.3, 2)],
+}
+
+
 def grid_quantiles(sample, levels) -> np.ndarray:
     """Quantiles of ``(1/n) sum +-(y_i - ybar)``: every sign moves the mass on a grid of 400 cells to a standard deviation.
 
@@ -42,6 +67,37 @@ def grid_quantiles(sample, levels) -> np.ndarray:
             edge -= (level - tails[j]) / (tails[j - 1] - tails[j])
         out.append(min(edge * cell * math.sqrt(square / (square + added)), terms.sum()))
     return np.array(out)
+
+
+def tail_of_signs(terms, n_cells=1 << 19) -> tuple[np.ndarray, np.ndarray]:
+    """Values of ``sum +-a_i`` in ascending order, and the probability of more than each: terms are rounded to a fine grid.
+
+    Each by half a cell at most, of which ``n_cells`` make the sum of all terms. Equal terms stay equal: lumps stay lumps.
+    """
+    cell = np.abs(terms).sum() / n_cells
+    steps = np.rint(np.abs(terms) / cell).astype(int)
+    mass = np.zeros(steps.sum() + 1)
+    mass[0], reach = 1.0, 0
+    for step in steps:
+        mass[: reach + 1] *= 0.5
+        moved = mass[: reach + 1].copy()
+        mass[step : step + reach + 1] += moved
+        reach += step
+    beyond = np.append(np.cumsum(mass[:0:-1])[::-1], 0.0)
+    return (2 * np.arange(mass.size) - reach) * cell, beyond
+
+
+def fine_quantiles(sample, levels) -> np.ndarray:
+    """Quantiles of ``(1/n) sum +-(y_i - ybar)`` from :func:`tail_of_signs`, for laws of lumps."""
+    values, beyond = tail_of_signs((sample - np.mean(sample)) / len(sample))
+    return np.array([values[np.argmax(beyond <= level)] for level in levels])
+
+
+def subset_mean_tail(sample, x, n_cells=1 << 19) -> float:
+    """``P(mean of a random subset > x)``, where the empty subset counts: ``sum_S (y_i - x) > 0``, on a fine grid."""
+    values, beyond = tail_of_signs(sample - x, n_cells)
+    at = int(np.searchsorted(values, -(sample - x).sum(), side="right")) - 1
+    return float(beyond[at]) + 0.5 ** len(sample)
 
 
 def coins_law(few: int, many: int) -> dict[int, Fraction]:

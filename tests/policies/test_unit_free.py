@@ -1,14 +1,15 @@
-"""What indices that are told nothing have in common: units, names and late rewards do not matter; all arms have turns."""
+"""What indices without parameters have in common: units, names and late rewards do not matter; all arms have turns."""
 
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandstrap.engine.play import play
-from bandstrap.multipliers.normal import rough_normal_quantile
-from bandstrap.policies import EdgeworthUCB, StudentizedUCB
-from naive import scale_free as naive
+from bandstrap.policies import BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB, SubsampleDuels
+from naive import studentized as naive
 from policies.learning import choices_on, indices_of
 
 INDICES = {"studentized": (StudentizedUCB, naive.studentized_index), "edgeworth": (EdgeworthUCB, naive.edgeworth_index)}
@@ -22,9 +23,43 @@ LAWS = {
 }
 
 
+SAMPLES = (
+    st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=12)
+    | st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=40)
+    | st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.5, 9.0]), min_size=2, max_size=30)
+    | st.builds(lambda value, n: [value] * n, st.sampled_from([0.0, 1.0, 0.1]), st.integers(2, 30))
+    | st.builds(
+        lambda seed, n: np.random.default_rng(seed).lognormal(0, 2, n).tolist(), st.integers(0, 99), st.integers(2, 50)
+    )
+)
+
+
+@every_index
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(SAMPLES, min_size=1, max_size=5) | st.lists(SAMPLES, min_size=20, max_size=30),
+    st.sampled_from([1.0, 3.7, 1e-140, 1e140]),
+    st.integers(0, 9),
+)
+def test_the_docstring_suffices(kind, formula, samples, scale, seed):
+    # The twin has nothing but the docstring. Rewards come late: all arms were handed out before the first one came, and
+    # they come in an order of their own.
+    samples = [[scale * reward for reward in sample] for sample in samples]
+    policy = kind(arms=len(samples), rng=0)
+    for _ in range(7):
+        policy.select()
+    rewards = [(arm, reward) for arm, sample in enumerate(samples) for reward in sample]
+    np.random.default_rng(seed).shuffle(rewards := np.array(rewards))
+    policy.update([int(arm) for arm in rewards[:, 0]], rewards[:, 1].tolist())
+    t = len(rewards) + 1
+    size = max(max(map(abs, sample)) for sample in samples)
+    for arm, row in enumerate(policy.table()):
+        assert row.index == pytest.approx(formula(samples, arm, t), rel=1e-9, abs=1e-9 * size)
+
+
 def assert_formula(kind, formula, samples, t):
     """All indices are those of the formula."""
-    expected = [formula(samples, arm, t, quantile=rough_normal_quantile) for arm in range(len(samples))]
+    expected = [formula(samples, arm, t) for arm in range(len(samples))]
     assert indices_of(kind(), samples, t) == pytest.approx(expected, rel=1e-9)
 
 
@@ -41,6 +76,16 @@ def test_choices_do_not_change_with_scale_and_shift(kind, formula, law, scale, s
     draws = LAWS[law](np.random.default_rng(2), (4, 500)) + np.array([[0.0], [0.3], [0.5], [0.2]])
     tape = np.round(draws * 2**10) / 2**10
     assert choices_on(kind(), tape).tolist() == choices_on(kind(), shift + scale * tape).tolist()
+
+
+@pytest.mark.parametrize("kind", [EdgeworthUCB, StudentizedUCB, SignFlipUCB, BootstrappedUCBPlus, SubsampleDuels])
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 0.0, 0.3)], ids=str)
+def test_a_power_of_two_changes_no_choice_and_another_number_may_break_ties(kind, values):
+    tape = np.random.default_rng(0).choice(values, size=(4, 300))
+    choices = choices_on(kind(), tape).tolist()
+    assert all(choices == choices_on(kind(), factor * tape).tolist() for factor in (2.0, 2.0**-30, 2.0**400))
+    if kind is EdgeworthUCB and values == (0.0, 1.0):
+        assert choices != choices_on(kind(), 3.7 * tape).tolist()
 
 
 @every_index

@@ -47,6 +47,8 @@ AssumptionName = Literal["bounded", "symmetric", "sub-Gaussian", "sub-Weibull", 
 LARGEST_LEVEL = 0.5
 # By this much of the largest reward, a mean is beyond a bound by rounding alone.
 ROUNDING = 1e-9
+# What draws add to a guarantee: it is for seeds that do not depend on the rewards, or that a hash derives from them.
+OVER_DRAWS = ", over rewards and draws together"
 MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
 BEYOND_FLOATS = "the bound is infinite, since it lies beyond the largest number that a computer holds"
 

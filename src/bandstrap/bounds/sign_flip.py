@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
 from bandstrap.bounds.bound import (
+    OVER_DRAWS,
     Bound,
     Side,
     Threshold,
@@ -70,8 +71,8 @@ def sign_flip(
         ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
     seed
         Seed or generator of ``randomized``, and of a ``phi`` that draws. By default it is derived from the rewards of each
-        sample: one with few values, of which there are few samples, needs a fresh seed for a miss probability of just
-        ``alpha``.
+        sample (:func:`bandstrap.seeds.seed_of`): one with few values, of which there are few samples, needs a fresh seed
+        for a miss probability of just ``alpha``.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
@@ -98,7 +99,9 @@ def sign_flip(
     differences of ratings: two values at any sample size, three up to some 400 rewards. ``method`` is then
     ``"enumeration"``, ``"grouped enumeration"``; rewards on no lattice are rounded up by at most ``2^-44`` of their range.
     Otherwise it is ``"inversion"``: a tail computed from its transform with every error on the safe side. That widens the
-    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``.
+    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, with outliers and clusters, too
+    (``python -m benchmarks quantiles``). That is beside the exact bound at ``0.999 alpha``: just beside a gap between
+    subset means the bound may lie beyond the gap.
 
     Examples
     --------
@@ -150,7 +153,9 @@ def sign_flip(
         side,
         threshold,
         guarantee=2 * alpha if with_phi else alpha,
-        holds_for="independent rewards symmetric about their mean" + (", and a phi that holds" if with_phi else ""),
+        holds_for="independent rewards symmetric about their mean"
+        + (", and a phi that holds" if with_phi else "")
+        + (OVER_DRAWS if is_randomized else ""),
         order=order_of_phi(phi, seed),
         check=check,
         told={"phi": phi, **options},

@@ -159,7 +159,9 @@ class BootstrappedUCBPlus(Policy):
     There is no theorem about this policy. The quantile is that of ``quantile="exact"`` of
     :class:`bandstrap.BootstrappedUCB`, whose notes say how accurate it is. Every arm is pulled twice at the start.
 
-    Choices do not change when all rewards are multiplied by a positive number or shifted, unless ``sigma`` is given.
+    Unless ``sigma`` is given, multiplying all rewards by a power of two changes no choice, as long as their squares are
+    floats. Another positive factor, or a shift, changes them by rounding only, which may break ties: arms with rewards of
+    0 and 1 often have equal indices.
 
     See Also
     --------

@@ -338,7 +338,8 @@ class SignFlipUCB(Policy):
     symmetric Weibull's with exponent 1/2 may be missed up to a tenth more often than :math:`\alpha` from 49 rewards on.
     :func:`bandstrap.bounds.sign_flip` has no such reservations.
 
-    Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
+    Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
+    shift, changes them by rounding only, which may break ties: arms with rewards of 0 and 1 often have equal indices.
 
     See Also
     --------

@@ -295,21 +295,26 @@ def score_in_rewards(score: float, shared: Any) -> float:
 class StudentizedUCB(Policy):
     r"""A studentized (bootstrap-t) index without parameters to set: no scale, no range, no shape of the rewards.
 
-    .. math:: \bar y + \sqrt{\frac{S_2 + d_0 \bar s^2}{n} \bigl(e^{z^2/\nu} - 1\bigr)}
-        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + \frac{2 L}{3} \kappa\Bigr)
+    The arm with the highest index is pulled:
 
-    with the level :math:`e = n/(n + n_{\max})` of an arm beside the one pulled most, :math:`L = \log(1/e)`, and the normal
-    quantile :math:`z = \Phi^{-1}(1 - 0.9 e)`. The arm pulled most sits at :math:`e = 1/2` and has almost no bonus.
+    .. math:: \bar y + \sqrt{\frac{S_2 + d_0 \bar s^2}{n} \bigl(e^{\min(z^2/\nu,\, 50)} - 1\bigr)}
+        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + b \frac{2 L}{3} \kappa\Bigr)
 
-    - The first root is a quantile of Student's t with :math:`\nu = n - 1 + d_0` degrees of freedom, approximately, times
-      the standard error. :math:`S_2 = (n - 1) s^2` is the arm's own sum of squared deviations.
-    - :math:`\bar s^2` is the mean of the arms' variances, with weights :math:`w = \min(n - 1, 20)`, and :math:`d_0` are the
-      degrees of freedom it is worth: :math:`2/h - 1`, between 0 and ``borrowed``, where :math:`h` is the spread of the
-      variances beyond chance, :math:`(\sum w [(s^2/\bar s^2 - 1)^2 - 2/(n - 1)] + 5)/(\sum w + 10)`. Many when variances
-      look alike, few when they do not.
-    - :math:`\kappa = (S_3/S_2)_+ (1 - 2 S_6/S_3^2)_+` with the sums :math:`S_p` of powers of deviations, of the arm or of
-      all arms together, whichever is larger. It corrects for skewness, as bootstrap-t does to second order, once there
-      is evidence: :math:`S_3^2/S_6` is a squared t-statistic of the third moment.
+    with :math:`n` rewards of the arm, their mean :math:`\bar y`, central sums :math:`S_p = \sum (y - \bar y)^p` and
+    variance :math:`s^2 = S_2/(n - 1)`, 0 for one reward.
+
+    - **Level**: :math:`e = n/(n + n_{\max})` of an arm beside the one pulled most, :math:`L = \log(1/e)`, and
+      :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. The arm pulled most sits at :math:`e = 1/2` and has almost no
+      bonus. With ``caution`` c, ``crowd`` r and K arms, :math:`e = \min(\frac12, \max(1, r K)/c \cdot n/(n + n_{\max}))`.
+    - **Variance**: the first root is a quantile of Student's t with :math:`\nu = \max(n - 1 + d_0, \frac12)` degrees of
+      freedom, approximately, times the standard error. The mean of the arms' variances is
+      :math:`\bar s^2 = \sum w s^2/\sum w`, with :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The arm
+      borrows as many degrees of freedom as their likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and ``borrowed``,
+      with :math:`h = \bigl(\sum w [(s^2/\bar s^2 - 1)^2 - \frac{2}{n - 1}] + 5\bigr)/(\sum w + 10)`, and ``borrowed``
+      where :math:`h \le 0`.
+    - **Skewness**: :math:`\kappa = (S_3/S_2)_+ (1 - 2 S_6/S_3^2)_+`, 0 unless :math:`S_3 > 0`, of the arm, or with each
+      :math:`S_p` summed over all arms, whichever is larger. It corrects for skewness, as bootstrap-t does to second order,
+      once there is evidence: :math:`S_3^2/S_6` is a squared t-statistic of the third moment. Its strength b is ``skew``.
 
     Assumes a finite variance, and needs no parameters. Prefer it for a theorem (``proved=True``, normal rewards), or
     ``randomized`` for rewards that come late; otherwise :class:`bandstrap.EdgeworthUCB` has a little less regret.
@@ -326,8 +331,8 @@ class StudentizedUCB(Policy):
         Strength of the skewness term. The default 1 is the second-order correction; with 0.5 exponential and lognormal
         rewards cost less on average, and more in the worst runs.
     caution
-        The level is divided by this number. The default 1 is for the mean of the regret; with 2 it is 1 to 8 % higher after
-        2000 rounds, and the worst runs mostly cost less.
+        The level, up to 1/2, is divided by this number. The default 1 is for the mean of the regret; with 2 it is 1 to
+        8 % higher after 2000 rounds, and the worst runs mostly cost less.
     crowd
         With ``K`` arms the level is multiplied by ``max(1, crowd * K)``, and at most 1/2. The default 0 leaves it as it is;
         0.2 explores fifty arms and more with a quarter less regret at first, and more disastrous runs later on.
@@ -364,12 +369,24 @@ class StudentizedUCB(Policy):
     84.8. At once, over thirteen environments, drawn levels cost 1 % on average, 7 % at the 95th percentile and 5 to 20 %
     at the 99th.
 
-    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
-    if ``randomized``. Every arm is pulled twice at the start. While no arm has had two different rewards, the range of the
-    means stands for :math:`\bar s`; while all rewards are equal, the arm pulled least is next, unless ``borrowed`` is 0 or
-    levels are drawn. :math:`z` is within 0.00045 of the quantile.
+    Every arm is pulled twice at the start. Afterwards one with fewer than ``exploration * log(t)`` rewards has an infinite
+    index in round t, which is 1 more than the number of rewards learned. Ties are broken in an order of the arms that is
+    drawn once.
 
-    Choices do not change when all rewards are multiplied by a positive number, however small or large, or shifted.
+    With :math:`q = \sqrt{2 \log(1/(0.9 e))}`,
+
+    .. math:: z = \max\Bigl(0, q - \frac{2.515517 + 0.802853 q + 0.010328 q^2}{1 + 1.432788 q + 0.189269 q^2 + 0.001308 q^3}
+        \Bigr)
+
+    is within 0.00045 of the quantile [4]_. While no arm has had two different rewards, the range of the means stands for
+    :math:`\bar s`; while all rewards are equal, 1 does, so that the arm pulled least is next, unless ``borrowed`` is 0 or
+    levels are drawn.
+
+    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
+    if ``randomized``.
+
+    Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
+    shift, changes them by rounding only, which may break ties: arms with rewards of 0 and 1 often have equal indices.
 
     See Also
     --------
@@ -393,6 +410,7 @@ class StudentizedUCB(Policy):
     .. [2] Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
        Statistical Applications in Genetics and Molecular Biology 3, 2004: borrowed degrees of freedom.
     .. [3] Jin, Xu, Shi, Xiao, Gu. MOTS: minimax optimal Thompson sampling. ICML 2021: draws cut at an upper bound.
+    .. [4] Abramowitz, Stegun. Handbook of Mathematical Functions, 1964: formula 26.2.23.
     """
 
     kernel = KERNEL

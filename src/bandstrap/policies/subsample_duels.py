@@ -149,9 +149,11 @@ class SubsampleDuels(Policy):
 
     Notes
     -----
-    Choices do not change when all rewards are scaled or shifted. A challenger with a mean equal to the leader's wins, as
-    in the authors' code. The leader is the arm with most pulls; among equals the larger mean, then the last leader, then
-    the order drawn at the start decides.
+    Multiplying all rewards by a power of two changes no choice. Another positive factor, or a shift, changes them by
+    rounding only, which may make equal means unequal.
+
+    A challenger with a mean equal to the leader's wins, as in the authors' code. The leader is the arm with most pulls;
+    among equals the larger mean, then the last leader, then the order drawn at the start decides.
 
     See Also
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.arrays import Floats
-from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
+from bandstrap.bounds.bound import OVER_DRAWS, Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.assumptions import differ_in_spread
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
 from bandstrap.bounds.resampling import (
@@ -86,10 +86,14 @@ def permutation(
     *Drawn divisions.* Let ``B`` divisions be drawn independently of the rewards, and all equally likely. At the true shift
     the division observed is as likely as any other, so that it and those drawn are exchangeable, which the one observed is
     counted among. The p-value ``(1 + #{b : mean(x_A_b) - mean(y_B_b) >= d})/(B + 1)`` is then at most ``alpha`` with
-    probability at most ``alpha``, over rewards and draws together, and the bound is as exact as with all divisions. For one
-    set of divisions fixed for all samples this is not so: its error, of some ``sqrt(alpha/B)``, is the same in all of them.
-    Hence the derived seed, with which other rewards have other draws; :func:`bandstrap.seeds.seed_of` says what is proved
-    of it, and what remains for rewards of few values.
+    probability at most ``alpha``, over rewards and draws together [2]_. This is what ``guarantee`` says of drawn divisions,
+    and a ``seed`` that is drawn afresh for each pair has it.
+
+    One set of divisions that is fixed for all samples has not, unless it is a group: its error, of some
+    ``sqrt(alpha/B)``, is the same in all of them. Hence the default: a seed derived from the rewards of each group, so
+    that rewards divided in another way have other draws. The bound is then a function of the rewards alone. It has the
+    guarantee as far as a hash behaves like a random function; :func:`bandstrap.seeds.seed_of` says what follows from
+    that, for rewards of few values, too.
 
     Groups that differ in more than a shift, such as 0 and 1 at different rates, are outside of the proof.
 
@@ -102,6 +106,8 @@ def permutation(
     References
     ----------
     .. [1] Pitman. Significance tests which may be applied to samples from any populations. JRSS Supplement 4, 1937.
+    .. [2] Hemerik, Goeman. Exact testing with random permutations. TEST 27, 2018: why a drawn set is exact, and a fixed one
+       that is no group is not.
     """
     x, y = check_groups(first, second, "permutation", side)
     alpha = check_level(alpha, "permutation")
@@ -136,7 +142,9 @@ def permutation(
         method = "enumeration" if is_counted else f"{n_permutations} permutations"
         return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
-    holds_for = "independent rewards of two groups whose laws differ by a shift alone"
+    holds_for = "independent rewards of two groups whose laws differ by a shift alone" + (
+        "" if is_counted else OVER_DRAWS
+    )
     found = differ_in_spread(x, y) if check_flag(check, "check", "permutation") else []
     return build(
         "permutation",
