@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -21,7 +22,7 @@ from bandstrap.policies.central_sums import (
     mean_difference,
     no_sums,
 )
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import IndexBounds, Online, Policy
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,
@@ -310,3 +311,11 @@ class EdgeworthUCB(Policy):
     def in_rewards(self, score: float, shared: Any) -> float:
         """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
         return score_in_rewards(score, shared)
+
+    def bounds(self) -> dict[Hashable, IndexBounds]:
+        """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
+
+        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
+        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        """
+        return self._index_bounds()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -25,7 +26,7 @@ from bandstrap.policies.central_sums import (
     unit_for,
 )
 from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import IndexBounds, Online, Policy
 
 # Of the level e, the part that the quantile is taken at; the rest is for the terms of order 1/n.
 QUANTILE_PART = 0.9
@@ -440,3 +441,11 @@ class StudentizedUCB(Policy):
     def in_rewards(self, score: float, shared: Any) -> float:
         """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
         return score_in_rewards(score, shared)
+
+    def bounds(self) -> dict[Hashable, IndexBounds]:
+        """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
+
+        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
+        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        """
+        return self._index_bounds()
