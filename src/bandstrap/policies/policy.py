@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,17 @@ from bandstrap.seeds import make_generator
 POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
 BYTES_PER_ARM = 200
+# What arms are called. Type checkers read it off the arms that a policy is given; those that are numbered have any.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # whose type variables have defaults before Python 3.13; not installed
+
+    Label = TypeVar("Label", bound=Hashable, default=Any)
+else:
+    from typing import TypeVar
+
+    Label = TypeVar("Label", bound=Hashable)
 # The arms' number, or their labels.
-Arms = int | Sequence[Hashable] | NDArray[Any]
+Arms = int | Sequence[Label] | NDArray[Any]
 # Labels of the arms that can be chosen.
 Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
 # Most rewards are one of these; the union of them would be made anew with every call.
@@ -43,10 +52,10 @@ FIRST_ROOM = 16
 MOST_SHOWN = 20
 
 
-class Online(TypedDict, total=False):
+class Online(TypedDict, Generic[Label], total=False):
     """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
 
-    arms: Arms | None
+    arms: Arms[Label] | None
     rng: Randomness
     direction: Direction
     compiled: bool
@@ -68,7 +77,7 @@ class NoBounds:
         raise AttributeError(f"{owner.__name__} has no bounds(): {rest}")
 
 
-class Policy(LivePolicy):
+class Policy(LivePolicy, Generic[Label]):
     """A bandit policy: described to the simulator without arms, live with them.
 
     Parameters
@@ -116,6 +125,7 @@ class Policy(LivePolicy):
     """
 
     plays: ClassVar[str] = "arms"
+    arms: tuple[Label, ...] = ()
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "_is_ready", "_state", "_rows")
     steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back", "_grow")
     # Whether indices are bounds on the mean, in its units, from above; of costs, from below.
@@ -132,7 +142,7 @@ class Policy(LivePolicy):
     def __init__(
         self,
         *,
-        arms: Arms | None = None,
+        arms: Arms[Label] | None = None,
         rng: Randomness = None,
         direction: Direction = "max",
         compiled: bool = False,
@@ -145,7 +155,7 @@ class Policy(LivePolicy):
                     raise requirement(parameter, type(self).__name__, "left out unless 'arms' is given", brief(value))
             return
         self.arms = self._labels(arms)
-        self._index = {label: i for i, label in enumerate(self.arms)}
+        self._index: dict[Hashable, int] = {label: i for i, label in enumerate(self.arms)}
         self._go_live(rng, self.compiled)
         self._params = self.make_params(None)
         self._growing, self._by_arm, self._across = self._long_fields()
@@ -223,7 +233,7 @@ class Policy(LivePolicy):
 
     # -- online ----------------------------------------------------------------------------------------------------
 
-    def select(self, available: Available | None = None) -> Any:  # a label of the user's, whose type is not known here
+    def select(self, available: Available | None = None) -> Label:
         """The arm to pull next.
 
         Parameters
@@ -254,7 +264,7 @@ class Policy(LivePolicy):
 
     def weights(
         self, draws: int = 1000, *, available: Available | None = None, rng: Randomness = None
-    ) -> dict[Hashable, float]:
+    ) -> dict[Label, float]:
         """The probability of each arm to be selected now; nothing changes, the policy's generator included.
 
         Parameters
@@ -624,7 +634,7 @@ class Policy(LivePolicy):
                 self._state = self._state._replace(**{name: doubled})
                 self._rows = self._rows_of(self._state)
 
-    def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
+    def _labels(self, arms: Arms[Label]) -> tuple[Any, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if is_whole(arms):

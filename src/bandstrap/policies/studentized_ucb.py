@@ -26,7 +26,7 @@ from bandstrap.policies.central_sums import (
     unit_for,
 )
 from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import IndexBounds, Online, Policy
+from bandstrap.policies.policy import IndexBounds, Label, Online, Policy
 
 # Of the level e, the part that the quantile is taken at; the rest is for the terms of order 1/n.
 QUANTILE_PART = 0.9
@@ -293,7 +293,7 @@ def score_in_rewards(score: float, shared: Any) -> float:
     return float(shared.best_first + shared.best_step + shared.unit * score)
 
 
-class StudentizedUCB(Policy):
+class StudentizedUCB(Policy[Label]):
     r"""A studentized (bootstrap-t) index without parameters to set: no scale, no range, no shape of the rewards.
 
     .. math:: \bar y + \sqrt{\frac{S_2 + d_0 \bar s^2}{n} \bigl(e^{z^2/\nu} - 1\bigr)}
@@ -411,7 +411,7 @@ class StudentizedUCB(Policy):
         crowd: float = 0.0,
         proved: bool = False,
         randomized: bool = False,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.exploration = self.not_negative(exploration, "exploration")
