@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from bandstrap.experiments import runner as module
+from bandstrap.policies import POLICIES
+from engine import test_broken_policies as broken
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 
@@ -58,3 +60,26 @@ def test_an_own_policy_plays_in_the_league_beside_others(run, tmp_path, monkeypa
     assert finished.returncode == 0, finished.stderr
     rows = [line.split() for line in finished.stdout.splitlines()]
     assert ["mine.py:Mine:c={sigma}", "sigma"] in [row[:2] for row in rows]
+
+
+def test_a_policy_without_an_index_is_told_by_round_and_arm_simulated_and_live(run, tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text(broken.FILE)
+    call, database = f"{file}:{broken.NAN}", tmp_path / "live.db"
+    means = ",".join(map(str, broken.REWARDS))
+    world = f"gaussian:means=({means}),scale=1e-300"
+    before = dict(POLICIES)
+    try:
+        raced = run("simulate", "--policy", call, "--environment", world, "--horizon", 10, "--replications", 1)
+        experiment, _ = broken.begun(tmp_path, call)
+        experiment.close()
+        decided = run("live", "decide", database, "broken")
+        shown = run("live", "status", database, "broken")
+    finally:
+        POLICIES.clear()
+        POLICIES.update(before)
+    for done in (raced, decided):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines()[-1] == f"error: {broken.sentence_of(broken.NAN)}"
+    assert shown.returncode == 0
+    assert f"no decision of the policy is possible now: {broken.sentence_of(broken.NAN)}" in shown.stdout

@@ -1,5 +1,7 @@
 """``play`` itself and the random streams, with a policy small enough to check by hand."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,12 @@ from bandstrap.policies import LINEAR_POLICIES, MOSS, POLICIES, UCB1
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
 
 
+class Pulls(NamedTuple):
+    """A state of so many arms."""
+
+    pulls: list[int]
+
+
 class Recorder:
     """A kernel that pulls arms in a given order and notes what it is told."""
 
@@ -38,7 +46,7 @@ def test_pull_number_i_of_an_arm_gets_entry_i_of_its_row():
     kernel = Recorder([None, None, 1, 0, 1, 1])
     tape = np.arange(12.0).reshape(2, 6)
     choices = np.full(6, -1)
-    play(kernel, None, None, tape, None, choices, 2)
+    play(kernel, None, Pulls([0] * 2), tape, None, choices, 2)
     assert choices.tolist() == [0, 1, 1, 0, 1, 1]
     assert kernel.told == [(0, 0.0, 1), (1, 6.0, 2), (1, 7.0, 3), (0, 1.0, 4), (1, 8.0, 5), (1, 9.0, 6)]
 
@@ -47,7 +55,7 @@ def test_pull_number_i_of_an_arm_gets_entry_i_of_its_row():
 def test_the_first_rounds_pull_the_arms_in_turn(n_initial):
     kernel = Recorder([0] * 20)
     choices = np.full(20, -1)
-    play(kernel, None, None, np.zeros((4, 20)), None, choices, 4 * n_initial)
+    play(kernel, None, Pulls([0] * 4), np.zeros((4, 20)), None, choices, 4 * n_initial)
     assert choices[: 4 * n_initial].tolist() == [0, 1, 2, 3] * n_initial
     assert choices[4 * n_initial :].tolist() == [0] * (20 - 4 * n_initial)
 
@@ -82,8 +90,8 @@ class Order:
     ],
 )
 def test_highest_score_wins_and_the_order_breaks_ties(values, order, expected):
-    assert highest_score(Scores(values), None, Order(order), 5, None) == expected
-    assert select(Scores(values), None, Order(order), 5, None) == expected
+    assert highest_score(Scores(values), None, Order(order), 5, None, [0, 0]) == expected
+    assert select(Scores(values), None, Order(order), 5, None, [0, 0]) == expected
 
 
 def test_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
@@ -162,7 +170,7 @@ def test_actions_and_rewards_are_those_of_a_literal_loop(n_sets):
 
 def test_a_choice_is_the_kernels_own():
     kernel = LinearRecorder([4])
-    assert select_action(kernel, None, None, np.zeros((5, 1)), 1, None) == 4
+    assert select_action(kernel, None, None, np.zeros((5, 1)), 1, None, [0, 0]) == 4
 
 
 def test_linear_play_is_compiled_once_for_a_kernel_and_releases_the_gil():

@@ -93,7 +93,7 @@ def player(policy, world, n_arms, horizon, rng):
         state, n_learned = policy.start(world.actions(1).shape[1], horizon, rng), [0]
 
         def decide(t):
-            return int(play.select_action(kernel, params, state, world.actions(t), n_learned[0] + 1, rng))
+            return int(play.select_action(kernel, params, state, world.actions(t), n_learned[0] + 1, rng, [0, 0]))
 
         def learn(t, arm, reward):
             n_learned[0] += 1
@@ -105,7 +105,7 @@ def player(policy, world, n_arms, horizon, rng):
     def decide_among_arms(t):
         if any(learned.count(arm) < policy.n_initial for arm in range(n_arms)):
             return (t - 1) % n_arms
-        return int(play.select(kernel, params, state, len(learned) + 1, rng))
+        return int(play.select(kernel, params, state, len(learned) + 1, rng, [0, 0]))
 
     def learn_of_arm(t, arm, reward):
         learned.append(arm)

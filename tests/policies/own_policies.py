@@ -174,22 +174,6 @@ class Failing(First):
     kernel = Kernel("failing_own", prepare=prepare, score=total, learn=learn_and_fail)
 
 
-def unmarked(reward):
-    return reward
-
-
-def learn_unmarked(params, state, arm, reward, round_, rng):
-    state.sums[arm] += unmarked(reward)
-    state.pulls[arm] += 1
-
-
-class Uncompiled(First):
-    """Calls what numba does not know."""
-
-    name = "uncompiled_own"
-    kernel = Kernel("uncompiled_own", prepare=prepare, score=total, learn=learn_unmarked)
-
-
 class Mapped(First):
     """Has a state that no machine code can read."""
 

@@ -64,7 +64,7 @@ def choice_without_others(case, observed, order, arms, seed):
     for i, (arm, reward) in enumerate(observed):
         if arm in arms:
             policy.kernel.learn(params, state, arms.index(arm), reward, i + 1, np.random.default_rng([1, i]))
-    chosen = play.select(policy.kernel, params, state, len(observed) + 1, np.random.default_rng(seed))
+    chosen = play.select(policy.kernel, params, state, len(observed) + 1, np.random.default_rng(seed), [0, 0])
     return arms[int(chosen)]
 
 

@@ -174,7 +174,9 @@ def test_arms_are_chosen_with_the_probability_that_their_draw_is_highest(samples
     policy = EdgeworthUCB(randomized=True)
     params, state = learned(policy, *samples)
     rng = np.random.default_rng(2)
-    counts = np.bincount([select(policy.kernel, params, state, t, rng) for _ in range(size)], minlength=len(samples))
+    counts = np.bincount(
+        [select(policy.kernel, params, state, t, rng, [0, 0]) for _ in range(size)], minlength=len(samples)
+    )
     weights = naive.weights_of_drawn_levels(naive.edgeworth_index, samples, t)
     assert min(weights) > 0.03
     assert stats.chisquare(counts, size * weights / sum(weights)).pvalue > 1e-6

@@ -27,7 +27,7 @@ def test_arms_are_drawn_with_the_closed_form_probabilities(options, samples):
     policy = MaillardSampling(**options)
     params, state = learned(policy, *samples)
     rng = np.random.default_rng(1)
-    drawn = [select(policy.kernel, params, state, 50, rng) for _ in range(6000)]
+    drawn = [select(policy.kernel, params, state, 50, rng, [0, 0]) for _ in range(6000)]
     counts = np.bincount(drawn, minlength=len(samples))
     assert stats.chisquare(counts, 6000 * expected).pvalue > 1e-6
 

@@ -62,7 +62,7 @@ def test_thompson_choices_have_the_posterior_probability_of_the_best_arm():
     policy = GaussianTSUnknownVariance()
     params, state = learned(policy, *samples)
     rng = np.random.default_rng(2)
-    wins = np.mean([select(policy.kernel, params, state, 12, rng) for _ in range(SIZE)])
+    wins = np.mean([select(policy.kernel, params, state, 12, rng, [0, 0]) for _ in range(SIZE)])
     laws = [
         stats.t(len(y) - 2, np.mean(y), math.sqrt(np.var(y) / (len(y) - 2)))  # a = -1/2
         for y in samples

@@ -79,7 +79,9 @@ def test_arms_are_chosen_with_the_probability_that_their_draw_is_highest(name):
     policy = StudentizedUCB(randomized=True)
     params, state = learned(policy, *samples)
     rng = np.random.default_rng(2)
-    counts = np.bincount([select(policy.kernel, params, state, t, rng) for _ in range(SIZE)], minlength=len(samples))
+    counts = np.bincount(
+        [select(policy.kernel, params, state, t, rng, [0, 0]) for _ in range(SIZE)], minlength=len(samples)
+    )
     assert_frequencies(counts, naive.weights_of_drawn_levels(naive.studentized_index, samples, t))
 
 

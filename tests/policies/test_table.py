@@ -22,6 +22,7 @@ from policies.learning import indices_of
 from policies.own_policies import Sorted
 from policies.test_available import game, known, told
 
+ARMS = ["red", "green", "blue"]
 ACTIONS = np.array([[1.0, 0.0], [0.8, 0.3], [0.1, 0.9]])
 
 
@@ -107,11 +108,55 @@ def test_the_table_of_bootstrapped_ucb_agrees_with_its_bounds(quantile):
 
 
 def test_who_looks_for_bounds_is_told_of_the_table():
-    policy = EdgeworthUCB(arms=2, rng=0)
-    with pytest.raises(AttributeError, match=r"EdgeworthUCB has no bounds\(\): table\(\) shows .* its index included"):
+    policy = UCB1(arms=2, rng=0)
+    with pytest.raises(AttributeError, match=r"UCB1 has no bounds\(\): table\(\) shows .* its index included"):
         policy.bounds()
     assert not hasattr(policy, "bounds")
     assert hasattr(BootstrappedUCB(arms=2, rng=0), "bounds")
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("direction", ["max", "min"])
+@pytest.mark.parametrize("make", [EdgeworthUCB, StudentizedUCB])
+def test_bounds_of_studentized_indices_are_those_of_the_next_choice(make, direction, compiled):
+    policy = make(arms=ARMS, rng=0, direction=direction, compiled=compiled)
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        policy.update(policy.select(), rng.gamma(2.0))
+    before = known(policy)
+    bounds = policy.bounds()
+    assert known(policy) == before
+    assert [(label, row["pulls"], row["mean"], row["index"]) for label, row in bounds.items()] == [
+        (row.arm, row.pulls, row.mean, row.index) for row in policy.table()
+    ]
+    best = max if direction == "max" else min
+    assert policy.select() == best(ARMS, key=lambda label: bounds[label]["index"])
+
+
+@pytest.mark.parametrize("make", [EdgeworthUCB, StudentizedUCB])
+def test_bounds_of_drawn_levels_are_those_of_the_next_choice(make):
+    policy = make(arms=ARMS, rng=0, randomized=True)
+    rng, chosen = np.random.default_rng(1), set()
+    for _ in range(60):
+        bounds = policy.bounds()
+        arm = policy.select()
+        if all(row["pulls"] >= 2 for row in bounds.values()):
+            assert arm == max(ARMS, key=lambda label: bounds[label]["index"])
+            chosen.add(arm)
+        policy.update(arm, rng.normal())
+    assert len(chosen) > 1
+
+
+def test_bounds_of_arms_that_lack_rewards_are_infinite_and_of_retired_ones_no_number():
+    policy = EdgeworthUCB(arms=["red", "green", "blue"], rng=0, direction="min")
+    policy.update(["red", "green"] * 3, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    policy.retire("green")
+    bounds = policy.bounds()
+    assert bounds["red"]["index"] < bounds["red"]["mean"] == pytest.approx(0.3)
+    assert np.isnan(bounds["green"]["index"])
+    assert (bounds["blue"]["pulls"], bounds["blue"]["index"]) == (0, -np.inf)
+    with pytest.raises(InvalidInput, match="'arms' parameter of EdgeworthUCB must be given to call bounds"):
+        EdgeworthUCB().bounds()
 
 
 def test_arms_without_rewards_and_retired_ones_have_no_index():

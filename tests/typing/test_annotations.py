@@ -28,6 +28,7 @@ def handed_on(cls):
         return {}
     assert get_origin(hints[rest[0]]) is typing.Unpack
     (options,) = get_args(hints[rest[0]])
+    options = get_origin(options) or options  # where it depends on the labels of arms
     assert not options.__required_keys__
     return get_type_hints(options)
 

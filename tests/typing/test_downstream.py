@@ -68,6 +68,16 @@ policy.update(policy.select(), 1.0)
 policy.update(["a", "b"], [0.2, np.float32(1)])
 policy.update(np.array(["a", "b"]), np.array([1, 0]))
 pulls: int = policy.bounds()["a"]["pulls"]
+label: str = policy.select()
+price: float = {"a": 1.0, "b": 2.0}[policy.select(available=["a"])]
+pair: tuple[int, str] = UCB1(arms=[(1, "x"), (2, "y")]).select()
+number: int = UCB1(arms=3).select() + 1
+own: str = Mine(arms=["a", "b"]).select()
+loaded = bandstrap.load("policy.json")
+if isinstance(loaded, UCB1):
+    loaded.update(loaded.select(), 1.0)
+elif isinstance(loaded, bandstrap.LinearPolicy):
+    taken: int = loaded.select([[1.0, 0.0]])
 twin: BootstrappedUCB = policy.copy()
 UCB1(arms=3, alpha=0.05)
 UCB1(alpha=lambda t: 1 / (t + 1), arms=np.arange(3), rng=np.random.default_rng(0))
@@ -128,6 +138,8 @@ WRONG = {
     "policy.update('a', 'much')": "arg-type",
     "policy.bounds()['a']['pull']": "typeddict-item",
     "policy.updat('a', 1.0)": "attr-defined",
+    "wrong: int = policy.select()": "assignment",
+    "bandstrap.load('policy.json').selct()": "union-attr",
     "Gaussian(scael=2.0)": "call-arg",
     "StudentT(df='3')": "arg-type",
     "Bernoulli(mean_range=0.5)": "arg-type",

@@ -25,6 +25,7 @@ from bandstrap.engine.play import (
     compiled_play_linear_late,
     in_a_sentence,
 )
+from bandstrap.engine.refusals import KERNEL_ERRORS, refusal
 from bandstrap.engine.streams import POLICY, stream
 from bandstrap.engine.tape import Tape, bytes_of_replication, open_tape, opened
 from bandstrap.errors import SlowWarning, brief, requirement
@@ -296,18 +297,21 @@ def play_policy(
         play_plain(state, policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0))
         return
     while bookmark.n_played[0] < choices.size:
-        if plays_actions:
-            game = kernel, params, state, tape.action_sets[0], tape.rewards, rng, choices
-            if arrivals is None:
-                compiled_play_linear(*game, bookmark)
+        try:
+            if plays_actions:
+                game = kernel, params, state, tape.action_sets[0], tape.rewards, rng, choices
+                if arrivals is None:
+                    compiled_play_linear(*game, bookmark)
+                else:
+                    compiled_play_linear_late(*game, arrivals, bookmark)
+            elif arrivals is None:
+                n_first = n_arms * policy.n_initial
+                compiled_play(kernel, params, state, tape.rewards, rng, choices, n_first, tape.by_round, bookmark)
             else:
-                compiled_play_linear_late(*game, arrivals, bookmark)
-        elif arrivals is None:
-            n_first = n_arms * policy.n_initial
-            compiled_play(kernel, params, state, tape.rewards, rng, choices, n_first, tape.by_round, bookmark)
-        else:
-            how = arrivals, policy.n_initial, tape.by_round
-            compiled_play_late(kernel, params, state, tape.rewards, rng, choices, *how, bookmark)
+                how = arrivals, policy.n_initial, tape.by_round
+                compiled_play_late(kernel, params, state, tape.rewards, rng, choices, *how, bookmark)
+        except KERNEL_ERRORS as error:
+            raise refusal(policy, error, bookmark.at, range(n_arms)) from error
         tape.turn(bookmark, choices)
         step(0)  # a game that takes minutes can be called off in its midst
 

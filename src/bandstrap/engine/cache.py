@@ -64,13 +64,20 @@ event.register("numba:compiler_lock", Clock())  # which is held all the while
 
 
 def compile_cached(
-    function: Callable[..., Any], name: str, home: Callable[..., Any], identity: Identity, *, nogil: bool = True
+    function: Callable[..., Any],
+    name: str,
+    home: Callable[..., Any],
+    identity: Identity,
+    *,
+    nogil: bool = True,
+    boundscheck: bool = False,
 ) -> Any:
     """``function`` compiled, from the disk where possible; ``home`` is the function whose file says where on the disk.
 
-    With ``nogil`` other threads go on while it runs; whether it has it must be clear from its name.
+    With ``nogil`` other threads go on while it runs; whether it has it must be clear from its name. With ``boundscheck`` an
+    index beyond an array is an error, as in Python, and costs some time; whether it has it must be clear from its identity.
     """
-    compiled = numba.njit(nogil=nogil)(function)
+    compiled = numba.njit(nogil=nogil, boundscheck=boundscheck)(function)
     folders = cache_folders(home) if identity.is_lasting else []
     # numba.njit(cache=True) sets this too.
     compiled._cache = IdentityCache(folders, name, identity.digest) if folders else NullCache()

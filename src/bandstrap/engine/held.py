@@ -34,9 +34,9 @@ class Held(structref.StructRefProxy):
     __slots__ = ()
 
 
-structref.define_proxy(Held, HeldType, ["params", "state", "rng"])
+structref.define_proxy(Held, HeldType, ["params", "state", "rng", "at"])
 
 
-def hold(params: Any, state: Any, rng: Any) -> Any:
-    """Take parameters, state and generator apart; to be compiled."""
-    return Held(params, state, rng)
+def hold(params: Any, state: Any, rng: Any, at: Any) -> Any:
+    """Take parameters, state, generator and the place of the kernel apart; to be compiled."""
+    return Held(params, state, rng, at)

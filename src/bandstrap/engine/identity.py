@@ -9,6 +9,7 @@ was imported cannot lend its name to what was loaded before.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import itertools
 import sys
@@ -139,6 +140,31 @@ def named(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from named(constant)
+
+
+def used_values(function: Any) -> Iterator[Any]:
+    """Values that a function uses, globals, closures and attributes of modules, in the order of its code."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    enclosed = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
+    module: types.ModuleType | None = None
+    for step in steps_of(function.__code__):
+        value: Any = None
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = function.__globals__.get(step.argval)
+        elif step.opname == "LOAD_DEREF":
+            value = enclosed.get(step.argval)
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and module is not None:
+            value = vars(module).get(step.argval)
+        module = value if isinstance(value, types.ModuleType) else None
+        yield value
+
+
+def steps_of(code: types.CodeType) -> Iterator[dis.Instruction]:
+    """The instructions of a function, then those of the functions it defines."""
+    yield from dis.get_instructions(code)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from steps_of(constant)
 
 
 def is_known_by_version(module: str | None) -> bool:

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from bandstrap.engine.compiling import compiling
-from bandstrap.engine.identity import Identity, identify
-from bandstrap.errors import requirement
+from bandstrap.engine.identity import Identity, identify, is_known_by_version, used_values
+from bandstrap.errors import InvalidInput, requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -114,8 +114,13 @@ class Entry:
         return self._compiled(*arguments)
 
 
-# The functions of a kernel, and how many parameters each takes; a linear policy's ``choose`` is told the actions as well.
-PARAMETERS = {"learn": (6,), "prepare": (3,), "score": (5,), "choose": (4, 5)}
+# The functions of a kernel and their parameters; those of a linear policy are told features.
+PARAMETERS = {
+    "learn": ("params, state, arm, reward, round_, rng", "params, state, features, reward, round_, rng"),
+    "prepare": ("params, state, round_",),
+    "score": ("params, state, arm, shared, rng",),
+    "choose": ("params, state, round_, rng", "params, state, actions, round_, rng"),
+}
 
 
 class Kernel:
@@ -141,6 +146,9 @@ class Kernel:
 
     A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
     ``learn(params, state, features, reward, round_, rng)``.
+
+    Parameters have these names in this order; ``features`` may be called ``x``. Underscores around a name do not count, and
+    one that is not used may be called ``_``.
 
     The functions are plain. ``play`` is compiled for a kernel, whose identity is that of its functions: a kernel defined
     anew, under whatever name, is another kernel.
@@ -170,12 +178,12 @@ class Kernel:
         for part, function in given.items():
             if function is None:
                 continue
-            rule = f"a plain function of {' or '.join(str(n) for n in PARAMETERS[part])} parameters"
+            rule = f"a plain function of {' or '.join(f'({names})' for names in PARAMETERS[part])}, in this order"
             if not isinstance(function, types.FunctionType):
                 raise requirement(part, owner, rule, repr(function))
-            n_parameters = len(inspect.signature(function).parameters)
-            if n_parameters not in PARAMETERS[part]:
-                raise requirement(part, owner, rule, f"{function.__name__}{inspect.signature(function)}")
+            given_names = list(inspect.signature(function).parameters)
+            if not any(are_named(given_names, names.split(", ")) for names in PARAMETERS[part]):
+                raise requirement(part, owner, rule, f"{function.__name__}({', '.join(given_names)})")
         if given["learn"] is None:
             raise requirement("learn", owner, "given", "None")
         if given["choose"] is None:
@@ -184,6 +192,29 @@ class Kernel:
                     raise requirement(part, owner, f"given beside {other!r}, unless 'choose' is", "None")
         elif given["score"] is not None or given["prepare"] is not None:
             raise requirement("choose", owner, "given alone, without 'prepare' and 'score'", "all of them")
+
+    @functools.cached_property
+    def unmarked(self) -> tuple[str, str] | None:
+        """Names of a function that compiled code cannot call, and of the one among the kernel's that leads to it."""
+        parts = {"learn": self.learn, "prepare": self.prepare, "score": self.score, "choose": self.choose}
+        for part, function in parts.items():
+            found = first_unmarked(function) if function is not None else None
+            if found is not None:
+                return found.__name__, part
+        return None
+
+    def check_played(self, owner: str, plays: str) -> None:
+        """Refuse, of a policy that ``plays`` arms or actions, a kernel for the others and calls of unmarked functions."""
+        if self.choose is not None or plays == "actions":
+            wanted = PARAMETERS["choose"][plays == "actions"]
+            if self.choose is None or self.choose.__code__.co_argcount != len(wanted.split(", ")):
+                raise requirement("kernel", owner, f"one with a function choose({wanted})", f"the kernel {self.name!r}")
+        if self.unmarked is not None:
+            called, part = self.unmarked
+            raise InvalidInput(
+                f"The function {called}, which the '{part}' function of {owner} calls, must be marked with "
+                "bandstrap.policies.jitable."
+            )
 
     @functools.cached_property
     def identity(self) -> Identity:
@@ -209,12 +240,36 @@ class Kernel:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "identity"}
+        return {key: value for key, value in vars(self).items() if key not in ("identity", "unmarked")}
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function comes with the package, whose functions do not change while a program runs."""
     return function.__module__.partition(".")[0] == "bandstrap"
+
+
+def are_named(given: list[str], wanted: list[str]) -> bool:
+    """Whether parameters have the names wanted, but for underscores around them."""
+    return len(given) == len(wanted) and all(
+        name.strip("_") in ("", other.strip("_")) or (name, other) == ("x", "features")
+        for name, other in zip(given, wanted, strict=True)
+    )
+
+
+def first_unmarked(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The first function that a function from outside the package calls, or one of those it calls, without a mark."""
+    seen, ahead = {function}, [function]
+    while ahead:
+        caller = ahead.pop()
+        for value in [] if is_ours(caller) else used_values(caller):
+            if not isinstance(value, types.FunctionType) or is_known_by_version(value.__module__):
+                continue
+            if not is_jitable(value):
+                return value
+            if value not in seen:
+                seen.add(value)
+                ahead.append(value)
+    return None
 
 
 def entry(function: Callable[..., Any]) -> Entry:

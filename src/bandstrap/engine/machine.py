@@ -56,6 +56,8 @@ class Machine:
         self._params: Any = None
         self._state: Any = None
         self._rng: Any = None
+        # Where the kernel is, see ``refusals.py``.
+        self.at = np.zeros(2, dtype=np.int64)
 
     def select(self, kernel: Kernel, params: Any, state: Any, rng: np.random.Generator, *seen: Any) -> int:
         """The arm or action to take; ``seen`` is the round, behind the actions if there are any."""
@@ -78,7 +80,7 @@ class Machine:
         self._state = None  # nothing is held until all is
         if self._hold is None:
             self._compile(kernel, params, state, rng)
-        held = self._hold(params, state, rng)
+        held = self._hold(params, state, rng, self.at)
         if held._numba_type_ != self._kind:
             self._compile(kernel, params, state, rng)
         self._held, self._lock = held, rng.bit_generator.lock
@@ -98,7 +100,7 @@ class Machine:
             if config.DISABLE_JIT:
                 raise requirement("compiled", label, "False while NUMBA_DISABLE_JIT is set", True)
             hold = compiled_hold(kernel)
-            kind, number, real = hold(params, state, rng)._numba_type_, types.int64, types.float64
+            kind, number, real = hold(params, state, rng, self.at)._numba_type_, types.int64, types.float64
             if plays == "arms":
                 self._select = entry_point(select_held, kernel, kind, number)
                 taken = number

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from bandstrap.arrays import Floats
 from bandstrap.engine.feedback import Arrivals
 from bandstrap.engine.identity import identify
-from bandstrap.engine.kernel import Kernel, borrowing, compiled_as, inlined, is_borrowing
+from bandstrap.engine.kernel import Kernel, borrowing, compiled_as, inlined, is_borrowing, is_ours
+from bandstrap.engine.refusals import ARM, NOBODY, ROUND, NotANumber, Place, as_arm, as_index, learning
 from bandstrap.engine.tape import Bookmark, opened
 from bandstrap.errors import InvalidInput
 
@@ -44,26 +45,31 @@ def score(kernel: Kernel, params: Any, state: Any, arm: int, shared: Any, rng: n
     return kernel.score(params, state, arm, shared, rng)
 
 
-def highest_score(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+def highest_score(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator, at: Place) -> int:
     """The arm with the highest score; the first in the order drawn at the start wins a tie."""
+    at[ARM] = NOBODY
     shared = prepare(kernel, params, state, round_)
-    best = -1
-    best_score = -math.inf
     order = state.order
+    best = order[0]
+    best_score = -math.inf
     for i in range(len(order)):
         arm = order[i]
+        at[ARM] = arm
         value = score(kernel, params, state, arm, shared, rng)
-        if best < 0 or value > best_score:
+        if not value <= best_score:  # most arms are passed over with this one comparison, which NaN does not pass
+            if not value > best_score:
+                raise NotANumber
             best = arm
             best_score = value
     return best
 
 
-def select(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+def select(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.Generator, at: Place) -> int:
     """The arm to pull in a round, once every arm has been pulled."""
-    if kernel.choose is not None:
-        return kernel.choose(params, state, round_, rng)
-    return highest_score(kernel, params, state, round_, rng)
+    if kernel.choose is None:
+        return highest_score(kernel, params, state, round_, rng, at)
+    at[ARM] = NOBODY
+    return as_arm(kernel.choose(params, state, round_, rng), len(state.pulls), at)
 
 
 def play(
@@ -101,13 +107,15 @@ def rounds(
 ) -> None:
     """The rounds of :func:`play`, with references counted where a kernel makes arrays."""
     n_arms, length = tape.shape
-    used = bookmark.used
+    used, at = bookmark.used, bookmark.at
     first = bookmark.n_played[0]
     n_played = choices.size
     for t in range(first, choices.size):
-        arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng)
+        at[ROUND] = t + 1
+        arm = t % n_arms if t < n_first else select(kernel, params, state, t + 1, rng, at)
         place = t - first if by_round else used[arm]
         used[arm] += 1
+        at[ARM] = learning(arm)
         learn(kernel, params, state, arm, tape[arm, place], t + 1, rng)
         choices[t] = arm
         if place + 1 == length:
@@ -140,7 +148,7 @@ def play_late(
     """
     n_arms, length = tape.shape
     page = opened(bookmark, n_arms, choices.size, 0)
-    used, known, earned = page.used, page.known, page.earned
+    used, known, earned, at = page.used, page.known, page.earned, page.at
     order, due = arrivals.order, arrivals.due
     first = page.n_played[0]
     n_lacking = 0  # arms
@@ -150,7 +158,8 @@ def play_late(
     n_learned = due[first - 1] if first > 0 else 0  # rewards
     n_played = choices.size
     for t in range(first, choices.size):
-        arm = t % n_arms if n_lacking > 0 else select(kernel, params, state, n_learned + 1, rng)
+        at[ROUND] = n_learned + 1
+        arm = t % n_arms if n_lacking > 0 else select(kernel, params, state, n_learned + 1, rng, at)
         place = t - first if by_round else used[arm]
         earned[t] = tape[arm, place]
         used[arm] += 1
@@ -159,6 +168,7 @@ def play_late(
             decision = order[n_learned]
             n_learned += 1
             arm = choices[decision]
+            at[ARM], at[ROUND] = learning(arm), n_learned
             learn(kernel, params, state, arm, earned[decision], n_learned, rng)
             known[arm] += 1
             if known[arm] == n_initial:
@@ -170,11 +180,12 @@ def play_late(
 
 
 def select_action(
-    kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator
+    kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator, at: Place
 ) -> int:
     """Which of the actions, one per row, to take in a round."""
     assert kernel.choose is not None  # noqa: S101 - the kernel of a linear policy has one
-    return kernel.choose(params, state, actions, round_, rng)
+    at[ARM] = NOBODY
+    return as_arm(kernel.choose(params, state, actions, round_, rng), len(actions), at)
 
 
 def play_linear(
@@ -195,14 +206,16 @@ def play_linear(
     is_fixed = action_sets.shape[0] == 1
     n_arms, length = tape.shape
     page = opened(bookmark, n_arms, 0, 0)
-    used = page.used
+    used, at = page.used, page.at
     first = page.n_played[0]
     n_played = choices.size
     for t in range(first, choices.size):
         actions = action_sets[0 if is_fixed else t - first]
-        arm = select_action(kernel, params, state, actions, t + 1, rng)
+        at[ROUND] = t + 1
+        arm = select_action(kernel, params, state, actions, t + 1, rng, at)
         place = used[arm] if is_fixed else t - first
         used[arm] += 1
+        at[ARM] = learning(arm)
         learn(kernel, params, state, actions[arm], tape[arm, place], t + 1, rng)
         choices[t] = arm
         if place + 1 == length:
@@ -227,13 +240,14 @@ def play_linear_late(
     is_fixed = action_sets.shape[0] == 1
     n_arms, length = tape.shape
     page = opened(bookmark, n_arms, choices.size, 0 if is_fixed else action_sets.shape[2])
-    used, earned, taken = page.used, page.earned, page.taken
+    used, earned, taken, at = page.used, page.earned, page.taken, page.at
     first = page.n_played[0]
     n_learned = due[first - 1] if first > 0 else 0
     n_played = choices.size
     for t in range(first, choices.size):
         actions = action_sets[0 if is_fixed else t - first]
-        arm = select_action(kernel, params, state, actions, n_learned + 1, rng)
+        at[ROUND] = n_learned + 1
+        arm = select_action(kernel, params, state, actions, n_learned + 1, rng, at)
         place = used[arm] if is_fixed else t - first
         earned[t] = tape[arm, place]
         if not is_fixed:
@@ -243,6 +257,7 @@ def play_linear_late(
         while n_learned < due[t]:
             decision = order[n_learned]
             n_learned += 1
+            at[ARM], at[ROUND] = learning(choices[decision]), n_learned
             action = action_sets[0][choices[decision]] if is_fixed else taken[decision]
             learn(kernel, params, state, action, earned[decision], n_learned, rng)
         if place + 1 == length:
@@ -256,12 +271,12 @@ def play_linear_late(
 
 def select_held(kernel: Kernel, held: Any, round_: int) -> int:
     """See :func:`select`."""
-    return select(kernel, held.params, held.state, round_, held.rng)
+    return select(kernel, held.params, held.state, round_, held.rng, held.at)
 
 
 def select_action_held(kernel: Kernel, held: Any, actions: Floats, round_: int) -> int:
     """See :func:`select_action`."""
-    return select_action(kernel, held.params, held.state, actions, round_, held.rng)
+    return select_action(kernel, held.params, held.state, actions, round_, held.rng, held.at)
 
 
 def learn_held(kernel: Kernel, held: Any, arm: Any, reward: float, round_: int) -> None:
@@ -278,12 +293,23 @@ def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
     own_prepare: Any = kernel.prepare
     own_score: Any = kernel.score
     own_choose: Any = kernel.choose
+
+    def chosen(_: Any, params: Any, state: Any, round_: int, rng: np.random.Generator, at: Place) -> int:
+        at[ARM] = NOBODY
+        return as_arm(own_choose(params, state, round_, rng), len(state.pulls), at)
+
+    def chosen_action(
+        _: Any, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator, at: Place
+    ) -> int:
+        at[ARM] = NOBODY
+        return as_arm(own_choose(params, state, actions, round_, rng), len(actions), at)
+
     generics: dict[Callable[..., Any], Callable[..., Any]] = {
         learn: lambda _, params, state, arm, reward, round_, rng: own_learn(params, state, arm, reward, round_, rng),
         prepare: lambda _, params, state, round_: own_prepare(params, state, round_),
-        score: lambda _, params, state, arm, shared, rng: own_score(params, state, arm, shared, rng),
-        select: lambda _, params, state, round_, rng: own_choose(params, state, round_, rng),
-        select_action: lambda _, params, state, actions, round_, rng: own_choose(params, state, actions, round_, rng),
+        score: lambda _, params, state, arm, shared, rng: as_index(own_score(params, state, arm, shared, rng)),
+        select: chosen,
+        select_action: chosen_action,
     }
     for function in generics.values():
         inlined(function)
@@ -300,15 +326,17 @@ def compiled(function: Any, kernel: Kernel, *, nogil: bool = True) -> Any:
     """:func:`play` or another loop or step compiled for one kernel, from the disk cache where possible."""
     place = function, kernel.identity.digest
     if place not in _compiled:
-        from bandstrap.engine import twins
+        from bandstrap.engine import checked_math, twins
         from bandstrap.engine.cache import compile_cached
 
         generics = generics_of(kernel)
         # What is compiled depends on the loop of play, too, and on how twins are made.
-        whole = identify(function, *generics.values(), inspect.getsource(twins), body=compiled_as)
-        bound = twins.twin(function, generics)
+        makers = (inspect.getsource(module) for module in (twins, checked_math))
+        whole = identify(function, *generics.values(), *makers, body=compiled_as)
+        boundscheck = not is_ours(kernel.home)
+        bound = twins.twin(function, generics, boundscheck=boundscheck)
         name = f"{function.__name__}-{kernel.name}"
-        _compiled[place] = compile_cached(bound, name, kernel.home, whole, nogil=nogil)
+        _compiled[place] = compile_cached(bound, name, kernel.home, whole, nogil=nogil, boundscheck=boundscheck)
     return _compiled[place]
 
 

@@ -35,7 +35,8 @@ class Bookmark(NamedTuple):
 
     ``n_played[0]`` rounds have been played, and ``used[arm]`` rewards of the arm's row on the tape. Where rewards are late,
     ``known[arm]`` of the arm have been learned, and ``earned[t]`` is the reward of round ``t``, learned or not. Where
-    actions change, ``taken[t]`` holds the features of the one that earned it.
+    actions change, ``taken[t]`` holds the features of the one that earned it. ``at`` is where the kernel is, see
+    ``refusals.py``.
     """
 
     n_played: NDArray[np.int64]
@@ -43,6 +44,7 @@ class Bookmark(NamedTuple):
     known: NDArray[np.int64]
     earned: Floats
     taken: Floats
+    at: NDArray[np.int64]
 
 
 @inlined
@@ -50,8 +52,8 @@ def opened(bookmark: Bookmark | None, n_arms: int, n_late: int, n_features: int)
     """The bookmark, or that of a game that has not begun, with room for ``n_late`` rewards that are learned late."""
     if bookmark is not None:
         return bookmark
-    none, used, known = (np.zeros(size, dtype=np.int64) for size in (1, n_arms, n_arms))
-    return Bookmark(none, used, known, np.empty(n_late), np.empty((n_late, n_features)))
+    none, used, known, at = (np.zeros(size, dtype=np.int64) for size in (1, n_arms, n_arms, 2))
+    return Bookmark(none, used, known, np.empty(n_late), np.empty((n_late, n_features)), at)
 
 
 @compiled_body(opened)

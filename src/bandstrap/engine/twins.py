@@ -6,18 +6,24 @@ that is inlined is copied into its callers before anything is known of types, so
 of it: several times faster than by numba's ``overload``, which works them out for every copy by itself.
 
 What a borrowing function calls is compiled anew for it, without counting references.
+
+Functions from outside the package raise, compiled, what they raise in Python, see ``refusals.py``.
 """
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numba
+from numba.extending import overload
 
+from bandstrap.engine.checked_math import CHECKED
 from bandstrap.engine.identity import is_known_by_version, named
 from bandstrap.engine.kernel import compiled_as, is_borrowing, is_inlined, is_jitable, is_ours
+from bandstrap.engine.refusals import ARM, NoArm, NotANumber, as_arm, as_index
 
 Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
 
@@ -25,16 +31,22 @@ Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
 _ours: dict[tuple[Callable[..., Any], bool], Any] = {}
 
 
-def twin(function: Callable[..., Any], replaced: Replacements | None = None) -> types.FunctionType:
-    """The twin of a function, ready to be compiled; where it calls some functions, it may call others ``replaced`` by."""
-    return _Twins(replaced or {}).bare(compiled_as(function), lambda made: None)
+def twin(
+    function: Callable[..., Any], replaced: Replacements | None = None, *, boundscheck: bool = False
+) -> types.FunctionType:
+    """The twin of a function, ready to be compiled; where it calls some functions, it may call others ``replaced`` by.
+
+    With ``boundscheck`` an index beyond an array is an error in these, and in functions from outside the package.
+    """
+    return _Twins(replaced or {}, boundscheck).bare(compiled_as(function), lambda made: None)
 
 
 class _Twins:
     """Twins that refer to each other."""
 
-    def __init__(self, replaced: Replacements, borrow: bool = False) -> None:
+    def __init__(self, replaced: Replacements, boundscheck: bool, borrow: bool = False) -> None:
         self.replaced = replaced
+        self.boundscheck = boundscheck
         self.borrow = borrow
         self.made: dict[tuple[Callable[..., Any], bool], Any] = {}
 
@@ -47,19 +59,24 @@ class _Twins:
         made.__qualname__ = function.__qualname__
         announce(made)
         names = set(named(function.__code__))
+        of = self.of if is_ours(function) else self.checked
         for name in names & function.__globals__.keys():
-            space[name] = self.of(function.__globals__[name], names)
+            space[name] = of(function.__globals__[name], names)
         for cell, original in zip(cells, function.__closure__ or (), strict=True):
-            cell.cell_contents = self.of(original.cell_contents, names)
+            cell.cell_contents = of(original.cell_contents, names)
         return made
+
+    def checked(self, value: Any, names: set[str]) -> Any:
+        """:meth:`of`, with functions of ``math`` that raise what Python's do."""
+        if value is math:
+            return copied(value, names, self.checked)
+        is_builtin = isinstance(value, types.BuiltinFunctionType)
+        return self.of(CHECKED.get(value, value) if is_builtin else value, names)
 
     def of(self, value: Any, names: set[str]) -> Any:
         """What a twin has in place of a value: a twin of a marked function, a module of twins, or the value itself."""
         if isinstance(value, types.ModuleType) and not is_known_by_version(value.__name__):
-            module = types.ModuleType(value.__name__)
-            for name in names & vars(value).keys():
-                setattr(module, name, self.of(vars(value)[name], set()))
-            return module
+            return copied(value, names, self.of)
         if isinstance(value, types.FunctionType) and (value in self.replaced or is_jitable(value)):
             return self.callable(value)
         return value
@@ -71,7 +88,7 @@ class _Twins:
         """
         body = self.replaced.get(function, function)
         if is_borrowing(body) and not self.borrow:
-            return _Twins(self.replaced, borrow=True).callable(function, lends=True)
+            return _Twins(self.replaced, self.boundscheck, borrow=True).callable(function, lends=True)
         made = _ours if is_ours(function) and function not in self.replaced else self.made
         place = function, self.borrow
         if place not in made:
@@ -79,8 +96,55 @@ class _Twins:
             def announce(bare: types.FunctionType) -> None:  # it may call itself
                 inline = "always" if is_inlined(body) or (is_borrowing(body) and not lends) else "never"
                 made[place] = numba.njit(
-                    inline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=not self.borrow
+                    inline=inline,
+                    no_cpython_wrapper=True,
+                    no_cfunc_wrapper=True,
+                    _nrt=not self.borrow,
+                    boundscheck=self.boundscheck and made is self.made,
                 )(bare)
 
             self.bare(compiled_as(body), announce)
         return made[place]
+
+
+def copied(module: types.ModuleType, names: set[str], of: Callable[[Any, set[str]], Any]) -> types.ModuleType:
+    """A module with the attributes of another that have these names, each as ``of`` has it."""
+    copy = types.ModuleType(module.__name__)
+    for name in names & vars(module).keys():
+        setattr(copy, name, of(vars(module)[name], set()))
+    return copy
+
+
+@overload(as_arm, inline="always", strict=False)
+def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
+    """See :func:`as_arm`."""
+
+    def check(chosen: Any, n_arms: int, at: Any) -> Any:
+        if not 0 <= chosen < n_arms:
+            at[ARM] = chosen
+            raise NoArm
+        return chosen
+
+    def check_optional(chosen: Any, n_arms: int, at: Any) -> Any:
+        if chosen is None:
+            raise NotANumber
+        return as_arm(chosen + 0, n_arms, at)
+
+    def refuse(chosen: Any, n_arms: int, at: Any) -> int:
+        if n_arms >= 0:  # always; without a condition there would be no number that types the rest
+            raise NotANumber
+        return 0
+
+    if isinstance(chosen, numba.types.Optional) and isinstance(chosen.type, numba.types.Integer):
+        return check_optional
+    return check if isinstance(chosen, numba.types.Integer) else refuse
+
+
+@overload(as_index, inline="always", strict=False)
+def as_index_compiled(value: Any) -> Any:
+    """See :func:`as_index`."""
+    if isinstance(value, numba.types.Float | numba.types.Integer | numba.types.Boolean):
+        return lambda value: value
+    if isinstance(value, numba.types.Optional):  # of several returns some give None
+        return lambda value: math.nan if value is None else value + 0.0
+    return lambda value: math.nan

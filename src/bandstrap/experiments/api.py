@@ -335,5 +335,5 @@ def chosen_panels(plan: Planned, panels: str | Collection[str] | None, owner: st
     if not panels:
         return plan
     names = [panel.name for panel in plan.panels]
-    wanted = {check_choice(name, "panel", owner, names) for name in ([panels] if isinstance(panels, str) else panels)}
+    wanted = {check_choice(name, "panels", owner, names) for name in ([panels] if isinstance(panels, str) else panels)}
     return plan.model_copy(update={"panels": tuple(panel for panel in plan.panels if panel.name in wanted)})

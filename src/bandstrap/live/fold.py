@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from bandstrap.engine.refusals import PolicyFailure
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, Change, Entry, Snapshot
@@ -68,6 +69,9 @@ class State:
         self.status: list[Status] = ["active"] * len(self.arms)
         # Rewards learned of each arm.
         self.rewards = [0] * len(self.arms)
+        # Rewards that the policy failed to learn, and what it said of the last; it goes on as if they had not come.
+        self.unlearned = 0
+        self.failure: str | None = None
         self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
         self._known: dict[Any, Chances] = {}
 
@@ -204,20 +208,35 @@ class State:
                 learned.append(self._learned(entry))
             except (ValueError, TypeError, IndexError):
                 raise unreadable(entry) from None
-        if self.policy.draws_in_update():
-            for entry, what, reward in zip(batch, learned, rewards, strict=True):
+        draws = self.policy.draws_in_update()
+        if not draws and self._has_learned(batch, learned, rewards):
+            return
+        for entry, what, reward in zip(batch, learned, rewards, strict=True):
+            if draws:
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
-                self.policy.update(what, reward)
-        else:
+            self.unlearned += not self._has_learned([entry], [what], [reward])
+
+    def _has_learned(self, batch: list[Entry], learned: list[Any], rewards: list[float]) -> bool:
+        """Have the policy learn rewards, all or none, and count them by arm; whether it did.
+
+        A reward that the policy fails to learn stays in the log. Whoever replays the log meets the same failure and passes
+        over the same reward, so that the experiment goes on.
+        """
+        try:
             self.policy.update(learned, rewards)
+        except PolicyFailure as failure:
+            self.failure = str(failure)
+            return False
+        if not self.settings.is_linear:
+            for entry in batch:
+                self.rewards[entry.arm or 0] += 1
+        return True
 
     def _learned(self, entry: Entry) -> Any:
-        """The arm, or the features of the action, whose reward is learned; of arms it is counted."""
+        """The arm, or the features of the action, whose reward is learned."""
         if self.settings.is_linear:
             return json.loads(entry.context or "")[entry.arm]
-        arm = entry.arm or 0
-        self.rewards[arm] += 1
-        return self.arms[arm]
+        return self.arms[entry.arm or 0]
 
     def _learnable(self, reward: float | None) -> float:
         """A reward no larger than a policy takes: each was checked, but their sum may be larger."""
@@ -267,6 +286,7 @@ def write_snapshot(state: State) -> str:
             "arms": state.arms,
             "status": state.status,
             "rewards": state.rewards,
+            "unlearned": [state.unlearned, state.failure],
             "policy": state.policy.to_dict(),
         },
         allow_nan=False,
@@ -287,6 +307,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> State | None:
         state.settings = dataclasses.replace(definition, **settings)
         state.version = snapshot.version
         state.arms, state.status, state.rewards = saved["arms"], saved["status"], saved["rewards"]
+        state.unlearned, state.failure = saved["unlearned"]
         state.policy = type(state.policy).from_dict(saved["policy"])
     except (ValueError, TypeError, KeyError, AttributeError):  # under a right checksum: written by somebody else
         return None

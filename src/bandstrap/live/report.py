@@ -28,6 +28,10 @@ def lines_of(status: Status) -> Iterator[str]:
         f"rewards {status.rewards} received, {status.late} too late; {status.learned} learned, {status.defaults} of them "
         f"defaults; {status.pending} waiting to be processed"
     )
+    if status.undecided_because is not None:
+        yield f"no decision of the policy is possible now: {status.undecided_because}"
+    if status.unlearned:
+        yield f"rewards that the policy failed to learn: {status.unlearned}, the last: {status.unlearned_because}"
     if status.lag is not None:
         quantiles = {"median": status.lag.median, "90 %": status.lag.q90, "99 %": status.lag.q99}
         shown = ", ".join(f"{name} {show_duration(seconds)}" for name, seconds in quantiles.items())

@@ -13,6 +13,7 @@ import numpy as np
 
 from bandstrap.arrays import Floats
 from bandstrap.display import Display, Displayed
+from bandstrap.engine.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.fold import State, read_snapshot, unreadable
 from bandstrap.live.history import History
@@ -188,6 +189,10 @@ class Status(Displayed):
         Rewards received, and those among them that came too late to be learned.
     pending
         Rewards or closed windows that wait to be processed.
+    unlearned, unlearned_because
+        Rewards in the log that the policy failed to learn, and what it said of the last one.
+    undecided_because
+        What the policy says if it cannot decide at present.
     arms, interval, index_is
         The arms, what the intervals of their means are, and what their index is: ``"upper bound"`` or ``"lower bound"``,
         the policy's own, or just ``"index"``.
@@ -218,6 +223,9 @@ class Status(Displayed):
     rewards: int
     late: int
     pending: int
+    unlearned: int
+    unlearned_because: str | None
+    undecided_because: str | None
     arms: tuple[ArmStatus, ...]
     interval: Interval
     index_is: str
@@ -274,6 +282,7 @@ def status_of(experiment: Experiment) -> Status:
     state = experiment.state
     labels = labels_of(state, decided)
     indices, index_is = indices_of(state)
+    weights, failure = weights_of(state)
     support = state.policy.support
     rewards = counting.read_rewards(store, row.id) if np.isfinite(support).all() and tallies else None
     return Status(
@@ -296,7 +305,10 @@ def status_of(experiment: Experiment) -> Status:
         rewards=counts.rewards,
         late=counts.late,
         pending=counts.due,
-        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards, indices)),
+        unlearned=state.unlearned,
+        unlearned_because=state.failure,
+        undecided_because=failure,
+        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards, indices, weights)),
         interval=interval_of(support),
         index_is=index_is,
         lag=lag_of(*lags),
@@ -333,10 +345,10 @@ def arm_statuses(
     tallies: Mapping[int, Sequence[Tally]],
     rewards: Mapping[int, Floats] | None,
     indices: Mapping[str, float | None],
+    weights: Sequence[float] | None,
 ) -> list[ArmStatus]:
     """What is known of each arm."""
     is_linear = state.settings.is_linear
-    weights = None if is_linear else state.chances(state.active()).widths
     found = []
     for arm, label in enumerate(labels):
         tally = functools.reduce(Tally.merged, tallies.get(arm, ()), Tally())
@@ -362,12 +374,21 @@ def arm_statuses(
     return found
 
 
+def weights_of(state: State) -> tuple[Sequence[float] | None, str | None]:
+    """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
+    try:
+        return None if state.settings.is_linear else state.chances(state.active()).widths, None
+    except PolicyFailure as failure:
+        return None, str(failure)
+
+
 def indices_of(state: State) -> tuple[dict[str, float | None], str]:
     """What the policy ranks its arms by, and what that is; actions are ranked when they are given."""
     if state.settings.is_linear:
         return {}, "index"
     table = state.policy.table()
-    return {row.arm: row.index for row in table}, table.index_is
+    indices = {row.arm: None if row.index is None or math.isnan(row.index) else row.index for row in table}
+    return indices, table.index_is
 
 
 def state_of(state: State, arm: int) -> ArmState:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, no_rewards
 
 
@@ -40,7 +40,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("bernoulli_ts", learn=learn, score=score, prepare=prepare)
 
 
-class BernoulliTS(Policy):
+class BernoulliTS(Policy[Label]):
     r"""Thompson sampling with a Beta posterior, for rewards in [0, 1].
 
     .. math:: \theta \sim \mathrm{Beta}(a + \textstyle\sum z_i,\; b + n - \sum z_i), \qquad z_i \sim \mathrm{Ber}(y_i)
@@ -77,7 +77,7 @@ class BernoulliTS(Policy):
     kernel = KERNEL
     support = (0.0, 1.0)
 
-    def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, ones: float = 1.0, zeros: float = 1.0, **online: Unpack[Online[Label]]) -> None:
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")
         super().__init__(**online)

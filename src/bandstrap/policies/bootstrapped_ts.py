@@ -13,7 +13,7 @@ from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
 from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 Prior = Literal["fixed", "drawn"]
 PRIORS: tuple[Prior, ...] = get_args(Prior)
@@ -58,7 +58,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("bootstrapped_ts", learn=learn, score=score, prepare=prepare)
 
 
-class BootstrappedTS(Policy):
+class BootstrappedTS(Policy[Label]):
     r"""Bootstrapped Thompson sampling with the online double-or-nothing bootstrap.
 
     .. math:: \theta = \frac{a_j + \sum_i v_{ij} y_i}{a_j + b_j + \sum_i v_{ij}}, \qquad
@@ -119,7 +119,7 @@ class BootstrappedTS(Policy):
         zeros: float = 1.0,
         prior: Prior = "fixed",
         check_range: bool = True,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.n_replicates = check_count(n_replicates, "n_replicates", type(self).__name__)
         self.check_size(1)

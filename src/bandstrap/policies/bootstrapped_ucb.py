@@ -31,7 +31,7 @@ from bandstrap.policies.bootstrap_index import (
     way_to,
 )
 from bandstrap.policies.fields import as_lists
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.quantile_memory import arm_mean
 from bandstrap.policies.restricted import duplicate
 from bandstrap.policies.schedule import FIXED, Alpha, Schedule
@@ -56,7 +56,7 @@ class ArmBounds(TypedDict):
     quantile: str
 
 
-class BootstrappedUCB(Policy):
+class BootstrappedUCB(Policy[Label]):
     r"""Bootstrapped upper confidence bound: optimism read off the data (algorithm 1 of the paper).
 
     .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y) + \text{correction}
@@ -171,7 +171,7 @@ class BootstrappedUCB(Policy):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.sigma = self.positive(sigma, "sigma")

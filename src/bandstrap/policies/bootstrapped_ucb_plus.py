@@ -21,7 +21,7 @@ from bandstrap.policies.ceilings import (
     settle,
 )
 from bandstrap.policies.fields import Counts, Numbers, Order, Path
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.quantile_memory import arm_mean
 from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory, ripples
 
@@ -131,7 +131,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("bootstrapped_ucb_plus", learn=learn, choose=choose)
 
 
-class BootstrappedUCBPlus(Policy):
+class BootstrappedUCBPlus(Policy[Label]):
     r"""Bootstrapped UCB without parameters: scale from the data, and a level that falls with an arm's share of pulls.
 
     .. math:: \bar y + q_{(1-\delta) e}(y - \bar y) + \hat s \sqrt{2 \log(1/e)} / n, \qquad e = \min(1/2,\; n/(t + 1))
@@ -186,7 +186,12 @@ class BootstrappedUCBPlus(Policy):
     n_initial = 2
 
     def __init__(
-        self, *, sigma: float | None = None, exploration: float = 0.5, delta: float = 0.1, **online: Unpack[Online]
+        self,
+        *,
+        sigma: float | None = None,
+        exploration: float = 0.5,
+        delta: float = 0.1,
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.sigma = None if sigma is None else self.positive(sigma, "sigma")
         self.exploration = self.not_negative(exploration, "exploration")

@@ -8,7 +8,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Label, Policy
 
 
 def prepare(params: int, state: State, round_: int) -> float:
@@ -28,7 +28,7 @@ def score(params: int, state: State, arm: int, shared: float, rng: np.random.Gen
 KERNEL = Kernel("chk_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class CHKUCB(Policy):
+class CHKUCB(Policy[Label]):
     r"""CHK-UCB: inflated sample mean for normal rewards whose variance is not known.
 
     .. math:: \bar y + s \sqrt{t^{2/(n-2)} - 1}

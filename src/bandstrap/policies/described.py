@@ -76,6 +76,7 @@ class Described(metaclass=Declared):
             cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(self, direction: Direction) -> None:
+        self.kernel.check_played(type(self).__name__, self.plays)
         self.direction = check_choice(direction, "direction", type(self).__name__, get_args(Direction))
 
     def make_params(self, horizon: int | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -21,7 +22,7 @@ from bandstrap.policies.central_sums import (
     mean_difference,
     no_sums,
 )
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import IndexBounds, Label, Online, Policy
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,
@@ -210,7 +211,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class EdgeworthUCB(Policy):
+class EdgeworthUCB(Policy[Label]):
     r"""A studentized index with Edgeworth's terms for skewness and kurtosis; no parameters to set: start with this one.
 
     The arm with the highest index is pulled:
@@ -316,7 +317,12 @@ class EdgeworthUCB(Policy):
     n_initial = 2
 
     def __init__(
-        self, *, caution: float = 1.0, exploration: float = 0.25, randomized: bool = False, **online: Unpack[Online]
+        self,
+        *,
+        caution: float = 1.0,
+        exploration: float = 0.25,
+        randomized: bool = False,
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.caution = check_number(caution, "caution", type(self).__name__, above=0, below=MOST_CAUTION)
         self.exploration = self.not_negative(exploration, "exploration")
@@ -334,3 +340,11 @@ class EdgeworthUCB(Policy):
     def in_rewards(self, score: float, shared: Any) -> float:
         """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
         return score_in_rewards(score, shared)
+
+    def bounds(self) -> dict[Hashable, IndexBounds]:
+        """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
+
+        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
+        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        """
+        return self._index_bounds()

@@ -13,7 +13,7 @@ from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.fields import Counts, History, Order, Path
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.schedule import exploration
 
 # Columns of State.solved.
@@ -101,7 +101,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("empirical_kl_ucb", learn=learn, choose=choose)
 
 
-class EmpiricalKLUCB(Policy):
+class EmpiricalKLUCB(Policy[Label]):
     r"""Empirical KL-UCB: the largest mean within a Kullback-Leibler ball around the rewards.
 
     .. math:: \sup\{E_q : q \text{ on } \{y_1,\dots,y_n,u\},\ \mathrm{KL}(\hat p_n, q) \le (\log t + c \log\log t)/n\}
@@ -147,7 +147,7 @@ class EmpiricalKLUCB(Policy):
     indices_are_bounds = True
     name = "empirical_kl_ucb"
 
-    def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, upper: float = 1.0, c: float = 0.0, **online: Unpack[Online[Label]]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
         self.c = self.not_negative(c, "c")
         super().__init__(**online)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel, inlined, jitable
 from bandstrap.policies.draws import random_index
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 
@@ -51,7 +51,7 @@ def choose(params: Params, state: State, round_: int, rng: np.random.Generator) 
 KERNEL = Kernel("epsilon_greedy", learn=learn, choose=choose)
 
 
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(Policy[Label]):
     r"""Epsilon-greedy: the arm with the highest mean, but any arm at random with a small probability.
 
     .. math:: \epsilon_t = \min(1, \epsilon (K/t)^{\mathrm{decay}})
@@ -92,7 +92,7 @@ class EpsilonGreedy(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, epsilon: float = 0.1, decay: float = 0.0, **online: Unpack[Online[Label]]) -> None:
         self.epsilon = self.not_negative(epsilon, "epsilon")
         self.decay = self.not_negative(decay, "decay")
         super().__init__(**online)

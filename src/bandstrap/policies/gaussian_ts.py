@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 
@@ -27,7 +27,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("gaussian_ts", learn=learn, score=score, prepare=prepare)
 
 
-class GaussianTS(Policy):
+class GaussianTS(Policy[Label]):
     r"""Thompson sampling with a normal posterior of known noise scale.
 
     .. math:: \theta \sim N(\bar y, \hat\sigma^2 / n)
@@ -68,7 +68,7 @@ class GaussianTS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, sigma: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, sigma: float = 1.0, **online: Unpack[Online[Label]]) -> None:
         self.sigma = self.positive(sigma, "sigma")
         super().__init__(**online)
 

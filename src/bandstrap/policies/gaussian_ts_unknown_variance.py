@@ -10,7 +10,7 @@ import numpy as np
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 # Beyond, the prior outweighs any number of rewards, or asks for that many before the first decision.
 LARGEST_EXPONENT = 1e6
@@ -44,7 +44,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("gaussian_ts_unknown_variance", learn=learn, score=score, prepare=prepare)
 
 
-class GaussianTSUnknownVariance(Policy):
+class GaussianTSUnknownVariance(Policy[Label]):
     r"""Thompson sampling with a Student posterior, for normal rewards whose variance is not known.
 
     .. math:: \theta = \bar y + \sqrt{\frac{S}{n d}}\, t_d, \qquad d = n + 2a - 1, \quad S = \sum (y_i - \bar y)^2
@@ -86,7 +86,7 @@ class GaussianTSUnknownVariance(Policy):
     kernel = KERNEL
     name = "gaussian_ts_unknown_variance"
 
-    def __init__(self, *, a: float = -0.5, **online: Unpack[Online]) -> None:
+    def __init__(self, *, a: float = -0.5, **online: Unpack[Online[Label]]) -> None:
         self.a = check_number(a, "a", type(self).__name__, above=-LARGEST_EXPONENT, below=LARGEST_EXPONENT)
         self.n_initial = max(2, 3 - math.floor(2 * self.a))
         super().__init__(**online)

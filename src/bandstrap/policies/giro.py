@@ -13,7 +13,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_count, check_number
 from bandstrap.policies.draws import draw_heads, draw_successes, sum_of_draws
 from bandstrap.policies.history import State, no_rewards
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 # Beyond, rewards are lost among pseudo-rewards, and a decision takes seconds.
 LARGEST_A = 1e6
@@ -61,7 +61,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("giro", learn=learn, score=score, prepare=prepare)
 
 
-class Giro(Policy):
+class Giro(Policy[Label]):
     r"""Garbage in, reward out: the mean of a bootstrap sample of rewards and pseudo-rewards.
 
     After ``n`` pulls the history holds the ``n`` rewards, ``a n`` zeros and ``a n`` ones; the index is the mean of
@@ -110,7 +110,7 @@ class Giro(Policy):
     kernel = KERNEL
 
     def __init__(
-        self, *, a: float = 1.0, check_range: bool = True, most_kept: int | None = None, **online: Unpack[Online]
+        self, *, a: float = 1.0, check_range: bool = True, most_kept: int | None = None, **online: Unpack[Online[Label]]
     ) -> None:
         self.a = check_number(a, "a", type(self).__name__, above=0, below=LARGEST_A)
         self.most_kept = None if most_kept is None else check_count(most_kept, "most_kept", type(self).__name__)

@@ -14,7 +14,7 @@ from bandstrap.errors import check_choice, check_number
 from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
 from bandstrap.policies.fields import Counts, History, Numbers, Order, Path
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 Kind = Literal[Divergence, "bounded"]
 KINDS: dict[Kind, int] = {word: code for code, word in enumerate(get_args(Kind))}  # the divergences' codes are the same
@@ -68,7 +68,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("imed", learn=learn, score=score, prepare=prepare)
 
 
-class IMED(Policy):
+class IMED(Policy[Label]):
     r"""Indexed minimum empirical divergence: the arm for which being the best is the least unlikely.
 
     .. math:: \text{pull the arm with the smallest } n_k\, D(\hat F_k, \max_j \bar y_j) + \log n_k
@@ -119,7 +119,7 @@ class IMED(Policy):
     kernel = KERNEL
 
     def __init__(
-        self, *, divergence: Kind = "bernoulli", sigma: float = 1.0, upper: float = 1.0, **online: Unpack[Online]
+        self, *, divergence: Kind = "bernoulli", sigma: float = 1.0, upper: float = 1.0, **online: Unpack[Online[Label]]
     ) -> None:
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, KINDS)

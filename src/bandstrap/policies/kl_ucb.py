@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.schedule import exploration
 from bandstrap.policies.sums import State, learn, no_rewards
 
@@ -45,7 +45,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("kl_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class KLUCB(Policy):
+class KLUCB(Policy[Label]):
     r"""KL-UCB: the largest mean within a Kullback-Leibler ball around the arm's mean.
 
     .. math:: \sup\{q : n\, d(\bar y, q) \le \log t + c \log\log t\}
@@ -99,7 +99,7 @@ class KLUCB(Policy):
         sigma: float = 1.0,
         plus: bool = False,
         c: float = 0.0,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, DIVERGENCES)

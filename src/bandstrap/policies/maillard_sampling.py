@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -13,7 +12,7 @@ from bandstrap.engine.kernel import Kernel, inlined
 from bandstrap.errors import check_choice
 from bandstrap.policies.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
 from bandstrap.policies.draws import gumbel
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 
@@ -44,7 +43,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("maillard_sampling", learn=learn, score=score, prepare=prepare)
 
 
-class MaillardSampling(Policy):
+class MaillardSampling(Policy[Label]):
     r"""Maillard sampling: each arm with a probability that falls with its distance from the leader.
 
     .. math:: P(\text{arm } k) \propto \exp(-n_k\, d(\bar y_k, \max_j \bar y_j))
@@ -89,7 +88,9 @@ class MaillardSampling(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, divergence: Divergence = "gaussian", sigma: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(
+        self, *, divergence: Divergence = "gaussian", sigma: float = 1.0, **online: Unpack[Online[Label]]
+    ) -> None:
         self.divergence = check_choice(divergence, "divergence", type(self).__name__, DIVERGENCES)
         self.sigma = self.positive(sigma, "sigma")
         if self.divergence == "bernoulli":
@@ -111,7 +112,7 @@ class MaillardSampling(Policy):
         total = math.fsum(weights)
         return [weight / total for weight in weights]
 
-    def probabilities(self) -> dict[Hashable, float]:
+    def probabilities(self) -> dict[Label, float]:
         """For each arm, the probability that :meth:`select` returns it next: :meth:`weights`, which are exact here."""
         self._need_arms("probabilities")
         return self.weights()

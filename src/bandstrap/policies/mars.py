@@ -14,7 +14,7 @@ from bandstrap.errors import check_number, requirement
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies.draws import add_weights, doubled_mean
 from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 # 1/alpha subsets take 16 bytes each, of every arm.
 SMALLEST_ALPHA = 1e-7
@@ -81,7 +81,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("mars", learn=learn, score=score, prepare=prepare)
 
 
-class MARS(Policy):
+class MARS(Policy[Label]):
     r"""Maximum average randomly sampled: an upper bound from frozen random subsets, for symmetric rewards.
 
     .. math:: \max_{j \le m} \frac{\sum_i h_{ij} y_i}{\sum_i h_{ij}}, \qquad h_{ij} \sim \mathrm{Ber}(1/2), \qquad
@@ -127,7 +127,7 @@ class MARS(Policy):
     indices_are_bounds = True
     alpha: float
 
-    def __init__(self, *, alpha: float = 0.001, **online: Unpack[Online]) -> None:
+    def __init__(self, *, alpha: float = 0.001, **online: Unpack[Online[Label]]) -> None:
         owner = type(self).__name__
         self.alpha = check_number(alpha, "alpha", owner, above=0, below=1)
         if self.alpha < SMALLEST_ALPHA:

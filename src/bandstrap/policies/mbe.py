@@ -15,7 +15,7 @@ from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.fields import Counts, History, Numbers, Order
 from bandstrap.policies.history import room
 from bandstrap.policies.moments import add_reward
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 Weights = Literal["gaussian", "exponential"]
 LAWS: dict[Weights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
@@ -77,7 +77,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("mbe", learn=learn, score=score, prepare=prepare)
 
 
-class MBE(Policy):
+class MBE(Policy[Label]):
     r"""Multiplier bootstrap-based exploration.
 
     .. math:: \theta = \frac{\sum_{i \le n} (w_i y_i + \lambda w'_i)}{\sum_{i \le n} (w_i + \lambda w'_i + \lambda w''_i)}
@@ -135,7 +135,7 @@ class MBE(Policy):
         weights: Weights = "gaussian",
         variance: float = 0.5,
         check_range: bool = True,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.strength = self.positive(strength, "strength")
         self.multipliers = check_choice(weights, "weights", type(self).__name__, LAWS)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_count
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 
@@ -36,7 +36,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("moss", learn=learn, score=score, prepare=prepare)
 
 
-class MOSS(Policy):
+class MOSS(Policy[Label]):
     r"""Minimax optimal strategy: optimism only towards arms pulled less than their share.
 
     .. math:: \bar y + \hat\sigma \sqrt{\frac{c}{n} \log^+ \frac{t}{K n}}
@@ -82,7 +82,7 @@ class MOSS(Policy):
     indices_are_bounds = True
 
     def __init__(
-        self, *, sigma: float = 1.0, c: float = 2.0, horizon: int | None = None, **online: Unpack[Online]
+        self, *, sigma: float = 1.0, c: float = 2.0, horizon: int | None = None, **online: Unpack[Online[Label]]
     ) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.c = self.positive(c, "c")

@@ -9,11 +9,11 @@ from bandstrap.constructors import refuse_misfit
 from bandstrap.multipliers.weights import Weights
 from bandstrap.policies.bootstrap_index import Quantile
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
-from bandstrap.policies.policy import Online
+from bandstrap.policies.policy import Label, Online
 from bandstrap.policies.schedule import Alpha
 
 
-class NaiveBootstrappedUCB(BootstrappedUCB):
+class NaiveBootstrappedUCB(BootstrappedUCB[Label]):
     r"""Bootstrapped UCB without correction: the bound that theorem 4 shows to have linear regret.
 
     .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y)
@@ -52,7 +52,7 @@ class NaiveBootstrappedUCB(BootstrappedUCB):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         # What belongs to the correction would do nothing here.
         refuse_misfit(type(self).__name__, inspect.signature(type(self)), (), online)

@@ -11,7 +11,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.history import State, learn, no_rewards
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 class Params(NamedTuple):
@@ -35,7 +35,7 @@ def score(params: Params, state: State, arm: int, shared: int, rng: np.random.Ge
 KERNEL = Kernel("npts", learn=learn, score=score, prepare=prepare)
 
 
-class NPTS(Policy):
+class NPTS(Policy[Label]):
     r"""Non-parametric Thompson sampling, for rewards with a known upper end.
 
     .. math:: \theta = w_0 u + \sum_{i \le n} w_i y_i, \qquad w \sim \mathrm{Dirichlet}(1, \dots, 1)
@@ -76,7 +76,7 @@ class NPTS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online[Label]]) -> None:
         self.upper = check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
         self.support = self.support_up_to(self.upper)

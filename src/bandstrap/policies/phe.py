@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.kernel import Kernel
 from bandstrap.errors import check_number
 from bandstrap.policies.draws import draw_heads
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 # Beyond, rewards are lost among pseudo-rewards, and compiled code could not count these.
@@ -33,7 +33,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("phe", learn=learn, score=score, prepare=prepare)
 
 
-class PHE(Policy):
+class PHE(Policy[Label]):
     r"""Perturbed-history exploration: the mean of the rewards and of fresh coin tosses, for rewards in [0, 1].
 
     .. math:: \theta = \frac{\sum y_i + B}{n + m}, \qquad B \sim \mathrm{Bin}(m, \tfrac12), \quad m = \lceil a n \rceil
@@ -71,7 +71,7 @@ class PHE(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Unpack[Online]) -> None:
+    def __init__(self, *, a: float = 1.1, check_range: bool = True, **online: Unpack[Online[Label]]) -> None:
         self.a = check_number(a, "a", type(self).__name__, above=0, below=LARGEST_A)
         self.limit_range(check_range)
         super().__init__(**online)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine import play
 from bandstrap.engine.memory import check_memory, length
-from bandstrap.errors import brief, check_count, is_whole, requirement
+from bandstrap.engine.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
+from bandstrap.errors import InvalidInput, brief, check_count, is_whole, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.fields import as_lists, declared_leaves, is_declared, leaves
 from bandstrap.policies.journal import Rows, put_back_whole, save_whole
@@ -28,8 +31,17 @@ from bandstrap.seeds import make_generator
 POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
 BYTES_PER_ARM = 200
+# What arms are called. Type checkers read it off the arms that a policy is given; those that are numbered have any.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # whose type variables have defaults before Python 3.13; not installed
+
+    Label = TypeVar("Label", bound=Hashable, default=Any)
+else:
+    from typing import TypeVar
+
+    Label = TypeVar("Label", bound=Hashable)
 # The arms' number, or their labels.
-Arms = int | Sequence[Hashable] | NDArray[Any]
+Arms = int | Sequence[Label] | NDArray[Any]
 # Labels of the arms that can be chosen.
 Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
 # Most rewards are one of these; the union of them would be made anew with every call.
@@ -40,13 +52,21 @@ FIRST_ROOM = 16
 MOST_SHOWN = 20
 
 
-class Online(TypedDict, total=False):
+class Online(TypedDict, Generic[Label], total=False):
     """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
 
-    arms: Arms | None
+    arms: Arms[Label] | None
     rng: Randomness
     direction: Direction
     compiled: bool
+
+
+class IndexBounds(TypedDict):
+    """What ``bounds()`` says about an arm: pulls, mean, and the bound that the next choice compares."""
+
+    pulls: int
+    mean: float
+    index: float
 
 
 class NoBounds:
@@ -57,7 +77,7 @@ class NoBounds:
         raise AttributeError(f"{owner.__name__} has no bounds(): {rest}")
 
 
-class Policy(LivePolicy):
+class Policy(LivePolicy, Generic[Label]):
     """A bandit policy: described to the simulator without arms, live with them.
 
     Parameters
@@ -105,6 +125,7 @@ class Policy(LivePolicy):
     """
 
     plays: ClassVar[str] = "arms"
+    arms: tuple[Label, ...] = ()
     changing: ClassVar[tuple[str, ...]] = ("n_rewards", "_is_ready", "_state", "_rows")
     steps: ClassVar[tuple[str, ...]] = ("_take_in", "_write_back", "_grow")
     # Whether indices are bounds on the mean, in its units, from above; of costs, from below.
@@ -121,7 +142,7 @@ class Policy(LivePolicy):
     def __init__(
         self,
         *,
-        arms: Arms | None = None,
+        arms: Arms[Label] | None = None,
         rng: Randomness = None,
         direction: Direction = "max",
         compiled: bool = False,
@@ -134,7 +155,7 @@ class Policy(LivePolicy):
                     raise requirement(parameter, type(self).__name__, "left out unless 'arms' is given", brief(value))
             return
         self.arms = self._labels(arms)
-        self._index = {label: i for i, label in enumerate(self.arms)}
+        self._index: dict[Hashable, int] = {label: i for i, label in enumerate(self.arms)}
         self._go_live(rng, self.compiled)
         self._params = self.make_params(None)
         self._growing, self._by_arm, self._across = self._long_fields()
@@ -179,10 +200,19 @@ class Policy(LivePolicy):
         if self.kernel.choose is not None:
             return None
         before = rng.bit_generator.state
-        shared = play.prepare(self.kernel, params, state, round_)
-        scores = [play.score(self.kernel, params, state, arm, shared, rng) for arm in range(len(state.pulls))]
-        is_drawn = not is_same(before, rng.bit_generator.state)
-        return None if is_drawn else [self.in_rewards(score, shared) for score in scores]
+        scores = self._scores(params, state, round_, rng)
+        return scores if is_same(before, rng.bit_generator.state) else None
+
+    def _scores(self, params: Any, state: Any, round_: int, rng: np.random.Generator) -> list[float]:
+        """The score of each arm in the units of rewards, drawn as the next choice draws it; NaN where the kernel fails."""
+        scores = [math.nan] * len(state.pulls)
+        with contextlib.suppress(*KERNEL_ERRORS):
+            shared = play.prepare(self.kernel, params, state, round_)
+            for arm in state.order:
+                with contextlib.suppress(*KERNEL_ERRORS):
+                    score = play.score(self.kernel, params, state, arm, shared, rng)
+                    scores[arm] = float(self.in_rewards(score, shared))
+        return scores
 
     def in_rewards(self, score: float, shared: Any) -> float:
         """A score in the units of rewards, by default as it is; ``shared`` is what ``prepare`` gave."""
@@ -203,7 +233,7 @@ class Policy(LivePolicy):
 
     # -- online ----------------------------------------------------------------------------------------------------
 
-    def select(self, available: Available | None = None) -> Any:  # a label of the user's, whose type is not known here
+    def select(self, available: Available | None = None) -> Label:
         """The arm to pull next.
 
         Parameters
@@ -226,15 +256,15 @@ class Policy(LivePolicy):
                 among = None
             params = self.round_params(self._params)
             if among is None:
-                return self.arms[self._choice(params, self._state, self.rng)]
+                return self.arms[self._choice(params, self._state, self.arms, self.rng)]
             part = self._part(among)
-            arm = among[self._choice(params, part, self.rng)]
+            arm = among[self._choice(params, part, [self.arms[arm] for arm in among], self.rng)]
             self._write_back(part, among)
             return self.arms[arm]
 
     def weights(
         self, draws: int = 1000, *, available: Available | None = None, rng: Randomness = None
-    ) -> dict[Hashable, float]:
+    ) -> dict[Label, float]:
         """The probability of each arm to be selected now; nothing changes, the policy's generator included.
 
         Parameters
@@ -278,11 +308,13 @@ class Policy(LivePolicy):
                 shares: Sequence[float] = [1.0]
             else:
                 state = self._state if len(among) == len(self.arms) else self._part(among)
-                shares = self._shares(state, draws, generator)
+                shares = self._shares(state, [self.arms[arm] for arm in among], draws, generator)
             weights.update(zip((self.arms[arm] for arm in among), shares, strict=True))
             return weights
 
-    def _shares(self, state: Any, draws: int, rng: np.random.Generator | None) -> Sequence[float]:
+    def _shares(
+        self, state: Any, labels: Sequence[Hashable], draws: int, rng: np.random.Generator | None
+    ) -> Sequence[float]:
         """The probability of each arm of a state, which stays as it is."""
         params = self.round_params(self._params)
         exact = self.exact_weights(params, state, self.n_rewards + 1)
@@ -294,15 +326,22 @@ class Policy(LivePolicy):
         def select(rng: np.random.Generator) -> int:
             for values, content in beginning:
                 put_back_whole(values, content)
-            return self._choice(params, state, rng)
+            return self._choice(params, state, labels, rng)
 
         return by_drawing(select, len(state.pulls), draws, copy_of(self.rng) if rng is None else rng)
 
-    def _choice(self, params: Any, state: Any, rng: np.random.Generator) -> int:
-        """The arm of a state that is chosen in this round."""
-        if self._machine is not None:
-            return self._machine.select(self.kernel, params, state, rng, self.n_rewards + 1)
-        return play.select(self.kernel, params, state, self.n_rewards + 1, rng)
+    def _choice(self, params: Any, state: Any, labels: Sequence[Hashable], rng: np.random.Generator) -> int:
+        """The arm of a state that is chosen in this round; its arms have these labels."""
+        machine, round_ = self._machine, self.n_rewards + 1
+        at: Place = [NOBODY, round_] if machine is None else machine.at
+        try:
+            if machine is None:
+                return play.select(self.kernel, params, state, round_, rng, at)
+            return machine.select(self.kernel, params, state, rng, round_)
+        except InvalidInput:  # it cannot be compiled
+            raise
+        except KERNEL_ERRORS as error:
+            raise refusal(self, error, (at[ARM], round_), labels) from error
 
     def _part(self, arms: list[int]) -> Any:
         return part_of(self._state, arms, self._by_arm, self._across)
@@ -461,14 +500,7 @@ class Policy(LivePolicy):
         with self._lock:
             self._settle()
             pulls = self._state.pulls
-            ready = [arm for arm in self._active if pulls[arm] >= max(self.n_initial, 1)]
-            found: dict[int, float] = {}
-            if ready:
-                part = duplicate(self._state if len(ready) == len(self.arms) else self._part(ready))
-                part = as_lists(part) if self.compiled else part
-                params = self.round_params(self._params)
-                indices = self.indices(params, part, self.n_rewards + 1, copy_of(self.rng))
-                found = {} if indices is None else dict(zip(ready, indices, strict=True))
+            found = self._of_ready_arms(self.indices)
             rows = [
                 ArmRow(
                     label,
@@ -481,6 +513,32 @@ class Policy(LivePolicy):
             ]
         bound = "upper bound" if self.direction == "max" else "lower bound"
         return Table(rows, bound if self.indices_are_bounds else "index")
+
+    def _of_ready_arms(self, indices: Callable[..., Sequence[float] | None]) -> dict[int, float]:
+        """The indices, as ``indices`` works them out, of the arms that the next choice would compare."""
+        ready = [arm for arm in self._active if self._state.pulls[arm] >= max(self.n_initial, 1)]
+        if not ready:
+            return {}
+        part = duplicate(self._state if len(ready) == len(self.arms) else self._part(ready))
+        part = as_lists(part) if self.compiled else part
+        found = indices(self.round_params(self._params), part, self.n_rewards + 1, copy_of(self.rng))
+        return {} if found is None else dict(zip(ready, found, strict=True))
+
+    def _index_bounds(self) -> dict[Hashable, IndexBounds]:
+        """What ``bounds()`` of a policy says whose scores are bounds."""
+        self._need_arms("bounds")
+        with self._lock:
+            self._settle()
+            found = self._of_ready_arms(self._scores)
+            nothing = dict.fromkeys(self._active, math.inf if self.direction == "max" else -math.inf)
+            return {
+                label: IndexBounds(
+                    pulls=int(self._state.pulls[arm]),
+                    mean=self._means[arm] if self._counts[arm] else math.nan,
+                    index=float(self.transform(found[arm])) if arm in found else nothing.get(arm, math.nan),
+                )
+                for arm, label in enumerate(self.arms)
+            }
 
     def _shown(self, index: float | None) -> float | None:
         """An index in the user's direction."""
@@ -516,10 +574,15 @@ class Policy(LivePolicy):
                     self._make_room(index)
                 self.n_rewards += 1
                 reward = self.transform(value)
-                if machine is not None:
-                    machine.learn(self.kernel, self._params, self._state, self.rng, index, reward, self.n_rewards)
-                else:
-                    play.learn(self.kernel, self._params, self._state, index, reward, self.n_rewards, self.rng)
+                try:
+                    if machine is not None:
+                        machine.learn(self.kernel, self._params, self._state, self.rng, index, reward, self.n_rewards)
+                    else:
+                        play.learn(self.kernel, self._params, self._state, index, reward, self.n_rewards, self.rng)
+                except InvalidInput:  # it cannot be compiled
+                    raise
+                except KERNEL_ERRORS as error:
+                    raise refusal(self, error, (learning(index), self.n_rewards), self.arms) from error
                 count = self._counts[index] + 1
                 self._counts[index] = count
                 self._means[index] += (value - self._means[index]) / count
@@ -571,7 +634,7 @@ class Policy(LivePolicy):
                 self._state = self._state._replace(**{name: doubled})
                 self._rows = self._rows_of(self._state)
 
-    def _labels(self, arms: Arms) -> tuple[Hashable, ...]:
+    def _labels(self, arms: Arms[Label]) -> tuple[Any, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if is_whole(arms):

@@ -15,7 +15,7 @@ from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.duels import by_duels, new_contest
 from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 class Params(NamedTuple):
@@ -82,7 +82,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("rds", learn=learn, choose=by_duels(beats))
 
 
-class RDS(Policy):
+class RDS(Policy[Label]):
     r"""Robust Dirichlet sampling; with a known largest reward, bounded Dirichlet sampling (BDS).
 
     In each round the arm with the most pulls leads, with mean ``m``. A challenger with ``n`` pulls, fewer than the
@@ -132,7 +132,7 @@ class RDS(Policy):
 
     kernel = KERNEL
 
-    def __init__(self, *, upper: float | None = None, **online: Unpack[Online]) -> None:
+    def __init__(self, *, upper: float | None = None, **online: Unpack[Online[Label]]) -> None:
         self.upper = None if upper is None else check_number(upper, "upper", type(self).__name__)
         super().__init__(**online)
         if self.upper is not None:

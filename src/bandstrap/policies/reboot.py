@@ -9,7 +9,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -26,7 +26,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("reboot", learn=learn, score=score, prepare=prepare)
 
 
-class ReBoot(Policy):
+class ReBoot(Policy[Label]):
     r"""Residual bootstrap exploration with Gaussian weights.
 
     .. math:: \theta = \bar y + \frac{1}{n+2} \sum_{i=1}^{n+2} w_i e_i, \qquad w_i \sim N(0, 1)
@@ -67,7 +67,7 @@ class ReBoot(Policy):
     kernel = KERNEL
     name = "reboot"
 
-    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Unpack[Online]) -> None:
+    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Unpack[Online[Label]]) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.r = self.positive(r, "r")
         super().__init__(**online)

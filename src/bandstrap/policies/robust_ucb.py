@@ -14,7 +14,7 @@ from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
 from bandstrap.policies.fields import Counts, History, Order, Path
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
 ESTIMATORS: dict[Estimator, int] = {word: code for code, word in enumerate(get_args(Estimator))}
@@ -230,7 +230,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("robust_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class RobustUCB(Policy):
+class RobustUCB(Policy[Label]):
     r"""Robust UCB: for rewards with a moment of order :math:`1 + \varepsilon` only.
 
     .. math:: \hat\mu + \text{deviation}, \qquad \delta = t^{-2}
@@ -297,7 +297,7 @@ class RobustUCB(Policy):
         estimator: Estimator = "truncated-mean",
         epsilon: float = 1.0,
         moment: float = 1.0,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.estimator = check_choice(estimator, "estimator", owner, ESTIMATORS)

@@ -32,10 +32,10 @@ from bandstrap.policies.json_values import (
     write_generator,
     write_value,
 )
-from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
+from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES, LinearPolicy
 from bandstrap.policies.online import LivePolicy
 from bandstrap.policies.own_file import class_in_file
-from bandstrap.policies.policy import FIRST_ROOM, POLICIES
+from bandstrap.policies.policy import FIRST_ROOM, POLICIES, Policy
 from bandstrap.policies.saved_state import read_field, read_state, write_state
 from bandstrap.policies.turns import FROM_THE_START, Turns
 from bandstrap.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
@@ -70,7 +70,7 @@ def save(policy: LivePolicy, path: str | os.PathLike[str]) -> None:
     write_bytes(place, seal(text.encode()))
 
 
-def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Any:
+def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Policy | LinearPolicy:
     """Read a policy that was saved; it goes on, to the last bit, as the saved one would have.
 
     Parameters

@@ -23,7 +23,7 @@ from bandstrap.multipliers.subset_index import (
     saddlepoint_index,
 )
 from bandstrap.policies.fields import Counts, Numbers, Order, Path, Scratch
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.rewards import N_POWERS, central_moments, remember
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 
@@ -302,7 +302,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("sign_flip_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class SignFlipUCB(Policy):
+class SignFlipUCB(Policy[Label]):
     r"""The exact upper bound for symmetric rewards as an index: no scale, no range, no correction.
 
     .. math:: U_\alpha(y) = \inf\{x : P_h(\text{mean of a random subset of } y > x) \le \alpha\}
@@ -371,7 +371,7 @@ class SignFlipUCB(Policy):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.sigma = None if sigma is None else self.positive(sigma, "sigma")
         self.set_schedule(alpha, tau, horizon)

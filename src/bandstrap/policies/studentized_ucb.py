@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -25,7 +26,7 @@ from bandstrap.policies.central_sums import (
     unit_for,
 )
 from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import IndexBounds, Label, Online, Policy
 
 # Of the level e, the part that the quantile is taken at; the rest is for the terms of order 1/n.
 QUANTILE_PART = 0.9
@@ -292,7 +293,7 @@ def score_in_rewards(score: float, shared: Any) -> float:
     return float(shared.best_first + shared.best_step + shared.unit * score)
 
 
-class StudentizedUCB(Policy):
+class StudentizedUCB(Policy[Label]):
     r"""A studentized (bootstrap-t) index without parameters to set: no scale, no range, no shape of the rewards.
 
     The arm with the highest index is pulled:
@@ -428,7 +429,7 @@ class StudentizedUCB(Policy):
         crowd: float = 0.0,
         proved: bool = False,
         randomized: bool = False,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.exploration = self.not_negative(exploration, "exploration")
@@ -458,3 +459,11 @@ class StudentizedUCB(Policy):
     def in_rewards(self, score: float, shared: Any) -> float:
         """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""
         return score_in_rewards(score, shared)
+
+    def bounds(self) -> dict[Hashable, IndexBounds]:
+        """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
+
+        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
+        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        """
+        return self._index_bounds()

@@ -14,7 +14,7 @@ from bandstrap.errors import check_choice, check_flag
 from bandstrap.policies.duels import ROUND, by_duels, new_contest
 from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts, ShuffledHistory
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 Sampler = Literal["random-block", "last-block", "without-replacement"]
 SAMPLERS: dict[Sampler, int] = {word: code for code, word in enumerate(get_args(Sampler))}
@@ -117,7 +117,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("subsample_duels", learn=learn, choose=by_duels(beats))
 
 
-class SubsampleDuels(Policy):
+class SubsampleDuels(Policy[Label]):
     r"""Subsampling duelling algorithms (RB-SDA, LB-SDA, WR-SDA): no parameter, no scale, no range.
 
     In each round the arm with the most pulls leads. A challenger with ``n`` pulls, fewer than the leader's, is pulled if
@@ -178,7 +178,7 @@ class SubsampleDuels(Policy):
     kernel = KERNEL
 
     def __init__(
-        self, *, sampler: Sampler = "random-block", forced_exploration: bool = False, **online: Unpack[Online]
+        self, *, sampler: Sampler = "random-block", forced_exploration: bool = False, **online: Unpack[Online[Label]]
     ) -> None:
         self.sampler = check_choice(sampler, "sampler", type(self).__name__, SAMPLERS)
         self.forced_exploration = check_flag(forced_exploration, "forced_exploration", type(self).__name__)

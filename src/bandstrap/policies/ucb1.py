@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 from bandstrap.policies.schedule import Alpha, Schedule, error_probability
 from bandstrap.policies.sums import State, learn, no_rewards
 
@@ -35,7 +35,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("ucb1", learn=learn, score=score, prepare=prepare)
 
 
-class UCB1(Policy):
+class UCB1(Policy[Label]):
     r"""Upper confidence bound from Hoeffding's inequality.
 
     .. math:: \bar y + \hat\sigma \sqrt{2 \log(1/\alpha_t) / n}
@@ -87,7 +87,7 @@ class UCB1(Policy):
         alpha: Alpha = "1/(t+1)",
         tau: float = 1.0,
         horizon: int | None = None,
-        **online: Unpack[Online],
+        **online: Unpack[Online[Label]],
     ) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.set_schedule(alpha, tau, horizon)

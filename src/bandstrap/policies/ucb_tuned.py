@@ -9,7 +9,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 def prepare(params: float, state: State, round_: int) -> float:
@@ -28,7 +28,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("ucb_tuned", learn=learn, score=score, prepare=prepare)
 
 
-class UCBTuned(Policy):
+class UCBTuned(Policy[Label]):
     r"""UCB1-tuned: UCB1 for rewards in an interval, scaled by a bound on the arm's own variance.
 
     .. math:: \bar y + u \sqrt{\frac{\log t}{n} \min\left(\tfrac14,\; \frac{v}{u^2} + \sqrt{2 \log t / n}\right)}
@@ -70,7 +70,7 @@ class UCBTuned(Policy):
     indices_are_bounds = True
     name = "ucb_tuned"
 
-    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online[Label]]) -> None:
         self.upper = self.positive(upper, "upper")
         self.support = (0.0, self.upper)
         super().__init__(**online)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 class Params(NamedTuple):
@@ -35,7 +35,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("ucb_v", learn=learn, score=score, prepare=prepare)
 
 
-class UCBV(Policy):
+class UCBV(Policy[Label]):
     r"""UCB-V: upper confidence bound from the empirical variance, for rewards in an interval.
 
     .. math:: \bar y + \sqrt{2 v\, e / n} + 3 c u\, e / n, \qquad e = \zeta \log t
@@ -78,7 +78,9 @@ class UCBV(Policy):
     indices_are_bounds = True
     name = "ucb_v"
 
-    def __init__(self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[Online]) -> None:
+    def __init__(
+        self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[Online[Label]]
+    ) -> None:
         self.upper = self.positive(upper, "upper")
         self.zeta = self.positive(zeta, "zeta")
         self.c = self.positive(c, "c")

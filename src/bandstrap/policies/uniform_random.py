@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import random_index
-from bandstrap.policies.policy import Policy
+from bandstrap.policies.policy import Label, Policy
 from bandstrap.policies.sums import State, learn, no_rewards
 
 
@@ -19,7 +19,7 @@ def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> 
 KERNEL = Kernel("uniform_random", learn=learn, choose=choose)
 
 
-class UniformRandom(Policy):
+class UniformRandom(Policy[Label]):
     """Every arm with the same probability, whatever the rewards; each once first.
 
     Assumes nothing. Prefer it to collect data evenly, and as the least that others must beat.

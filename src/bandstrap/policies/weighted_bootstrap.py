@@ -11,7 +11,7 @@ from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.draws import exponential_sums
 from bandstrap.policies.fields import Counts, History, Order
 from bandstrap.policies.history import room
-from bandstrap.policies.policy import Online, Policy
+from bandstrap.policies.policy import Label, Online, Policy
 
 
 class Params(NamedTuple):
@@ -60,7 +60,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 KERNEL = Kernel("weighted_bootstrap", learn=learn, score=score, prepare=prepare)
 
 
-class WeightedBootstrap(Policy):
+class WeightedBootstrap(Policy[Label]):
     r"""Weighted bootstrap with exponential weights and pseudo-rewards.
 
     .. math:: \theta = \frac{\sum_{i \le n} w_i y_i + \sum_{j \le a} w'_j}
@@ -108,7 +108,7 @@ class WeightedBootstrap(Policy):
     kernel = KERNEL
 
     def __init__(
-        self, *, ones: float = 1.0, zeros: float = 1.0, check_range: bool = True, **online: Unpack[Online]
+        self, *, ones: float = 1.0, zeros: float = 1.0, check_range: bool = True, **online: Unpack[Online[Label]]
     ) -> None:
         self.ones = self.positive(ones, "ones")
         self.zeros = self.positive(zeros, "zeros")

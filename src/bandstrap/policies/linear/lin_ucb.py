@@ -11,7 +11,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
-from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
+from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
 
 
 class Params(NamedTuple):
@@ -34,7 +34,7 @@ def widths(params: Params, state: State, actions: Floats, round_: int) -> Floats
 
 def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.random.Generator) -> int:
     """The action with the highest ``x'theta + width |x|``."""
-    return int(np.argmax(predictions(state.regression.theta, actions) + widths(params, state, actions, round_)))
+    return highest(predictions(state.regression.theta, actions) + widths(params, state, actions, round_))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:

@@ -31,7 +31,7 @@ from bandstrap.policies.linear.replicates import (
     start_factors,
     start_generators,
 )
-from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
+from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
 from bandstrap.policies.schedule import Alpha, error_probability
 
 
@@ -76,7 +76,7 @@ def confidence_width(params: Params, regression: Regression, lengths: Floats, ro
 def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``."""
     width = confidence_width(params, regression, lengths, round_)
-    return int(np.argmax(predictions(regression.theta, actions) + width * norms(regression.factor, actions)))
+    return highest(predictions(regression.theta, actions) + width * norms(regression.factor, actions))
 
 
 def choose_streaming(

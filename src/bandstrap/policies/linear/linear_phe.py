@@ -18,6 +18,7 @@ from bandstrap.policies.linear.ridge import (
     add_observation,
     back_substitute,
     forward_substitute,
+    highest,
     predictions,
     start_regression,
 )
@@ -59,7 +60,7 @@ def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.r
     back_substitute(state.regression.factor, pseudo, draw)
     for k in range(d):
         draw[k] = (theta[k] + draw[k]) / (params.a + 1)
-    return int(np.argmax(predictions(draw, actions)))
+    return highest(predictions(draw, actions))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:

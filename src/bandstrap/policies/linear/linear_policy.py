@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from bandstrap.arrays import Floats
 from bandstrap.engine import play
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import check_count, read_numbers, requirement
+from bandstrap.engine.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
+from bandstrap.errors import InvalidInput, check_count, read_numbers, requirement
 from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
 from bandstrap.policies.fields import as_lists, changed_by_learning, growing, is_declared, leaves
 from bandstrap.policies.journal import put_back_whole, save_whole
@@ -218,9 +219,16 @@ class LinearPolicy(LivePolicy):
 
     def _choice(self, params: Any, state: Any, actions: Floats, rng: np.random.Generator) -> int:
         """The action that is chosen in this round."""
-        if self._machine is not None:
-            return self._machine.select(self.kernel, params, state, rng, actions, self.n_rewards + 1)
-        return int(play.select_action(self.kernel, params, state, actions, self.n_rewards + 1, rng))
+        machine, round_ = self._machine, self.n_rewards + 1
+        at: Place = [NOBODY, round_] if machine is None else machine.at
+        try:
+            if machine is None:
+                return play.select_action(self.kernel, params, state, actions, round_, rng, at)
+            return machine.select(self.kernel, params, state, rng, actions, round_)
+        except InvalidInput:  # it cannot be compiled
+            raise
+        except KERNEL_ERRORS as error:
+            raise refusal(self, error, (at[ARM], round_), range(len(actions))) from error
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
@@ -249,14 +257,24 @@ class LinearPolicy(LivePolicy):
                 self._make_room()
                 self.n_rewards += 1
                 reward = self.transform(value)
-                if self._machine is not None:
-                    self._machine.learn(self.kernel, self._params, self._state, self.rng, row, reward, self.n_rewards)
-                else:  # plain Python reads a list's numbers several times faster than an array's
-                    play.learn(self.kernel, self._params, self._state, row.tolist(), reward, self.n_rewards, self.rng)
+                try:
+                    self._learn(row, reward)
+                except InvalidInput:  # it cannot be compiled
+                    raise
+                except KERNEL_ERRORS as error:
+                    raise refusal(self, error, (learning(0), self.n_rewards), ()) from error
             self._undo = None
         except BaseException:
             self._take_back()
             raise
+
+    def _learn(self, features: Floats, reward: float) -> None:
+        """Take in the reward of one action, the latest that is counted."""
+        game = self.kernel, self._params, self._state
+        if self._machine is not None:
+            self._machine.learn(*game, self.rng, features, reward, self.n_rewards)
+        else:  # plain Python reads a list's numbers several times faster than an array's
+            play.learn(*game, features.tolist(), reward, self.n_rewards, self.rng)
 
     def _begin(self, dimension: int) -> None:
         """Make the state once the number of features is known; all is made before any of it is kept."""

@@ -11,7 +11,7 @@ from bandstrap.arrays import Floats
 from bandstrap.engine.kernel import Kernel
 from bandstrap.policies.linear.known_actions import KnownActions, find_action, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
-from bandstrap.policies.linear.ridge import Regression, add_observation, predictions, start_regression
+from bandstrap.policies.linear.ridge import Regression, add_observation, highest, predictions, start_regression
 
 
 class Params(NamedTuple):
@@ -40,7 +40,7 @@ def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.r
             off = known.means[place] - scores[a]
             squares = known.squares[place] + n * off * off
             scores[a] += params.omega * math.sqrt(squares) / n * rng.standard_normal()
-    return int(np.argmax(scores))
+    return highest(scores)
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:

@@ -17,6 +17,7 @@ from bandstrap.policies.linear.ridge import (
     Regression,
     add_observation,
     back_substitute,
+    highest,
     predictions,
     start_regression,
 )
@@ -65,7 +66,7 @@ def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.r
     for k in range(d):
         state.noise[k] = target[k] + v * rng.standard_normal()
     back_substitute(state.regression.factor, state.noise, state.draw)
-    return int(np.argmax(predictions(state.draw, actions)))
+    return highest(predictions(state.draw, actions))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:

@@ -12,7 +12,7 @@ from bandstrap.errors import check_choice, check_count
 from bandstrap.policies.draws import random_index
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
-from bandstrap.policies.linear.ridge import Regression, add_observation, norms, predictions, start_regression
+from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
 from bandstrap.policies.schedule import Alpha
 
 
@@ -40,7 +40,7 @@ def choose(params: Params, state: State, actions: Floats, round_: int, rng: np.r
     """The action with the highest ``x'theta + beta |x|``."""
     if round_ <= params.random_rounds:
         return random_index(len(actions), rng)
-    return int(np.argmax(predictions(state.regression.theta, actions) + widths(params, state, actions, round_)))
+    return highest(predictions(state.regression.theta, actions) + widths(params, state, actions, round_))
 
 
 def learn(params: Params, state: State, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:

@@ -170,6 +170,13 @@ def predictions_in_loops(theta: Floats, actions: Floats) -> Floats:
     return total
 
 
+@jitable
+def highest(scores: Floats) -> int:
+    """The first action with the highest score; of the first that is not a number, ``-1 - action``, which no play takes."""
+    best = int(np.argmax(scores))  # NaN counts as the highest
+    return -1 - best if math.isnan(scores[best]) else best
+
+
 def norms(factor: Floats, actions: Floats) -> Floats:
     """``|x|`` in the norm of the inverse of ``V``, of each action: the length of the solution ``u`` of ``R'u = x``."""
     rows = np.asarray(factor)
