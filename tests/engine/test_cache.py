@@ -299,7 +299,7 @@ def test_a_library_on_a_read_only_disk_goes_on_past_the_call_that_compiles(read_
         sample = np.random.default_rng(0).normal(size=300)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            found = {float(bandstrap.bootstrap_quantile(sample, 0.05, method="monte-carlo", rng=1)) for _ in range(60)}
+            found = {float(bandstrap.bootstrap_quantile(sample, 0.05, method="monte-carlo", seed=1)) for _ in range(60)}
             bandstrap.bounds.betting(sample, 0.05, support=(-9, 9))
         print(bandstrap.__file__, "numba" in sys.modules, len(found), [warning.category.__name__ for warning in told])
     """

@@ -141,7 +141,7 @@ def test_a_small_request_does_not_import_the_compiler(weights):
         from bandstrap.multipliers import bootstrap_quantile
         sample = [0.1, 0.4, 2.0, 0.3, 0.5, 0.9, 1.4, 0.2, 0.8, 3.0]
         for method in ("auto", "saddlepoint", "monte-carlo"):
-            bootstrap_quantile(sample, 0.05, weights="{weights}", method=method, rng=1)
+            bootstrap_quantile(sample, 0.05, weights="{weights}", method=method, seed=1)
         print("numba" in sys.modules)
     """
     assert printed(code) == "False"
@@ -152,7 +152,7 @@ def test_large_work_is_compiled():
         import sys
         import numpy as np
         from bandstrap.multipliers import bootstrap_quantile
-        bootstrap_quantile(np.arange(100.0), 0.05, method="monte-carlo", n_resamples=100_000, rng=1)
+        bootstrap_quantile(np.arange(100.0), 0.05, method="monte-carlo", n_resamples=100_000, seed=1)
         print("numba" in sys.modules)
     """
     assert printed(code) == "True"

@@ -68,7 +68,7 @@ SIZES = {
     "size of an exact law": lambda n: measure_exact(stats.uniform(), n, 0.05),
     "resamples of a quantile": lambda n: bootstrap_quantile([1.0, 2.0, 4.0], 0.1, method="monte-carlo", n_resamples=n),
     "resamples of a bound": lambda n: BOUNDS["bootstrap"].function(
-        [1.0, 2.0], 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=n, rng=1
+        [1.0, 2.0], 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=n, seed=1
     ),
 }
 
