@@ -104,7 +104,7 @@ def mean_regret(panel, curve):
 
 def swept_curve(panel, curve):
     places = np.array(panel.sweep.values, dtype=float)
-    if panel.name in ("T3-horizon",):
+    if panel.name in ("T3-horizon", "T3-schedule"):
         mean = (3 if "remark" in curve.label else 4) * np.log(places)
     elif panel.name.startswith("T3-beta"):
         mean = 2 * np.log(2 / places)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from bandstrap.engine.compiling import compiling
-from bandstrap.engine.identity import Identity, identify
+from bandstrap.engine.identity import Identity, identify, named
 from bandstrap.errors import requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,6 +70,47 @@ def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
         return loops
 
     return mark
+
+
+def rebuilt(function: Function, replaced: Mapping[Callable[..., Any], Callable[..., Any]]) -> Function:
+    """A copy of a plain function that calls others in place of some, itself and through the marked functions it calls.
+
+    For formulas with a part of the user's own. A function that reaches nothing of what is ``replaced`` is not copied;
+    none may call itself.
+    """
+    return cast("Function", _rebuilt(function, dict(replaced)))
+
+
+def _rebuilt(function: Callable[..., Any], made: dict[Callable[..., Any], Callable[..., Any]]) -> Callable[..., Any]:
+    if function in made:
+        return made[function]
+    made[function] = function  # unless something it calls is another
+    if not isinstance(function, types.FunctionType):
+        return function
+    space = function.__globals__
+    calls = {name: space[name] for name in set(named(function.__code__)) & space.keys()}
+    others = {
+        name: _rebuilt(value, made)
+        for name, value in calls.items()
+        if isinstance(value, types.FunctionType) and (value in made or is_jitable(value))
+    }
+    body = _compiled_bodies.get(function)
+    other_body = None if body is None else _rebuilt(body, made)
+    if body is other_body and all(others[name] is calls[name] for name in others):
+        return function
+    copy = types.FunctionType(
+        function.__code__, {**space, **others}, function.__name__, function.__defaults__, function.__closure__
+    )
+    functools.update_wrapper(copy, function)
+    del copy.__wrapped__
+    copy.__kwdefaults__ = function.__kwdefaults__
+    for marks in (_jitables, _inlined, _borrowing):
+        if function in marks:
+            marks.add(copy)
+    if other_body is not None:
+        _compiled_bodies[copy] = other_body
+    made[function] = copy
+    return copy
 
 
 class Entry:

@@ -26,7 +26,7 @@ WORLDS = [
     ("theorem-3-arms", [("T3-arms-10", POLICY, times(1.5))], NOT_REPRODUCED),
     ("theorem-3-arms", [("T3-arms-2", POLICY, times(0.5)), ("T3-arms-10", POLICY, times(2))], NOT_REPRODUCED),
     ("theorem-3-bound", [("T3-arms-5", POLICY, times(50))], NOT_REPRODUCED),
-    ("theorem-3-bound", [("T3-horizon", HORIZON, times(200, 4000))], NOT_REPRODUCED),
+    ("theorem-3-bound", [("T3-horizon", HORIZON, times(200, 16000))], NOT_REPRODUCED),
     # Worst regret that grows like T.
     ("theorem-3-gap-free", [("T3-worst-2-32000", POLICY, times(2))], NOT_REPRODUCED),
     ("theorem-3-gap-free", [("T3-worst-0.5-32000", POLICY, times(5, 250))], NOT_REPRODUCED),
@@ -37,8 +37,8 @@ WORLDS = [
         world
         for label in SCHEDULES.values()
         for world in (
-            ("remark-4", [("T3-horizon", label, shaped(lambda t: np.log(t) ** 2))], NOT_REPRODUCED),
-            ("remark-4", [("T3-horizon", label, times(2, 64000))], NOT_REPRODUCED),
+            ("remark-4", [("T3-schedule", label, shaped(lambda t: np.log(t) ** 2))], NOT_REPRODUCED),
+            ("remark-4", [("T3-schedule", label, times(2, 64000))], NOT_REPRODUCED),
         )
     ),
 ]
