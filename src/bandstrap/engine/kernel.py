@@ -101,9 +101,8 @@ def _rebuilt(function: Callable[..., Any], made: dict[Callable[..., Any], Callab
     copy = types.FunctionType(
         function.__code__, {**space, **others}, function.__name__, function.__defaults__, function.__closure__
     )
-    functools.update_wrapper(copy, function)
-    del copy.__wrapped__
     copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
     for marks in (_jitables, _inlined, _borrowing):
         if function in marks:
             marks.add(copy)

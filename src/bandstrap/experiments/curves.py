@@ -20,14 +20,8 @@ from bandstrap.calls import Call
 from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
-from bandstrap.theory.tails import sub_weibull_constant
-from bandstrap.theory.weighted_sums import (
-    Form,
-    least_sum_deviation,
-    sum_deviation_bound,
-    sum_moment,
-    weighted_terms,
-)
+from bandstrap.theory.tails import Form, sub_weibull_constant
+from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
 # Samples from which the law of the weighted mean is known, far more than are looked at.
 N_POOLED = 400_000

@@ -72,7 +72,7 @@ def number_from_the_top_in_loops(lengths: Floats, rank: int) -> float:
 
 
 @inlined
-def confidence_width(params: Params, regression: Regression, lengths: Floats, round_: int) -> float:
+def confidence_width(params: Params | MultipliedParams, regression: Regression, lengths: Floats, round_: int) -> float:
     """``q + beta/sqrt(n)``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid
     rank = order_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
@@ -81,7 +81,9 @@ def confidence_width(params: Params, regression: Regression, lengths: Floats, ro
 
 
 @inlined
-def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
+def optimistic_choice(
+    params: Params | MultipliedParams, regression: Regression, lengths: Floats, actions: Floats, round_: int
+) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``."""
     width = confidence_width(params, regression, lengths, round_)
     return int(np.argmax(predictions(regression.theta, actions) + width * norms(regression.factor, actions)))
