@@ -306,7 +306,7 @@ def compiled(function: Any, kernel: Kernel, *, nogil: bool = True) -> Any:
         generics = generics_of(kernel)
         # What is compiled depends on the loop of play, too, and on how twins are made.
         whole = identify(function, *generics.values(), inspect.getsource(twins), body=compiled_as)
-        bound = twins.twin(function, generics)
+        bound = twins.twin(function, whole.digest, generics)
         name = f"{function.__name__}-{kernel.name}"
         _compiled[place] = compile_cached(bound, name, kernel.home, whole, nogil=nogil)
     return _compiled[place]

@@ -517,7 +517,7 @@ RESAMPLED_CURVE = Way(
 @functools.cache
 def with_phi(way: Way, phi: Callable[[int, float], float]) -> Way:
     """A way with the user's preliminary width, in plain and in compiled code."""
-    replaced = {own_width: jitable(phi)}
+    replaced = {own_width: phi}
     kernel = way.kernel
     parts = {
         part: rebuilt(function, replaced)
