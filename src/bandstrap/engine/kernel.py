@@ -80,7 +80,9 @@ def rebuilt(function: Function, replaced: Mapping[Callable[..., Any], Callable[.
     processes apart by name.
     """
     tag = identify(*replaced.values(), body=compiled_as).digest[:12]
-    made = {old: _copied(new, new.__globals__, tag) for old, new in replaced.items()}
+    made: dict[Callable[..., Any], Callable[..., Any]] = {
+        old: _copied(new, new.__globals__, tag) for old, new in replaced.items()
+    }
     for new in made.values():
         jitable(new)
     return cast("Function", _rebuilt(function, made, tag))

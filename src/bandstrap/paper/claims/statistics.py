@@ -7,9 +7,9 @@ a few replications in a quick run, so that limits are quantiles of Student's law
 probability of ``POWER``.
 
 A sentence about several panels is tested in all of them, and holds if all comparisons do; how many of them do is said. One
-that is not found to hold is *not reproduced* if the contrary was found, or if an advantage of ``ADVANTAGE`` would have been
-found; otherwise it is *undecided*. So is a theorem that nothing contradicts where its check would see nothing less than a
-miss rate of ``EXCESS`` times what is allowed.
+that is not found to hold is *not reproduced* if the contrary was found, or if the advantage was found to be at most
+``ADVANTAGE``; otherwise it is *undecided*. So is a theorem that nothing contradicts where its check would see nothing less
+than a miss rate of ``EXCESS`` times what is allowed.
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ class Comparison:
         """Whether the opposite is true beyond chance, at ``ERROR_RATE`` for all of several comparisons."""
         return self.z < -limit_of(self.freedom, several)
 
+    @property
+    def at_most(self) -> float:
+        """What the advantage does not exceed, as a part of what is compared, but for ``ERROR_RATE``."""
+        return (self.z + limit_of(self.freedom)) * self.error
+
     def seen_among(self, several: int) -> float:
         """The true advantage, as a part of what is compared, that is found with probability ``POWER``."""
         return distance_seen(self.freedom, several) * self.error
@@ -118,18 +123,18 @@ def all_hold(tests: list[Comparison]) -> tuple[bool, str]:
 
 
 def finding(tests: list[Comparison], numbers: Sequence[Number], *, goal: float = ADVANTAGE) -> Finding:
-    """Reproduced if all tests hold; undecided if those that do not might have missed an advantage of ``goal``."""
+    """Reproduced if all tests hold; see :func:`verdict_of` for what those that do not decide."""
     _, text = all_hold(tests)
     hold = (sum(test.holds for test in tests), len(tests))
     return Finding(verdict_of(tests, goal), text, tuple(numbers), power_of(tests, goal), hold=hold)
 
 
 def verdict_of(tests: Sequence[Comparison], goal: float = ADVANTAGE) -> str:
-    """The verdict on a sentence that holds if all of several comparisons do."""
+    """The verdict on a sentence that holds if all of several comparisons do; see the module for what is undecided."""
     failed = [test for test in tests if not test.holds]
     if not failed:
         return REPRODUCED
-    found = any(test.is_contradicted(len(tests)) or test.smallest_seen <= goal for test in failed)
+    found = any(test.is_contradicted(len(tests)) or test.at_most <= goal for test in failed)
     return NOT_REPRODUCED if found else UNDECIDED
 
 

@@ -244,7 +244,7 @@ def worst_gap(evidence: Evidence) -> Finding:
         reached=inside and seen <= excluded,
     )
     refuted = any(test.is_contradicted(len(at_order)) for test in at_order)
-    verdict = NOT_REPRODUCED if refuted or (inside and not holds) else unless_unseen(holds and inside, power)
+    verdict = NOT_REPRODUCED if refuted else unless_unseen(holds and inside, power)
     statistic = f"{'; '.join(shown)}; sqrt(T log T) {order:.2f}-fold; {text}"
     return Finding(verdict, statistic, tuple(numbers), power)
 
