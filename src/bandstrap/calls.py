@@ -6,7 +6,7 @@ import ast
 import hashlib
 import warnings
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any, NamedTuple
 
 from bandstrap.errors import InvalidInput, brief
@@ -116,6 +116,8 @@ def format_value(value: Any) -> str:
     if isinstance(value, str):
         is_plain = split_options(f"{value},") == [value, ""] and value.strip() == value == parse_value(value) != ""
         return value if is_plain and value[0] not in QUOTES else repr(value)
+    if isinstance(value, FunctionType):  # by name: its place in memory is another in every run
+        return value.__qualname__
     return str(value)
 
 

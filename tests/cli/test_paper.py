@@ -57,7 +57,7 @@ def test_a_figure_run_again_keeps_the_others_and_prints_its_own_claims(run, tmp_
     assert "kept from earlier runs: Figure 6\n" in out
     assert "Not run" not in out
     assert "The published curves." not in out
-    assert "1 claim: " in out
+    assert "1 claim of the paper: " in out
     page = (tmp_path / "out/report.html").read_bytes()
     code, out, err = run("paper", 6, *settings)
     assert code == 0, err
@@ -101,7 +101,7 @@ def test_ablations_go_to_a_page_of_their_own(run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["8"], "'FIGURE' parameter of bandstrap paper must be one of '1', '2', '3', '4', '5', '6', '7'. Got '8'"),
+        (["8"], "'FIGURE' parameter of bandstrap paper must be one of '1', '2', '3', '4', '5', '6', '7', 'theorems', "),
         (["abc"], "'FIGURE' parameter of bandstrap paper must be one of"),
         (["6", "0"], "Got '0'"),
         ([""], "Got ''"),

@@ -43,6 +43,7 @@ NEEDS = {
     "bootstrap": {"sigma": 1.0, "weights": "gaussian"},
     "sub_weibull": {"sigma": 1.0, "beta": 2.0},
     "mean_deviation_bound": {"n": 5, "alpha": 0.1, "sigma": 1.0, "beta": 2.0},
+    "sum_deviation_bound": {"weights": [0.5, 0.3, 0.2], "alpha": 0.1, "sigma": 1.0, "beta": 2.0},
     "orlicz_norm": {"law": stats.expon(), "beta": 1.0},
     "sample_orlicz_norm": {"sample": [1.0, 2.0], "beta": 1.0},
 }

@@ -23,6 +23,7 @@ from bandstrap.engine import cache
 from bandstrap.engine.compiling import compiling, end_compiling, seconds_compiling
 from bandstrap.engine.identity import identify
 from bandstrap.errors import CacheWarning
+from interpreter import printed
 
 PACKAGE = Path(bandstrap.__file__).parent
 
@@ -322,3 +323,60 @@ def test_a_command_on_a_read_only_disk_says_so_in_one_line(read_only, command):
     error = "\n" + error  # lines that tell what is being waited for may come before and after
     assert error.count("warning: ") == error.count("\nwarning: compiled code cannot be kept on disk (") == 1
     assert "Traceback" not in error
+
+
+def test_code_that_two_processes_compiled_is_told_apart_by_a_third(tmp_path):
+    # One loop with another function inside, the same types and the same place in the order of compilation: all that numba
+    # knows machine code by would be the same.
+    (tmp_path / "looped.py").write_text(
+        textwrap.dedent(
+            """
+            import math
+            import sys
+            from bandstrap.engine.cache import compile_cached
+            from bandstrap.engine.identity import identify
+            from bandstrap.engine.kernel import jitable
+            from bandstrap.engine.twins import twin
+
+            @jitable
+            def hole(x):
+                return x
+
+            @jitable
+            def between(x):
+                total = hole(x)
+                for i in range(int(x)):  # so long that it is called, not copied into its caller
+                    total = math.sin(i + total) * math.exp(-abs(total)) + math.log1p(abs(total)) * math.cos(total) + hole(x)
+                    total += math.sin(i - total) * math.exp(-abs(total)) - math.log1p(abs(total + 1.0)) * math.cos(total)
+                    total += math.atan2(total, 2.0 + i) * math.tanh(total) + math.sqrt(abs(total)) * math.erf(total)
+                    total += math.atan2(total, 3.0 + i) * math.sin(total) + math.lgamma(abs(total) + 1.0)
+                return total
+
+            def loop(x):
+                return between(x) + between(x + 1.0) + between(x + 2.0)
+
+            @jitable
+            def once(x):
+                return x + 1.0
+
+            @jitable
+            def twice(x):
+                return 2.0 * x
+
+            for name in sys.argv[1:]:
+                inside = globals()[name]
+                identity = identify(loop, inside)
+                made = compile_cached(twin(loop, identity.digest, {hole: inside}), f"loop-{name}", loop, identity)
+                print(made(10.0))
+            """
+        )
+    )
+
+    def run(*names):
+        code = f"import sys; sys.argv[1:] = {list(names)!r}; import looped"
+        return printed(code, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]), NUMBA_CACHE_DIR=tmp_path / "kept")
+
+    once, twice = run("once"), run("twice")
+    assert once != twice
+    assert run("once", "twice").split() == [once, twice]
+    assert run("twice", "once").split() == [twice, once]

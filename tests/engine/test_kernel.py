@@ -277,3 +277,47 @@ def test_functions_marked_after_the_first_compilation_are_known_to_the_compiler(
         print(first, stepped.compiled(1.0))
     """
     assert run_copy(code) == "1.0 2.0"
+
+
+@jitable
+def inner(x):
+    return x
+
+
+@jitable
+def aside(x):
+    return x + 1.0
+
+
+def aside_in_numpy(x):
+    return np.add(x, inner(x))
+
+
+@kernel.compiled_body(aside_in_numpy)
+def aside_in_loops(x):
+    return x + inner(x)
+
+
+@jitable
+def middle(x, times=2.0):
+    return times * inner(x) + aside(x) + aside_in_numpy(x)
+
+
+def outer(x):
+    return middle(x)
+
+
+def test_a_function_is_rebuilt_with_another_inside_plain_and_compiled():
+    other = lambda x: 10.0 * x  # noqa: E731
+    built = kernel.rebuilt(outer, {inner: other})
+    assert (outer(1.0), built(1.0)) == (2 + 2 + 2, 20 + 2 + 11)
+    assert Entry(built).compiled(1.0) == built(1.0)
+    assert Entry(outer).compiled(1.0) == outer(1.0)
+    assert built.__qualname__ != outer.__qualname__  # numba tells machine code from several processes apart by name
+    assert kernel.rebuilt(outer, {}) is outer
+    assert kernel.rebuilt(aside, {inner: other}) is aside
+
+
+def test_functions_of_one_text_that_close_over_different_numbers_are_rebuilt_apart():
+    built = [kernel.rebuilt(outer, {inner: lambda x, by=by: by * x}) for by in (1.0, 3.0)]
+    assert [Entry(each).compiled(1.0) for each in built] == [each(1.0) for each in built] == [6.0, 12.0]

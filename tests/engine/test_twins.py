@@ -26,7 +26,7 @@ def defined(source: str, **names) -> types.SimpleNamespace:
 
 
 def compiled(function, replaced=None):
-    return numba.njit(twins.twin(function, replaced))
+    return numba.njit(twins.twin(function, "tag", replaced))
 
 
 STEPS = """
@@ -95,7 +95,7 @@ def test_twins_of_the_packages_own_functions_are_made_once():
     made = defined(
         "def outer(params, state, arm, reward):\n    learn(params, state, arm, reward, 1, None)", learn=learn
     )
-    first, second = (twins.twin(made.outer).__globals__["learn"] for _ in range(2))
+    first, second = (twins.twin(made.outer, "tag").__globals__["learn"] for _ in range(2))
     assert first is second is not learn
 
 

@@ -244,6 +244,23 @@ def bootstrapped_ucb(
     return scores
 
 
+def multiplied_ucb(mode: str, draw: Callable[[np.random.Generator], Array], rng: np.random.Generator):
+    """Scores of BUCBL whose observations count ``draw(rng)`` times in the replicates, drawn anew or once; ridge 1."""
+    kept: list[Array] = []
+
+    def scores(X: Array, y: Array, actions: Array, t: int) -> Array:
+        n = len(X)
+        if mode == "resampled":
+            kept.clear()
+        kept.extend(draw(rng) for _ in range(n - len(kept)))
+        theta = estimate(X, y, 1.0)
+        lengths = weighted_distances(X, y, 1.0, np.array(kept), theta) if n else np.zeros(1)
+        beta = radius("closed-form", X, anytime(t), 1.0, 1.0, 0.0)
+        return optimistic_scores(X, y, 1.0, actions, order_statistic(lengths, anytime(t)) + beta / math.sqrt(max(n, 1)))
+
+    return scores
+
+
 # --- randomised policies ----------------------------------------------------------------------------------------------
 
 

@@ -95,14 +95,14 @@ def naive_policy_regret(means: tuple[float, float], horizon: int, level: float) 
     return total
 
 
-def weibull_mean_moment(n: int, order: int, beta: float) -> float:
-    """``(E|ybar|^p)^{1/p}`` for ``P(|y| >= t) = exp(-t^beta)``, random signs, by the multinomial theorem."""
+def weibull_sum_moment(weights: Sequence[float], order: int, beta: float) -> float:
+    """``(E|sum a_i y_i|^p)^{1/p}`` for ``P(|y| >= t) = exp(-t^beta)``, random signs, by the multinomial theorem."""
     total = 0.0
-    for powers in itertools.product(range(0, order + 1, 2), repeat=n):
+    for powers in itertools.product(range(0, order + 1, 2), repeat=len(weights)):
         if sum(powers) == order:
             ways = math.factorial(order) / math.prod(math.factorial(p) for p in powers)
-            total += ways * math.prod(math.gamma(1 + p / beta) for p in powers)
-    return total ** (1 / order) / n
+            total += ways * math.prod(a**p * math.gamma(1 + p / beta) for a, p in zip(weights, powers, strict=True))
+    return total ** (1 / order)
 
 
 def index_is_low(n: int, slope: float, shift: float) -> float:

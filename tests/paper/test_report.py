@@ -21,6 +21,7 @@ from bandstrap.paper.claims import (
     NOT_REPRODUCED,
     REPRODUCED,
     SECTIONS,
+    UNDECIDED,
     Finding,
     Number,
     Power,
@@ -118,7 +119,7 @@ def test_nothing_is_loaded_from_elsewhere(page):
 def test_every_claim_and_every_erratum_is_there(page):
     text = Reader(page.read_text(encoding="utf-8")).text
     items = errata()
-    assert [item["id"] for item in items] == [f"E{i}" for i in range(1, 48)]
+    assert [item["id"] for item in items] == [f"E{i}" for i in range(1, 51)]
     for item in items:
         for part in ("id", "where", "printed", "reading", "code"):
             assert squeezed(item[part]) in text, item["id"]
@@ -134,13 +135,30 @@ def test_every_claim_and_every_erratum_is_there(page):
             assert squeezed(panel.title) in text
             for curve in panel.curves:
                 assert squeezed(curve.policy or curve.bound) in text
-    counts = Counter(finding.verdict for _, finding in examine(agreeing()))
-    assert counts[REPRODUCED] > len(CLAIMS) / 2
-    sentence = (
-        f"{len(CLAIMS)} claims: {counts[REPRODUCED]} reproduced, {counts[DEPENDS]} that depend on an unstated setting, "
-        f"{counts[NOT_REPRODUCED]} not reproduced (seed 7"
-    )
-    assert sentence in text
+    for whose, ours in (("of the paper", False), ("of ours", True)):
+        counts = Counter(finding.verdict for claim, finding in examine(agreeing()) if claim.ours == ours)
+        assert counts[REPRODUCED] > counts.total() / 2
+        open_ones = f", {counts[DEPENDS]} that depend on an unstated setting" if counts[DEPENDS] else ""
+        assert (
+            f"{counts.total()} claims {whose}: {counts[REPRODUCED]} reproduced{open_ones}, {counts[NOT_REPRODUCED]} not "
+            "reproduced" in text
+        )
+
+
+def test_what_is_ours_and_what_is_undecided_is_marked(page, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    rows = dict(re.findall(r'<tr class="claim" id="([\w-]+)">(.*?)</tr>', text, flags=re.DOTALL))
+    assert {name for name, row in rows.items() if '<span class="ours">' in row} == {c.name for c in CLAIMS if c.ours}
+    assert "9 of 10 comparisons hold" in rows["introduction-posterior"]
+    whole = reproduction(tmp_path)
+    findings = tuple((claim, dataclasses.replace(found, verdict=UNDECIDED)) for claim, found in whole.findings)
+    write(dataclasses.replace(whole, findings=findings), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    n_ours = sum(claim.ours for claim in CLAIMS)
+    assert [int(n) for n in re.findall(r"<strong>(\d+)</strong> <span>undecided</span>", text)] == [
+        len(CLAIMS) - n_ours,
+        n_ours,
+    ]
 
 
 def test_text_is_escaped(tmp_path):
@@ -191,12 +209,9 @@ def test_what_was_not_run_is_said_to_be_missing(tmp_path):
     write(partial, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     reader = Reader(text)
-    assert (
-        f"2 claims: 2 reproduced, 0 that depend on an unstated setting, 0 not reproduced, {len(CLAIMS) - 2} more not"
-        in (reader.text)
-    )
+    assert f"2 claims of the paper: 2 reproduced, 0 not reproduced; {len(CLAIMS) - 2} more not" in (reader.text)
     assert "Not run here with seed 7 and 20 replications: Figure 1, Figure 2" in reader.text
-    assert "may be missed for want of runs" in reader.text
+    assert "its claim is undecided" in reader.text
     assert text.count('<use href="#mark-not-checked"/>') >= 2 * (len(CLAIMS) - 2)
     ids = {value for _, name, value in reader.attributes if name == "id"}
     assert {claim.name for claim in CLAIMS} <= ids

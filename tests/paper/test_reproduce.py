@@ -289,11 +289,37 @@ def test_very_few_replications_give_json_without_nan(tmp_path, replications):
 
 def test_figures_are_checked_and_taken_once(tmp_path):
     with pytest.raises(
-        InvalidInput, match=r"'FIGURE' parameter of bandstrap paper must be one of '1', .*'7'\. Got '8'"
+        InvalidInput, match=r"'FIGURE' parameter of bandstrap paper must be one of '1', .*'theorems', .*\. Got '8'"
     ):
         reproduce(["6", "8"], tmp_path / "out", seed=3, replications=4)
     assert not (tmp_path / "out").exists()
     assert len(reproduce(["6", "6"], tmp_path / "new", seed=3, replications=4, progress=False).chapters) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        ([], (*(f"figure{name}" for name in module.FIGURES), *module.EVIDENCE)),
+        ([*module.FIGURES], (*(f"figure{name}" for name in module.FIGURES), *module.EVIDENCE)),
+        (["theorems"], module.EVIDENCE),
+        (["theorem3", "2", "theorem1", "theorem3"], ("figure2", "theorem1", "theorem3")),
+        (["theorems", "theorem1"], module.EVIDENCE),
+    ],
+    ids=str,
+)
+def test_theorems_are_run_without_figures(names, asked):
+    assert module.chapters_asked(names) == asked
+
+
+def test_theorem_one_alone_is_refuted_in_a_moment(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHAPTERS", ("theorem1",))
+    found = reproduce(["theorem1"], tmp_path / "out", seed=3, replications=4, progress=False)
+    verdicts = {claim.name: finding.verdict for claim, finding in found.answers}
+    assert verdicts == {
+        "theorem-1": "not reproduced",
+        "theorem-1-constant": "reproduced",
+        "monte-carlo": "not reproduced",
+    }
 
 
 def test_a_folder_that_cannot_be_is_known_before_anything_runs(tmp_path, count):

@@ -696,7 +696,10 @@ def test_bounds_need_arms():
         ({"n_resamples": 20.0}, "'n_resamples' .* an integer of at least 1. Got 20.0"),
         ({"weights": "normal"}, "'weights' .* one of 'rademacher'.* Got 'normal'"),
         ({"correction": "proof"}, "'correction' .* one of 'practical'.* Got 'proof'"),
-        ({"phi": "bernstein"}, "'phi' .* one of 'hoeffding', 'sub_weibull'. Got 'bernstein'"),
+        (
+            {"phi": "bernstein"},
+            "'phi' .* one of 'hoeffding', 'sub_weibull', a number, or a function .*. Got 'bernstein'",
+        ),
         ({"beta": 0}, "'beta' .* greater than 0. Got 0"),
         ({"constant": -1}, "'constant' .* greater than 0. Got -1"),
         ({"delta": 0}, r"'delta' .* in the open interval \(0, 1\). Got 0"),

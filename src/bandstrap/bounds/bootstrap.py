@@ -110,7 +110,10 @@ def bootstrap(
         ``"theorem"``
             ``c = sqrt(2 log(2/(alpha delta))/n)``: theorem 1 as its proof has it.
         ``"stated"``
-            ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed, which its proof does not give.
+            ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed. It is false: rewards of 1 and -1 with ``phi`` a
+            constant above 1 are missed with probability ``2^-n`` at levels where ``2 alpha`` is less, see
+            :func:`bandstrap.theory.coin.coin_misses`. Kept to reproduce the paper; at usual levels no law is known to
+            contradict it.
         ``"sharp"``
             ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.
             Proved at the same level, never wider than ``"theorem"`` nor than ``phi``.

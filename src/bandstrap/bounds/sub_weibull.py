@@ -16,6 +16,8 @@ from bandstrap.errors import check_flag, check_number, requirement
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four per octave, up to a billion.
 SIZES = sorted({round(2 ** (j / 4)) for j in range(121)})
+# Sizes of the weights of a sum, each with how many rewards have it.
+Groups = tuple[tuple[float, int], ...]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -59,14 +61,31 @@ def log_power(series: Floats, n: int) -> Floats:
     return power
 
 
-@functools.lru_cache(maxsize=1024)
-def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
-    r"""Width of the two-sided bound on the mean of ``n`` centred rewards of ``psi_beta`` norm at most 1.
+def log_product(series: Floats, weights: Groups) -> Floats:
+    """Logs of the coefficients of the product of ``f(a x)`` over weights ``a``; ``series`` has those of ``f``."""
+    orders = np.arange(series.size)
+    product: Floats | None = None
+    for weight, many in weights:
+        factor = log_power(series if weight == 1.0 else series + orders * math.log(weight), many)
+        product = factor if product is None else log_convolve(product, factor)
+    assert product is not None  # noqa: S101
+    return product
 
-    ``E S^{2k}`` is ``(2k)!`` times the coefficient of ``x^{2k}`` in ``(1 + sum_p m_p x^p / p!)^n`` with ``m_p`` the
-    moments of one reward; ``m_1 = 0``, and odd ones vanish for symmetric rewards. All coefficients are non-negative, so
-    upper bounds on moments give an upper bound on ``E S^{2k}``, and Markov's inequality gives
-    ``P(|S| >= x) <= E S^{2k} / x^{2k}``, best over ``k``.
+
+def grouped(weights: Floats) -> Groups:
+    """Sizes of weights, each with how often it occurs; those of 0 are left out."""
+    sizes, counts = np.unique(np.abs(weights[weights != 0]), return_counts=True)
+    return tuple(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+
+@functools.lru_cache(maxsize=1024)
+def sum_width(weights: Groups, alpha: float, beta: float, symmetric: bool) -> float:
+    r"""Width of the two-sided bound on ``S = sum a_i y_i`` of centred rewards of ``psi_beta`` norm at most 1.
+
+    ``E S^{2k}`` is ``(2k)!`` times the coefficient of ``x^{2k}`` in the product of ``1 + sum_p m_p (a_i x)^p / p!`` with
+    ``m_p`` the moments of one reward; ``m_1 = 0``, and odd ones vanish for symmetric rewards. All coefficients are
+    non-negative, so upper bounds on moments and ``|a_i|`` for ``a_i`` give an upper bound on ``E S^{2k}``, and Markov's
+    inequality gives ``P(|S| >= x) <= E S^{2k} / x^{2k}``, best over ``k``.
     """
     most = 2 * math.ceil(math.log(1 / alpha) + 8)
     series = np.full(most + 1, -np.inf)
@@ -74,15 +93,25 @@ def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> flo
     for p in range(2, most + 1, 2 if symmetric else 1):
         series[p] = log_moment(p, beta) - gammaln(p + 1)
     orders = np.arange(2, most + 1, 2)
-    log_moments = log_power(series, n)[orders] + gammaln(orders + 1)
-    return math.exp(np.min((log_moments - math.log(alpha)) / orders)) / n
+    log_moments = log_product(series, weights)[orders] + gammaln(orders + 1)
+    return math.exp(np.min((log_moments - math.log(alpha)) / orders))
+
+
+def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
+    """:func:`sum_width` of the mean of ``n`` rewards."""
+    return sum_width(((1.0, n),), alpha, beta, symmetric) / n
 
 
 def finite_width(n: int, alpha: float, beta: float, symmetric: bool, owner: str) -> float:
     """:func:`sub_weibull_width`; an exponent or a level so small that moments overflow is refused."""
+    return finite_sum_width(((1.0, n),), alpha, beta, symmetric, owner) / n
+
+
+def finite_sum_width(weights: Groups, alpha: float, beta: float, symmetric: bool, owner: str) -> float:
+    """:func:`sum_width`, with the same refusal."""
     try:
         with np.errstate(all="ignore"):
-            width = sub_weibull_width(n, alpha, beta, symmetric)
+            width = sum_width(weights, alpha, beta, symmetric)
     except (ArithmeticError, ValueError):  # of moments that are no numbers
         width = math.nan
     if not math.isfinite(width):

@@ -19,7 +19,11 @@ from bandstrap.storage import check_folder
 def paper(
     figure: Annotated[
         list[str] | None,
-        typer.Argument(help="Figures to run, 1 to 7; all of them, and the theorems, by default.", show_default=False),
+        typer.Argument(
+            help="Figures to run, 1 to 7, and theorems for all that is beside them, or a part of it: theorem1 to theorem4, "
+            "miss_rates, remark3, close_races. All by default.",
+            show_default=False,
+        ),
     ] = None,
     replications: Annotated[
         int | None,
@@ -85,13 +89,12 @@ def reproduce_paper(figures: list[str], out: Path, seed: int, replications: int,
     from bandstrap.paper.reproduce import reproduce
 
     found = reproduce(figures, out, seed=seed, replications=replications, executor=executor)
-    rows = [
-        (claim.where, claim.says, finding.verdict + (f" ({finding.setting})" if finding.setting else ""))
-        for claim, finding in found.answers
-    ]
+    rows = [(claim.where, f"{'(ours) ' * claim.ours}{claim.says}", finding.shown) for claim, finding in found.answers]
     if rows:
         print_table(("where", "the paper says", "verdict"), rows)
     say(found.summary)
+    for claim, finding in found.undecided:
+        say(f"undecided: {claim.name} found nothing, and would have missed much: {finding.power.detects}")
     if found.kept:
         say(f"kept from earlier runs: {found.kept}")
     if found.gaps:

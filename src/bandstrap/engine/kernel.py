@@ -16,11 +16,11 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from bandstrap.engine.compiling import compiling
-from bandstrap.engine.identity import Identity, identify, is_known_by_version, used_values
+from bandstrap.engine.identity import Identity, identify, is_known_by_version, named, used_values
 from bandstrap.errors import InvalidInput, requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,6 +72,58 @@ def compiled_body(plain: Callable[..., Any]) -> Callable[[Function], Function]:
     return mark
 
 
+def rebuilt(function: Function, replaced: Mapping[Callable[..., Any], Callable[..., Any]]) -> Function:
+    """A copy of a plain function that calls others in place of some, itself and through the marked functions it calls.
+
+    For formulas with a part of the user's own. A function that reaches nothing of what is ``replaced`` is not copied;
+    none may call itself. Copies are named by the content of what they call: numba tells machine code from several
+    processes apart by name.
+    """
+    tag = identify(*replaced.values(), body=compiled_as).digest[:12]
+    made: dict[Callable[..., Any], Callable[..., Any]] = {
+        old: _copied(new, new.__globals__, tag) for old, new in replaced.items()
+    }
+    for new in made.values():
+        jitable(new)
+    return cast("Function", _rebuilt(function, made, tag))
+
+
+def _copied(function: Any, space: dict[str, Any], tag: str) -> types.FunctionType:
+    code, name = function.__code__, function.__name__
+    copy = types.FunctionType(code, space, name, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__, copy.__module__, copy.__doc__ = function.__kwdefaults__, function.__module__, function.__doc__
+    copy.__qualname__ = f"{function.__qualname__}_{tag}"
+    return copy
+
+
+def _rebuilt(
+    function: Callable[..., Any], made: dict[Callable[..., Any], Callable[..., Any]], tag: str
+) -> Callable[..., Any]:
+    if function in made:
+        return made[function]
+    made[function] = function  # unless something it calls is another
+    if not isinstance(function, types.FunctionType):
+        return function
+    space = function.__globals__
+    calls = {name: space[name] for name in set(named(function.__code__)) & space.keys()}
+    others = {
+        name: _rebuilt(value, made, tag)
+        for name, value in calls.items()
+        if isinstance(value, types.FunctionType) and (value in made or is_jitable(value))
+    }
+    body = _compiled_bodies.get(function)
+    other_body = None if body is None else _rebuilt(body, made, tag)
+    if body is other_body and all(others[name] is calls[name] for name in others):
+        return function
+    copy = made[function] = _copied(function, {**space, **others}, tag)
+    for marks in (_jitables, _inlined, _borrowing):
+        if function in marks:
+            marks.add(copy)
+    if other_body is not None:
+        _compiled_bodies[copy] = other_body
+    return copy
+
+
 class Entry:
     """A function that runs plainly or compiled, with the same result.
 
@@ -110,7 +162,8 @@ class Entry:
                 from bandstrap.engine.twins import twin
 
                 identity = identify(self.function, body=compiled_as)
-                self._compiled = compile_cached(twin(self.function), self.function.__name__, self.function, identity)
+                bound = twin(self.function, identity.digest)
+                self._compiled = compile_cached(bound, self.function.__name__, self.function, identity)
         return self._compiled(*arguments)
 
 

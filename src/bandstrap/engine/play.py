@@ -334,7 +334,7 @@ def compiled(function: Any, kernel: Kernel, *, nogil: bool = True) -> Any:
         makers = (inspect.getsource(module) for module in (twins, checked_math))
         whole = identify(function, *generics.values(), *makers, body=compiled_as)
         boundscheck = not is_ours(kernel.home)
-        bound = twins.twin(function, generics, boundscheck=boundscheck)
+        bound = twins.twin(function, whole.digest, generics, boundscheck=boundscheck)
         name = f"{function.__name__}-{kernel.name}"
         _compiled[place] = compile_cached(bound, name, kernel.home, whole, nogil=nogil, boundscheck=boundscheck)
     return _compiled[place]

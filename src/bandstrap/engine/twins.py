@@ -8,6 +8,10 @@ of it: several times faster than by numba's ``overload``, which works them out f
 What a borrowing function calls is compiled anew for it, without counting references.
 
 Functions from outside the package raise, compiled, what they raise in Python, see ``refusals.py``.
+
+Machine code is known to numba by the name of its function, the types of its arguments and a number that counts functions
+within a process. What two processes compiled and a third one loads must not share all three, or one is run for the other:
+twins that depend on more than their own function have the identity of all of it in their names.
 """
 
 from __future__ import annotations
@@ -32,31 +36,33 @@ _ours: dict[tuple[Callable[..., Any], bool], Any] = {}
 
 
 def twin(
-    function: Callable[..., Any], replaced: Replacements | None = None, *, boundscheck: bool = False
+    function: Callable[..., Any], tag: str, replaced: Replacements | None = None, *, boundscheck: bool = False
 ) -> types.FunctionType:
     """The twin of a function, ready to be compiled; where it calls some functions, it may call others ``replaced`` by.
 
-    With ``boundscheck`` an index beyond an array is an error in these, and in functions from outside the package.
+    ``tag`` is the identity of all that is compiled. With ``boundscheck`` an index beyond an array is an error in these, and
+    in functions from outside the package.
     """
-    return _Twins(replaced or {}, boundscheck).bare(compiled_as(function), lambda made: None)
+    return _Twins(replaced or {}, tag, boundscheck).bare(compiled_as(function), lambda made: None, tag)
 
 
 class _Twins:
     """Twins that refer to each other."""
 
-    def __init__(self, replaced: Replacements, boundscheck: bool, borrow: bool = False) -> None:
+    def __init__(self, replaced: Replacements, tag: str, boundscheck: bool, borrow: bool = False) -> None:
         self.replaced = replaced
+        self.tag = tag
         self.boundscheck = boundscheck
         self.borrow = borrow
         self.made: dict[tuple[Callable[..., Any], bool], Any] = {}
 
-    def bare(self, function: Any, announce: Callable[[types.FunctionType], None]) -> types.FunctionType:
+    def bare(self, function: Any, announce: Callable[[types.FunctionType], None], tag: str) -> types.FunctionType:
         """A function with the code of another, and twins under the names it uses; announced before these are made."""
         space = {"__name__": function.__module__, "__builtins__": function.__globals__["__builtins__"]}
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
         made.__kwdefaults__ = function.__kwdefaults__
-        made.__qualname__ = function.__qualname__
+        made.__qualname__ = f"{function.__qualname__}_{tag}" if tag else function.__qualname__
         announce(made)
         names = set(named(function.__code__))
         of = self.of if is_ours(function) else self.checked
@@ -88,8 +94,9 @@ class _Twins:
         """
         body = self.replaced.get(function, function)
         if is_borrowing(body) and not self.borrow:
-            return _Twins(self.replaced, self.boundscheck, borrow=True).callable(function, lends=True)
-        made = _ours if is_ours(function) and function not in self.replaced else self.made
+            return _Twins(self.replaced, self.tag, self.boundscheck, borrow=True).callable(function, lends=True)
+        is_shared = is_ours(function) and function not in self.replaced
+        made = _ours if is_shared else self.made
         place = function, self.borrow
         if place not in made:
 
@@ -103,7 +110,7 @@ class _Twins:
                     boundscheck=self.boundscheck and made is self.made,
                 )(bare)
 
-            self.bare(compiled_as(body), announce)
+            self.bare(compiled_as(body), announce, "" if is_shared else self.tag)
         return made[place]
 
 

@@ -12,24 +12,32 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bandstrap.arrays import Floats
+from bandstrap.bounds.corrections import CORRECTIONS, Correction, correction_term
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
 from bandstrap.bounds.laws import target
 from bandstrap.calls import Call
 from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.multipliers import bootstrap_quantile
-from bandstrap.theory.tails import (
-    Form,
-    least_mean_deviation,
-    mean_deviation_bound,
-    mean_moment,
-    theorem_2_terms,
-)
+from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
+from bandstrap.theory.tails import Form, sub_weibull_constant
+from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
 # Samples from which the law of the weighted mean is known, far more than are looked at.
 N_POOLED = 400_000
 # What the number that quantiles are compared with belongs to: ``alpha``, or its square.
 Level = Literal["as used", "squared"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+# A bound on the mean of a coin's tosses, above 1, that never fails.
+PHI_OF_COIN = 1 + 1e-6
+Inequality = Literal["first", "second"]
+# Weights of a sum of n rewards.
+Shape = Literal["equal", "one large"]
+SHAPES: Mapping[Shape, Callable[[int], Floats]] = {
+    "equal": lambda n: np.full(n, 1 / n),
+    "one large": lambda n: np.where(np.arange(n) == 0, 1.0, 1 / n),
+}
+INEQUALITIES: tuple[Inequality, ...] = get_args(Inequality)
 
 
 def exact(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
@@ -47,29 +55,63 @@ def theorem_2(
     beta: float,
     form: Form = "corrected",
     power: float | None = None,
+    weights: Shape = "equal",
 ) -> CoverageRow:
-    """Theorem 2 with ``C = sigma = 1``; with ``power`` at level ``exp(-n^power)`` in place of ``alpha``."""
-    return _value("theorem_2", n, alpha, theorem_2_terms(n, _log_level(n, alpha, power), beta, form=form))
+    """Theorem 2 with ``C = sigma = 1``; with ``power`` at level ``exp(-n^power)`` in place of ``alpha``.
+
+    ``weights`` are those of the sum: 1/n each, or one of 1 and the others 1/n.
+    """
+    return _value(
+        "theorem_2", n, alpha, weighted_terms(_weights(weights, n), _log_level(n, alpha, power), beta, form=form)
+    )
 
 
 def least_deviation(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, beta: float, power: float | None = None
+    distribution: str,
+    n: int,
+    alpha: float,
+    replications: int,
+    seed: int,
+    *,
+    beta: float,
+    power: float | None = None,
+    weights: Shape = "equal",
 ) -> CoverageRow:
     """What every bound for rewards of ``psi_beta`` norm 1 must exceed, at the same levels."""
-    return _value("least_deviation", n, alpha, least_mean_deviation(n, _log_level(n, alpha, power), beta))
+    least = least_sum_deviation(_weights(weights, n), _log_level(n, alpha, power), beta)
+    return _value("least_deviation", n, alpha, least)
 
 
 def proved_deviation(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, beta: float
+    distribution: str,
+    n: int,
+    alpha: float,
+    replications: int,
+    seed: int,
+    *,
+    beta: float,
+    power: float | None = None,
+    weights: Shape = "equal",
 ) -> CoverageRow:
-    """What moments prove for rewards of ``psi_beta`` norm 1."""
-    return _value("proved_deviation", n, alpha, mean_deviation_bound(n, alpha, sigma=1.0, beta=beta))
+    """What moments prove for rewards of ``psi_beta`` norm 1, at the same levels; those must be numbers above 0."""
+    level = math.exp(-_log_level(n, alpha, power))
+    return _value("proved_deviation", n, alpha, sum_deviation_bound(_weights(weights, n), level, sigma=1.0, beta=beta))
 
 
-def moment(distribution: str, n: int, alpha: float, replications: int, seed: int, *, beta: float) -> CoverageRow:
-    """Left side of lemma 1 for equal weights, of the order ``log(1/alpha)`` rounded to an even number."""
-    order = max(2, 2 * round(math.log(1 / alpha) / 2))
-    return _value("moment", n, alpha, mean_moment(n, order, beta))
+def moment(
+    distribution: str,
+    n: int,
+    alpha: float,
+    replications: int,
+    seed: int,
+    *,
+    beta: float,
+    power: float | None = None,
+    weights: Shape = "equal",
+) -> CoverageRow:
+    """Left side of lemma 1, of the order ``log(1/alpha)`` rounded to an even number."""
+    order = max(2, 2 * round(_log_level(n, alpha, power) / 2))
+    return _value("moment", n, alpha, sum_moment(_weights(weights, n), order, beta))
 
 
 def quantile_above_joint(
@@ -102,6 +144,28 @@ def quantile_above_joint(
     return CoverageRow(
         "quantile_above_joint", n, alpha, replications, misses, misses / replications, low, high, width, None,
         mean_width=width,
+    )  # fmt: skip
+
+
+def quantile_above_formula(
+    distribution: str, n: int, alpha: float, replications: int, seed: int, *, beta: float, sigma: float
+) -> CoverageRow:
+    """How often the bootstrapped quantile exceeds what the proof of theorem 3 displays after lemma 2.
+
+    A miss is a sample with ``q_alpha(y - ybar) > C sigma (sqrt(log(1/alpha)/n) + log(1/alpha)^(1/beta)/n)``, ``C`` that of
+    theorem 2; the width is the largest quantile over that number.
+    """
+    rng = np.random.default_rng([seed, n, 4])
+    terms = weighted_terms(_weights("equal", n), math.log(1 / alpha), beta, form="printed")
+    bound = sub_weibull_constant(beta) * sigma * terms
+    sample = draw_samples(resolve_distribution(distribution), (replications, n), rng)
+    shares = np.asarray(bootstrap_quantile(sample, alpha)) / bound
+    misses = int(np.sum(shares > 1))
+    low, high = binomial_interval(misses, replications)
+    most = float(shares.max())
+    return CoverageRow(
+        "quantile_above_formula", n, alpha, replications, misses, misses / replications, low, high, most, None,
+        mean_width=most,
     )  # fmt: skip
 
 
@@ -139,6 +203,58 @@ def resampling_visits(
     return _value("resampling_visits", n, alpha, float(n_resamples))
 
 
+def coin(
+    distribution: str, n: int, alpha: float, replications: int, seed: int, *, correction: Correction, delta: float
+) -> CoverageRow:
+    """Theorem 1 on a fair coin at the level that suits it worst: the probability of a miss over ``2 alpha``, exactly.
+
+    ``phi`` is a constant above 1, which no mean of a coin reaches. The row has the level and the probability.
+    """
+    check_choice(correction, "correction", "coin", CORRECTIONS)
+
+    def misses(level: float) -> float:
+        term = correction_term(CORRECTIONS[correction], n, PHI_OF_COIN, level, delta, n)
+        return float(coin_misses(n, level * (1 - delta), term))
+
+    return _worst_of_coin("coin", n, [(level, misses(level), 2 * level) for level in _levels_of_coin(n)])
+
+
+def coin_by_draws(
+    distribution: str,
+    n: int,
+    alpha: float,
+    replications: int,
+    seed: int,
+    *,
+    delta: float,
+    inequality: Inequality = "first",
+    correction: Correction = "stated",
+) -> CoverageRow:
+    """The Monte Carlo theorem on a fair coin: misses whatever is drawn, over what is allowed with ``B < 1/alpha``.
+
+    ``inequality`` is that of the theorem: ``alpha + (floor(B alpha) + 1)/(B + 1)``, or ``2 alpha + 1/(B + 1)``.
+    """
+    check_choice(inequality, "inequality", "coin_by_draws", INEQUALITIES)
+    check_choice(correction, "correction", "coin_by_draws", CORRECTIONS)
+    found = []
+    for level in _levels_of_coin(n):
+        n_resamples = math.ceil(1 / level) - 1
+        allowed = level + 1 / (n_resamples + 1) + (level if inequality == "second" else 0.0)
+        term = correction_term(CORRECTIONS[correction], n, PHI_OF_COIN, level, delta, n)
+        found.append((level, float(coin_misses(n, 0.0, term)), allowed))
+    return _worst_of_coin("coin_by_draws", n, found)
+
+
+def needed_constant(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
+    """The factor before ``log(2/(alpha delta))`` that a fair coin needs."""
+    return _value("needed_constant", n, alpha, coin_constant(n))
+
+
+def proved_constant(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
+    """The factor with which the proof of theorem 1 goes through."""
+    return _value("proved_constant", n, alpha, proof_constant(n))
+
+
 CURVES: Mapping[str, Callable[..., CoverageRow]] = {
     function.__name__: function
     for function in (
@@ -148,8 +264,13 @@ CURVES: Mapping[str, Callable[..., CoverageRow]] = {
         proved_deviation,
         moment,
         quantile_above_joint,
+        quantile_above_formula,
         kl_visits,
         resampling_visits,
+        coin,
+        coin_by_draws,
+        needed_constant,
+        proved_constant,
     )
 }
 
@@ -170,6 +291,10 @@ def measure_curve(call: Call, distribution: str, n: int, alpha: float, replicati
     return CURVES[call.name](distribution, n, alpha, replications, seed, **call.options)
 
 
+def _weights(shape: Shape, n: int) -> Floats:
+    return SHAPES[check_choice(shape, "weights", "a curve", SHAPES)](n)
+
+
 def _log_level(n: int, alpha: float, power: float | None) -> float:
     return math.log(1 / alpha) if power is None else float(n) ** power
 
@@ -177,3 +302,15 @@ def _log_level(n: int, alpha: float, power: float | None) -> float:
 def _value(name: str, n: int, alpha: float, value: Any) -> CoverageRow:
     """A row that holds a number, as if it were a width."""
     return CoverageRow(name, n, alpha, 0, 0, 0.0, 0.0, 0.0, value, None, mean_width=value, width_error=0.0)
+
+
+def _levels_of_coin(n: int) -> list[float]:
+    """Levels from 1/4 down to ``exp(-1.5 n)``, dense enough for every number of tosses to show its worst."""
+    return [0.25 * math.exp(-1.5 * n * step / 300) for step in range(301)]
+
+
+def _worst_of_coin(name: str, n: int, found: list[tuple[float, float, float]]) -> CoverageRow:
+    """The level with the largest share of what is allowed, of (level, probability of a miss, what is allowed)."""
+    level, misses, allowed = max(found, key=lambda each: each[1] / each[2])
+    share = misses / allowed
+    return CoverageRow(name, n, level, 0, 0, misses, misses, misses, share, None, mean_width=share, width_error=0.0)

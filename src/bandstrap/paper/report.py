@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from bandstrap.pages import write_page
 from bandstrap.paper.claims import (
     CLAIMS,
-    DEPENDS,
     ERROR_RATE,
-    NOT_REPRODUCED,
     REPRODUCED,
     SECTIONS,
     Claim,
@@ -59,7 +57,8 @@ def write_report(
         filters={"slug": slug, "short": short_title, "explain": explanation},
         reproduction=reproduction,
         reproduced=REPRODUCED,
-        counts=counted(list(verdicts.values()), len(reproduction.unchecked)),
+        counts=shown_counts(reproduction),
+        ours={claim.name for claim in CLAIMS if claim.ours},
         parts=by_section(known, findings),
         verdicts={claim.name: NOT_CHECKED for claim in CLAIMS} | verdicts,
         resting=resting_on(reproduction),
@@ -90,10 +89,14 @@ def short_title(title: str) -> str:
     return title.split(":")[0]
 
 
-def counted(verdicts: list[str], n_unchecked: int) -> dict[str, int]:
-    """How many claims had which verdict."""
-    found = {verdict: verdicts.count(verdict) for verdict in (REPRODUCED, DEPENDS, NOT_REPRODUCED)}
-    return found | ({NOT_CHECKED: n_unchecked} if n_unchecked else {})
+def shown_counts(reproduction: Reproduction) -> dict[str, dict[str, int]]:
+    """How many claims of the paper, and how many of ours, had which verdict, those that were not checked among them."""
+    titles = {"paper": "Claims of the paper", "ours": "Claims of ours"}
+    counts = {}
+    for whose, found in reproduction.counts.items():
+        unchecked = sum(claim.ours == (whose == "ours") for claim in reproduction.unchecked)
+        counts[titles[whose]] = {name: n for name, n in (found | {NOT_CHECKED: unchecked}).items() if n}
+    return counts
 
 
 def by_section(claims: list[Claim], findings: dict[Claim, Finding]) -> dict[str, list[tuple[Claim, Finding | None]]]:

@@ -24,7 +24,7 @@ from bandstrap.experiments.panels import PanelData, read_panel
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
-from bandstrap.paper.claims import CLAIMS, DEPENDS, NOT_REPRODUCED, REPRODUCED, Claim, Finding, examine
+from bandstrap.paper.claims import CLAIMS, DEPENDS, UNDECIDED, VERDICTS, Claim, Finding, examine
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
 from bandstrap.sources import digest_sources
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
-EVIDENCE = ("miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races")
+EVIDENCE = ("theorem1", "miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races")
+# What may be asked for by name: figures, parts of the evidence, and all of that.
+PARTS = (*FIGURES, "theorems", *EVIDENCE)
 # In the order of the report.
 CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
 TITLE = "Bootstrapping Upper Confidence Bound, reproduced"
@@ -107,16 +109,35 @@ class Reproduction:
         return [(claim, finding) for claim, finding in self.findings if not panels.isdisjoint(claim.panels)]
 
     @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many claims of the paper, and how many of ours, had which verdict."""
+        of = {
+            whose: [finding.verdict for claim, finding in self.findings if claim.ours == ours]
+            for whose, ours in (("paper", False), ("ours", True))
+        }
+        return {whose: {each: verdicts.count(each) for each in VERDICTS} for whose, verdicts in of.items()}
+
+    @property
     def summary(self) -> str:
-        """How many claims had which verdict, in one line."""
-        verdicts = [finding.verdict for _, finding in self.findings]
-        unchecked = f", {len(self.unchecked)} more not checked" if self.unchecked else ""
-        return (
-            f"{len(verdicts)} claim{'s' * (len(verdicts) != 1)}: {verdicts.count(REPRODUCED)} reproduced, "
-            f"{verdicts.count(DEPENDS)} that depend on an unstated setting, "
-            f"{verdicts.count(NOT_REPRODUCED)} not reproduced{unchecked} "
-            f"(seed {self.seed}, {self.replications} replications)"
-        )
+        """How many claims of the paper, and how many of ours, had which verdict, in one line."""
+        texts = []
+        for whose, counts in self.counts.items():
+            total = sum(counts.values())
+            parts = [
+                f"{n} that depend{'s' * (n == 1)} on an unstated setting" if verdict == DEPENDS else f"{n} {verdict}"
+                for verdict, n in counts.items()
+                if n or verdict not in (DEPENDS, UNDECIDED)
+            ]
+            owner = "of the paper" if whose == "paper" else "of ours"
+            if total or whose == "paper":
+                texts.append(f"{total} claim{'s' * (total != 1)} {owner}: {', '.join(parts)}")
+        unchecked = f"; {len(self.unchecked)} more not checked" if self.unchecked else ""
+        return f"{'; '.join(texts)}{unchecked} (seed {self.seed}, {self.replications} replications)"
+
+    @property
+    def undecided(self) -> list[tuple[Claim, Finding]]:
+        """What was found about claims that nothing was decided on, among those asked for."""
+        return [(claim, finding) for claim, finding in self.answers if finding.verdict == UNDECIDED]
 
     @property
     def kept(self) -> str:
@@ -129,8 +150,8 @@ class Reproduction:
         if self.replications >= FULL:
             return ""
         return (
-            f"With fewer replications than the paper's {FULL} a claim may be missed for want of runs: "
-            "not reproduced means that nothing was shown, not that the contrary was."
+            f"With fewer replications than the paper's {FULL} many checks cannot see what they are meant to see. Where one "
+            "of them found nothing, its claim is undecided."
         )
 
     @property
@@ -161,8 +182,7 @@ def reproduce(
     The report shows all that the folder has with this seed, these replications and this version of the code, whichever
     run it is from: the store's keys decide, so that the same blocks give the same report in any order of runs.
     """
-    names = [check_choice(name, "FIGURE", "bandstrap paper", FIGURES) for name in dict.fromkeys(figures)] or [*FIGURES]
-    asked = tuple(f"figure{name}" for name in names) + EVIDENCE * (set(names) == set(FIGURES))
+    asked = chapters_asked(figures)
     experiments = {name: read_experiment(paper_file(f"{name}.toml")) for name in CHAPTERS}
     check_executor(executor, "bandstrap paper")
     share, folder = replications / FULL, Folder(out)
@@ -196,6 +216,18 @@ def reproduce(
         write_report(reproduction, errata(), read_sentences(), out / "report.html")
     tell("", shown=progress)
     return reproduction
+
+
+def chapters_asked(names: Sequence[str]) -> tuple[str, ...]:
+    """The chapters that figures and parts of the evidence are in; all of them for none, and for all figures."""
+    given = {check_choice(name, "FIGURE", "bandstrap paper", PARTS) for name in names}
+    if given >= set(FIGURES) or not given:
+        given |= {*FIGURES, *EVIDENCE}
+    if "theorems" in given:
+        given |= {*EVIDENCE}
+    return tuple(f"figure{name}" for name in FIGURES if name in given) + tuple(
+        name for name in EVIDENCE if name in given
+    )
 
 
 def finish_chapters(
@@ -284,17 +316,21 @@ def claims_as_json(reproduction: Reproduction) -> str:
         "seed": reproduction.seed,
         "replications": reproduction.replications,
         "summary": reproduction.summary,
+        "counts": reproduction.counts,
         "claims": [
             {
                 "name": claim.name,
+                "ours": claim.ours,
                 "section": claim.section,
                 "where": claim.where,
                 "says": claim.says,
                 "verdict": finding.verdict,
                 "setting": finding.setting,
+                "hold": finding.hold,
                 "statistic": finding.statistic,
                 "error_rate": finding.power.error_rate,
                 "detects": finding.power.detects,
+                "power_reached": finding.power.reached,
                 "numbers": [finite(dataclasses.asdict(number)) for number in finding.numbers],
             }
             for claim, finding in reproduction.findings

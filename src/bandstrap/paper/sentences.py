@@ -1,4 +1,4 @@
-"""Every sentence of the paper that states something testable, with the claim that tests it or the reason why none does.
+"""The sentences of the paper that could be wrong, with the claims that test them or the reason why none does.
 
 The list is ``sentences.toml``, in the paper's order; the report shows it, and so does a page of the documentation, which
 ``python -m bandstrap.paper.sentences docs/sentences.md`` writes.
@@ -70,12 +70,16 @@ class Sentence(Strict):
     says: Annotated[str, Field(min_length=1)]
     claims: tuple[str, ...] = ()
     reason: str = ""
+    # What is to be said beside claims.
+    note: str = ""
 
     @model_validator(mode="after")
     def claims_or_reason(self) -> Sentence:
-        """Refuse a sentence with neither claims nor a reason, or with both."""
+        """Refuse a sentence with neither claims nor a reason, or with both, or with a note beside a reason."""
         if bool(self.claims) == bool(self.reason):
             raise ValueError("a sentence should have claims or a reason, and not both")
+        if self.note and self.reason:
+            raise ValueError("a note stands beside claims; a sentence with a reason has it there")
         return self
 
     @property
@@ -99,12 +103,15 @@ def read_sentences() -> tuple[Sentence, ...]:
 
 def as_markdown(sentences: Sequence[Sentence]) -> str:
     """The page of the documentation."""
-    rows = [
-        f"| {cell(one.where)} | {cell(one.says)} | {', '.join(f'`{name}`' for name in one.claims) or cell(one.reason)} |\n"
-        for one in sentences
-    ]
+    rows = [f"| {cell(one.where)} | {cell(one.says)} | {cell(answer(one))} |\n" for one in sentences]
     tested = sum(bool(one.claims) for one in sentences)
     return HEAD.format(n=len(sentences), tested=tested) + "".join(rows)
+
+
+def answer(sentence: Sentence) -> str:
+    """The claims of a sentence with its note, or its reason."""
+    tested = ", ".join(f"`{name}`" for name in sentence.claims)
+    return f"{tested}. {sentence.note}" if sentence.note else tested or sentence.reason
 
 
 def cell(text: str) -> str:

@@ -5,7 +5,9 @@ Each way is a kernel of its own, so that only what is asked for is compiled.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,7 +17,7 @@ from bandstrap.arrays import Floats
 from bandstrap.bounds.corrections import NONE, corrected_width, correction_term
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.bounds.sub_weibull import theorem_width
-from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable
+from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable, rebuilt
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import (
     largest,
@@ -61,9 +63,12 @@ from bandstrap.policies.sign_memory import (
 
 Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
-Phi = Literal["hoeffding", "sub_weibull"]
-PHIS: dict[Phi, int] = {word: code for code, word in enumerate(get_args(Phi))}
+NamedPhi = Literal["hoeffding", "sub_weibull"]
+# A name, a constant, or the user's own function of the number of rewards and the error probability.
+Phi = NamedPhi | float | Callable[[int, float], float]
+PHIS: dict[NamedPhi, int] = {word: code for code, word in enumerate(get_args(NamedPhi))}
 HOEFFDING, SUB_WEIBULL = PHIS.values()
+CONSTANT, OWN = len(PHIS), len(PHIS) + 1
 # Heights are worked out for an error probability this many times smaller, or when it is reached.
 HEIGHTS_APART = 1.1
 # Up to this many rewards the sharp correction is exact; beyond, Chernoff's bound takes constant time and is proved too.
@@ -183,12 +188,22 @@ def shared_by_draws(params: Params, alpha: float) -> Shared:
 # --- the correction ---------------------------------------------------------------------------------------------------
 
 
+@jitable
+def own_width(n: int, alpha: float) -> float:
+    """What the user's function stands in the place of, see :func:`with_phi`; without one nothing is known."""
+    return math.inf
+
+
 @inlined
 def preliminary_width(params: Params, n: int, shared: Shared) -> float:
-    """``phi``: Hoeffding's width, or theorem 2's."""
+    """``phi``: Hoeffding's width, theorem 2's, a constant, or the user's own."""
     if params.phi == HOEFFDING:
         return hoeffding_width(n, params.sigma, shared.root_log)
-    return theorem_width(n, shared.alpha, params.sigma, params.beta, params.constant)
+    if params.phi == SUB_WEIBULL:
+        return theorem_width(n, shared.alpha, params.sigma, params.beta, params.constant)
+    if params.phi == CONSTANT:
+        return params.constant
+    return own_width(n, shared.alpha)
 
 
 @jitable
@@ -477,10 +492,12 @@ def curve_learn(
 
 
 class Way(NamedTuple):
-    """A way to the quantile: the main term of an arm, and the kernel that plays with it."""
+    """A way to the quantile: the main term of an arm, the kernel that plays with it, and what is added to it."""
 
     main_term: Any
     kernel: Kernel
+    threshold: Any = threshold
+    index: Any = index
 
 
 def _kernel(name: str, learn: Any, **chooser: Any) -> Kernel:
@@ -495,6 +512,20 @@ EXACT_CURVE = Way(exact_curve_quantile, _kernel("exact_curve", curve_learn, scor
 RESAMPLED_CURVE = Way(
     resampled_curve_quantile, _kernel("resampled_curve", curve_learn, score=resampled_curve_score, prepare=prepare)
 )
+
+
+@functools.cache
+def with_phi(way: Way, phi: Callable[[int, float], float]) -> Way:
+    """A way with the user's preliminary width, in plain and in compiled code."""
+    replaced = {own_width: phi}
+    kernel = way.kernel
+    parts = {
+        part: rebuilt(function, replaced)
+        for part in ("learn", "prepare", "score", "choose")
+        if (function := getattr(kernel, part)) is not None
+    }
+    others = (rebuilt(function, replaced) for function in (way.threshold, way.index))
+    return Way(way.main_term, Kernel(kernel.name, **parts), *others)
 
 
 def way_to(quantile: Quantile, weights: Weights) -> Way:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Hashable
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import brief, check_choice, check_count, check_number, requirement
+from bandstrap.errors import brief, check_choice, check_count, check_number, is_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import LAWS, Weights
 from bandstrap.policies import sign_memory
 from bandstrap.policies.bootstrap_index import (
+    CONSTANT,
+    OWN,
     PHIS,
     QUANTILES,
     RESAMPLED,
@@ -24,11 +27,11 @@ from bandstrap.policies.bootstrap_index import (
     Phi,
     Quantile,
     State,
-    index,
+    Way,
     new_state,
     prepare,
-    threshold,
     way_to,
+    with_phi,
 )
 from bandstrap.policies.fields import as_lists
 from bandstrap.policies.policy import Label, Online, Policy
@@ -89,7 +92,10 @@ class BootstrappedUCB(Policy[Label]):
         ``"practical"`` (default, the paper's experiments), ``"theorem"``, ``"stated"``, ``"sharp"`` or ``"none"``, as in
         :func:`bandstrap.bounds.bootstrap`.
     phi
-        Preliminary width: ``"hoeffding"`` (default) or ``"sub_weibull"`` with ``beta`` and ``constant``.
+        Preliminary width: ``"hoeffding"`` (default), ``"sub_weibull"`` with ``beta`` and ``constant``, a number, or a
+        function of an arm's number of rewards and the error probability, ``phi(n, alpha)``. Such a function must not fall
+        as ``alpha`` does; a simulation compiles it, so that it must be one that numba can. A policy that has one cannot
+        be saved.
     beta
         Tail exponent of theorem 2; ``sigma`` is then the ``psi_beta`` norm, see :func:`bandstrap.bounds.sub_weibull`.
     constant
@@ -179,9 +185,9 @@ class BootstrappedUCB(Policy[Label]):
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
         self.check_size(1)
         self.multipliers = check_choice(weights, "weights", owner, WEIGHTS)
-        self.kernel = way_to(self.quantile, self.multipliers).kernel
         self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
-        self.phi = check_choice(phi, "phi", owner, PHIS)
+        self.phi = check_phi(phi, owner)
+        self.kernel = self.way.kernel
         self.beta = self.positive(beta, "beta")
         self.constant = None if constant is None else self.positive(constant, "constant")
         self.delta = check_number(delta, "delta", owner, above=0, below=1)
@@ -206,12 +212,26 @@ class BootstrappedUCB(Policy[Label]):
             LAWS[self.multipliers],
             self.n_resamples,
             CORRECTIONS[self.correction],
-            PHIS[self.phi],
+            PHIS[self.phi] if isinstance(self.phi, str) else OWN if callable(self.phi) else CONSTANT,
             self.sigma,
             self.beta,
-            self.theorem_constant(schedule),
+            self.phi if isinstance(self.phi, float) else self.theorem_constant(schedule),
             self.delta,
         )
+
+    @property
+    def way(self) -> Way:
+        """The way to the quantile, and what is added to it."""
+        way = way_to(self.quantile, self.multipliers)
+        return with_phi(way, self.phi) if callable(self.phi) else way
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the kernel: one with a function of the user's own is known in its process alone."""
+        return {name: value for name, value in vars(self).items() if name != "kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.kernel = self.way.kernel
 
     def theorem_constant(self, schedule: Schedule) -> float:
         """``C`` of theorem 2 for all levels of the schedule; 1 where ``phi`` does not ask for it."""
@@ -266,7 +286,7 @@ class BootstrappedUCB(Policy[Label]):
             rng = copy_of(self.rng)
             params = self.round_params(self._params)
             shared = prepare(params, state, self.n_rewards + 1)
-            main_term = way_to(self.quantile, self.multipliers).main_term
+            way = self.way
             sign = 1.0 if self.direction == "max" else -1.0
             table: dict[Hashable, Any] = {label: {} for label in self.arms}
             # The order in which the next round draws; it draws nothing for arms that are retired.
@@ -278,8 +298,8 @@ class BootstrappedUCB(Policy[Label]):
                     table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
                     continue
                 mean = float(arm_mean(state.pulls, state.memory, i))
-                main = float(main_term(params, state, i, shared, rng))
-                total = float(threshold(params, n, main, shared))
+                main = float(way.main_term(params, state, i, shared, rng))
+                total = float(way.threshold(params, n, main, shared))
                 table[label] = {
                     "pulls": n,
                     "mean": sign * mean,
@@ -295,6 +315,34 @@ class BootstrappedUCB(Policy[Label]):
         if self.quantile in ("resampled", "resampled-literal"):
             return None
         shared = prepare(params, state, round_)
-        main_term = way_to(self.quantile, self.multipliers).main_term
+        way = self.way
         arms = range(len(state.pulls))
-        return [index(params, state, arm, main_term(params, state, arm, shared, rng), shared) for arm in arms]
+        return [way.index(params, state, arm, way.main_term(params, state, arm, shared, rng), shared) for arm in arms]
+
+
+# Where a user's preliminary width is looked at before it is used.
+TRIED_SIZES = (1, 2, 5, 20, 100, 1000)
+TRIED_LEVELS = (0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-12)
+
+
+def check_phi(phi: Any, owner: str) -> Phi:
+    """A name, a number of at least 0, or a function that gives such numbers, none smaller at smaller levels."""
+    if isinstance(phi, str) and phi in PHIS:
+        return cast("Phi", phi)
+    if is_number(phi):
+        return check_number(phi, "phi", owner, at_least=0)
+    names = ", ".join(map(repr, PHIS))
+    if not isinstance(phi, types.FunctionType):
+        raise requirement("phi", owner, f"one of {names}, a number, or a function phi(n, alpha)", brief(phi))
+    for n in TRIED_SIZES:
+        before = 0.0
+        for level in TRIED_LEVELS:
+            width = phi(n, level)
+            rule = f"a function whose value at n = {n} and alpha = {level:g} is a finite number of at least 0"
+            if not is_number(width) or not 0 <= float(width) < math.inf:
+                raise requirement("phi", owner, rule, brief(width))
+            if float(width) < before:
+                rule = f"a function that does not fall as alpha falls, as it does at n = {n}"
+                raise requirement("phi", owner, rule, float(width))
+            before = float(width)
+    return phi

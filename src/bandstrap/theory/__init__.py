@@ -5,6 +5,7 @@ from bandstrap.theory.orlicz import orlicz_norm, sample_orlicz_norm
 from bandstrap.theory.regret_bounds import gap_free_bound, naive_lower_bound, problem_dependent_bound
 from bandstrap.theory.studentized import studentized_regret_bound
 from bandstrap.theory.tails import mean_deviation_bound, sub_weibull_constant, tail_bound
+from bandstrap.theory.weighted_sums import sum_deviation_bound
 
 __all__ = [
     "divergence",
@@ -17,5 +18,6 @@ __all__ = [
     "sample_orlicz_norm",
     "studentized_regret_bound",
     "sub_weibull_constant",
+    "sum_deviation_bound",
     "tail_bound",
 ]

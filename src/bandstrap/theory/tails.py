@@ -1,4 +1,4 @@
-"""Tails of sub-Weibull rewards and of their mean: what a ``psi_beta`` norm promises (theorem 2, lemma 1)."""
+"""Tails of sub-Weibull rewards and of their mean: what a ``psi_beta`` norm promises (theorem 2)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from bandstrap.bounds.bound import Number, as_number
-from bandstrap.bounds.sub_weibull import finite_width, log_power, theorem_constant, theorem_terms, theorem_width
-from bandstrap.errors import check_choice, check_count, check_flag, check_number, check_numbers, requirement
+from bandstrap.bounds.sub_weibull import finite_width, theorem_constant, theorem_width
+from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
 # The paper's formulas as they should be, and as they stand.
 Form = Literal["corrected", "printed"]
@@ -140,115 +139,3 @@ def sub_weibull_constant(beta: float) -> float:
     """
     owner = "sub_weibull_constant"
     return theorem_constant(check_number(beta, "beta", owner, above=0), (LARGEST_ALPHA,), owner)
-
-
-def theorem_2_terms(n: int, log_level: float, beta: float, *, form: Form = "corrected") -> float:
-    r"""The two terms of theorem 2 for a mean, ``C = sigma = 1``, at any level ``alpha = exp(-log_level)``.
-
-    .. math:: \sqrt{L/n} + L^{1/\beta}/n \text{ (printed)}, \qquad
-        \sqrt{L/n} + (L/n)^{1/\beta} \text{ (corrected, } 1 < \beta < 2), \qquad L = \log(1/\alpha)
-
-    The corrected form is that of :func:`mean_deviation_bound`: printed for ``beta <= 1``, the first term alone for
-    ``beta >= 2``. Lemma 1 has the same terms for the moment of order ``L``.
-
-    Parameters
-    ----------
-    n
-        Number of rewards.
-    log_level
-        ``L``, so that levels may be as small as one likes.
-    beta
-        Tail exponent.
-    form
-        ``"corrected"`` (default) or ``"printed"``.
-
-    Returns
-    -------
-    float
-        The sum.
-
-    Examples
-    --------
-    >>> from bandstrap.theory.tails import theorem_2_terms
-    >>> theorem_2_terms(100, 1e4, 1.5), theorem_2_terms(100, 1e4, 1.5, form="printed")
-    (31.5443, 14.6416)
-    """
-    owner = "theorem_2_terms"
-    size = check_count(n, "n", owner)
-    level = check_number(log_level, "log_level", owner, above=0)
-    exponent = check_number(beta, "beta", owner, above=0)
-    check_choice(form, "form", owner, FORMS)
-    main, rest = theorem_terms(size, level, exponent)
-    if form == "printed" and exponent > 1:
-        rest = level ** (1 / exponent) / size
-    return main + rest
-
-
-def least_mean_deviation(n: int, log_level: float, beta: float) -> float:
-    r"""What the mean of ``n`` symmetric Weibull rewards exceeds with a probability above ``alpha = exp(-log_level)``.
-
-    Where ``m`` rewards are ``t/m`` or more and the others do not add up to less than nothing, the sum is ``t``:
-
-    .. math:: P(|\textstyle\sum y_i| \ge t) \ge 2^{-m} e^{-m (t/m)^\beta}
-
-    for ``P(|y| >= t) = exp(-t^beta)``; solved for ``t`` with the better of ``m = 1`` and ``m = n``. A formula below it is
-    no confidence bound, and theorem 2 as printed for ``1 < beta < 2`` falls behind it by any factor: ``m = n``.
-
-    Parameters
-    ----------
-    n, log_level, beta
-        As in :func:`theorem_2_terms`.
-
-    Returns
-    -------
-    float
-        ``t/n`` in units of the ``psi_beta`` norm; 0 where the level is too high to say anything.
-
-    Examples
-    --------
-    >>> from bandstrap.theory.tails import least_mean_deviation, theorem_2_terms
-    >>> [round(least_mean_deviation(n, n**2, 4/3) / theorem_2_terms(n, n**2, 4/3, form="printed"), 2) for n in (100, 10**6)]
-    [0.94, 9.4]
-    """
-    owner = "least_mean_deviation"
-    size = check_count(n, "n", owner)
-    level = check_number(log_level, "log_level", owner, above=0)
-    exponent = check_number(beta, "beta", owner, above=0)
-    sums = [many * (max(level / many - math.log(2), 0.0)) ** (1 / exponent) for many in (1, size)]
-    return max(sums) / size / 2 ** (1 / exponent)
-
-
-def mean_moment(n: int, order: int, beta: float) -> float:
-    r"""``(E|ybar|^p)^{1/p}`` of ``n`` symmetric Weibull rewards, the left side of lemma 1, exactly.
-
-    The rewards have ``P(|y| >= t) = exp(-t^beta)``, so moments ``Gamma(1 + p/beta)`` and norm ``2^{1/beta}``.
-
-    Parameters
-    ----------
-    n
-        Number of rewards.
-    order
-        ``p``, even.
-    beta
-        Tail exponent.
-
-    Returns
-    -------
-    float
-        In units of the ``psi_beta`` norm.
-
-    Examples
-    --------
-    >>> from bandstrap.theory.tails import mean_moment
-    >>> mean_moment(4, 2, 2)  # the standard deviation, 1/sqrt(4) of 1, and the norm is sqrt(2)
-    0.35355
-    """
-    owner = "mean_moment"
-    size = check_count(n, "n", owner)
-    exponent = check_number(beta, "beta", owner, above=0)
-    p = check_count(order, "order", owner)
-    if p % 2:
-        raise requirement("order", owner, "even", order)
-    orders = np.arange(0, p + 1)
-    series = np.where(orders % 2 == 0, gammaln(1 + orders / exponent) - gammaln(1 + orders), -np.inf)
-    return math.exp((log_power(series, size)[p] + gammaln(1 + p)) / p) / size / 2 ** (1 / exponent)

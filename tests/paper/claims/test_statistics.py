@@ -9,7 +9,7 @@ from scipy import stats
 from bandstrap.experiments import PanelData
 from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
-from bandstrap.paper.claims import ERROR_RATE, Number
+from bandstrap.paper.claims import ERROR_RATE, NOT_REPRODUCED, REPRODUCED, UNDECIDED, Number
 from bandstrap.paper.claims.statistics import (
     POWER,
     Comparison,
@@ -25,6 +25,7 @@ from bandstrap.paper.claims.statistics import (
     misses_too_often,
     ratio,
     smallest_rate_seen,
+    verdict_of,
 )
 from paper.synthetic import N, published_curve
 
@@ -211,3 +212,19 @@ def test_without_luck_a_power_has_no_error():
     exact = fitted_exponent("x", x, np.tile(x**2, (5, 1)))
     assert exact.value == pytest.approx(2)
     assert exact.error == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("z", "error", "verdict"),
+    [
+        (5.0, 0.5, REPRODUCED),  # beyond chance, whatever is seen
+        (2.0, 0.01, NOT_REPRODUCED),  # not beyond chance, and at most 4 % ahead
+        (2.0, 0.1, UNDECIDED),  # not beyond chance, and perhaps 43 % ahead
+        (-0.5, 0.01, NOT_REPRODUCED),
+        (-0.5, 0.2, UNDECIDED),  # behind, and perhaps 37 % ahead
+        (-9.0, 0.2, NOT_REPRODUCED),  # the contrary is found
+    ],
+)
+def test_what_is_not_found_is_undecided_unless_it_would_have_been(z, error, verdict):
+    sure = Comparison("", 9.0, 0.01, 199)
+    assert verdict_of([sure, Comparison("", z, error, 199)]) == verdict

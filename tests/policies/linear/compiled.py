@@ -4,10 +4,11 @@ A module of its own, for the reason given in ``policies/compiled.py``. Each name
 """
 
 from bandstrap.engine.kernel import Entry
-from bandstrap.policies.linear import known_actions, linear_bootstrapped_ucb, replicates, ridge
+from bandstrap.policies.linear import known_actions, linear_bootstrapped_ucb, multiplied, replicates, ridge
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import find_action
 from bandstrap.policies.linear.linear_bootstrapped_ucb import choice_of_resamples, number_from_the_top, sure_choice
+from bandstrap.policies.linear.multiplied import multipliers
 from bandstrap.policies.linear.replicates import (
     column_sums,
     complete,
@@ -54,6 +55,10 @@ def call_factor_all(known, counts, sums, penalty):
 
 def call_next_words(generators, words):
     next_words(generators, words)
+
+
+def call_multipliers(law, n, rng):
+    return multipliers(law, n, rng)
 
 
 def call_poisson_roots(n, rng):
@@ -106,6 +111,7 @@ CALLS = {
     known_actions.find_action: Entry(call_find_action).compiled,
     linear_bootstrapped_ucb.choice_of_resamples: Entry(call_choice_of_resamples).compiled,
     linear_bootstrapped_ucb.number_from_the_top: Entry(call_number_from_the_top).compiled,
+    multiplied.multipliers: Entry(call_multipliers).compiled,
     replicates.column_sums: Entry(call_column_sums).compiled,
     replicates.complete: Entry(call_complete).compiled,
     replicates.distances: Entry(call_distances).compiled,

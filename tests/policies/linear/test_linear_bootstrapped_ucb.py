@@ -1,15 +1,18 @@
 """BUCBL, resampled and streaming, against the literal algorithm given the same random numbers."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import LinearBootstrappedUCB
 from bandstrap.policies.linear import linear_bootstrapped_ucb as module
+from bandstrap.policies.linear.multiplied import COUNTED, multipliers
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
 from policies.linear.compiled import CALLS, choosing_surely, resampling
@@ -117,6 +120,57 @@ def test_choices_by_estimates_are_those_by_distances(contextual, scale, size, ri
         assert CALLS[module.choice_of_resamples](params, state, times, actions, horizon) == slow
 
 
+# How often an observation counts, as a scipy law or as values with their probabilities.
+COUNTS = {
+    "efron": stats.poisson(1),
+    "rademacher": stats.rv_discrete(values=([0, 2], [0.5, 0.5])),
+    "exponential": stats.expon(),
+    "mammen": stats.rv_discrete(values=([0, 1], [(5 + 5**0.5) / 10, (5 - 5**0.5) / 10])),
+}
+
+
+@pytest.mark.parametrize("weights", COUNTED)
+def test_weights_count_once_on_average_with_variance_one_and_follow_their_law(weights):
+    drawn, again = (
+        call(COUNTED[weights], 40_000, np.random.default_rng(1)) for call in (multipliers, CALLS[multipliers])
+    )
+    assert drawn.tobytes() == again.tobytes()
+    # Means have a standard error of .005, variances of at most .014 (exponential): within five of them.
+    assert drawn.mean() == pytest.approx(1, abs=0.025)
+    assert drawn.var() == pytest.approx(1, abs=0.07)
+    assert drawn.min() >= 0
+    found = drawn if weights != "mammen" else (drawn > 1).astype(float)
+    for x in (0.0, 0.5, 1.0, 2.0):
+        # 5 standard errors of a share are .0125
+        assert np.mean(found <= x) == pytest.approx(COUNTS[weights].cdf(x), abs=0.0125)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("weights", [name for name in COUNTED if name != "efron"])
+def test_choices_with_other_weights_are_those_of_the_literal_algorithm(mode, weights):
+    sets, tape = game(3, 5, 40, False, 1)
+    slow = naive.multiplied_ucb(mode, functools.partial(multipliers, COUNTED[weights], 20), np.random.default_rng(2))
+    expected, narrowest = naive.play(slow, sets, tape, 40)
+    assert narrowest > 1e-9
+    assert len(set(expected)) > 1
+    assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=20, weights=weights), sets, tape, 40, 2) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_other_weights_are_the_same_compiled_and_saved(mode):
+    options = {"quantile": mode, "weights": "exponential", "n_resamples": 8, "dimension": 2}
+    actions = [[1.0, 0.2], [0.1, -0.7], [0.4, 0.4]]
+    plain, compiled = (LinearBootstrappedUCB(**options, compiled=flag, rng=3) for flag in (False, True))
+    rewards = np.random.default_rng(0).normal(size=30)
+    for i, reward in enumerate(rewards):
+        if i == 15:
+            plain = LinearBootstrappedUCB.from_dict(plain.to_dict())
+        choice = plain.select(actions)
+        assert compiled.select(actions) == choice
+        for policy in (plain, compiled):
+            policy.update(actions[choice], reward)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_before_the_first_reward_the_longest_action_is_taken(mode):
     policy = LinearBootstrappedUCB(quantile=mode, n_resamples=7, rng=0)
@@ -144,6 +198,10 @@ def test_one_replicate_is_enough(mode):
             "'n_resamples' parameter of LinearBootstrappedUCB must be an integer of at least 1. Got 0",
         ),
         ({"n_resamples": 2.0}, "'n_resamples' parameter of LinearBootstrappedUCB must be an integer of at least 1"),
+        (
+            {"weights": "gaussian"},  # which would count some observations less than not at all
+            "'weights' parameter of LinearBootstrappedUCB must be one of 'efron', 'rademacher', 'exponential', 'mammen'",
+        ),
         ({"radius": "own"}, "'radius' parameter of LinearBootstrappedUCB must be one of"),
         ({"ridge": 0}, "'ridge' parameter of LinearBootstrappedUCB must be a finite number greater than 0. Got 0"),
         ({"sigma": "1"}, "'sigma' parameter of LinearBootstrappedUCB must be a finite number greater than 0. Got '1'"),

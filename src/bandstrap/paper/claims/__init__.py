@@ -1,4 +1,4 @@
-"""Every testable sentence of the paper, as a check with a test statistic and an error rate.
+"""The sentences of the paper that are tested, as checks with a test statistic and an error rate.
 
 A module holds the claims on the panels of the ``.toml`` file of its name (and of ``close_races.toml``, which serves
 figures 1, 3 and 6); ``statistics`` says what a comparison needs to hold. The published curves are claims of their own, see
@@ -19,6 +19,7 @@ from bandstrap.paper.claims import (
     figure7,
     miss_rates,
     remark3,
+    theorem1,
     theorem2,
     theorem3,
     theorem4,
@@ -28,6 +29,8 @@ from bandstrap.paper.claims.claim import (
     NOT_REPRODUCED,
     REPRODUCED,
     SECTIONS,
+    UNDECIDED,
+    VERDICTS,
     Claim,
     Evidence,
     Finding,
@@ -47,6 +50,7 @@ def claims_of(module: ModuleType) -> tuple[Claim, ...]:
 CLAIMS: tuple[Claim, ...] = (
     *claims_of(figure1),
     *claims_of(remark3),
+    *claims_of(theorem1),
     *claims_of(miss_rates),
     *claims_of(theorem2),
     *claims_of(theorem3),
@@ -73,6 +77,8 @@ __all__ = [
     "NOT_REPRODUCED",
     "REPRODUCED",
     "SECTIONS",
+    "UNDECIDED",
+    "VERDICTS",
     "Claim",
     "Evidence",
     "Finding",

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from bandstrap.experiments.panels import PanelData
 
 REPRODUCED, NOT_REPRODUCED, DEPENDS = "reproduced", "not reproduced", "depends on an unstated setting"
+# Nothing was found, and a check of this power need not have found anything.
+UNDECIDED = "undecided"
+VERDICTS = (REPRODUCED, DEPENDS, NOT_REPRODUCED, UNDECIDED)
 # The label of the paper's own policy in the panels.
 BUCB = "Bootstrapped UCB"
 
@@ -33,11 +36,13 @@ class Power:
 
     ``error_rate`` is the probability, at most, of the verdict *reproduced* where the sentence is false (or, where a
     theorem is held to be true until it is contradicted, of *not reproduced* where it is true); None for a rule of the eye.
-    ``detects`` says which departure the check would find, and how often.
+    ``detects`` says which departure the check would find, and how often. ``reached`` is whether that is as small as the
+    check is meant for: where nothing was found and it is not, nothing is decided.
     """
 
     error_rate: float | None
     detects: str
+    reached: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,32 @@ class Number:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found, and what it could have found."""
+    """What a check found, and what it could have found.
+
+    ``hold`` is how many of how many comparisons hold, where a sentence is about several.
+    """
 
     verdict: str
     statistic: str
     numbers: tuple[Number, ...]
     power: Power
     setting: str = ""
+    hold: tuple[int, int] | None = None
+
+    @property
+    def shown(self) -> str:
+        """The verdict, with what it hangs on and how many of several comparisons hold where not all do."""
+        some = f"{self.hold[0]} of {self.hold[1]} comparisons hold" if self.hold and self.hold[0] < self.hold[1] else ""
+        more = "; ".join(text for text in (some, self.setting) if text)
+        return f"{self.verdict} ({more})" if more else self.verdict
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in short, where it is found, the panels it needs, and its check."""
+    """A sentence of the paper in short, where it is found, the panels it needs, and its check.
+
+    A claim of ``ours`` is not in the paper: what it should have said, or a reading that goes beyond its words.
+    """
 
     name: str
     section: str
@@ -71,11 +90,12 @@ class Claim:
     says: str
     panels: tuple[str, ...]
     check: Callable[[Evidence], Finding]
+    ours: bool = False
 
 
 def claim(
-    name: str, section: str, where: str, says: str, panels: str
+    name: str, section: str, where: str, says: str, panels: str, *, ours: bool = False
 ) -> Callable[[Callable[[Evidence], Finding]], Claim]:
     """Make a claim of a check; ``section`` is the number of one of ``SECTIONS``."""
     (title,) = (each for each in SECTIONS if each.split()[0].rstrip(",") == section)
-    return lambda check: Claim(name, title, where, says, tuple(panels.split()), check)
+    return lambda check: Claim(name, title, where, says, tuple(panels.split()), check, ours)

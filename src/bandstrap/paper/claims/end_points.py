@@ -18,7 +18,6 @@ from scipy.special import ndtr, ndtri
 from bandstrap.experiments.panels import CurveData
 from bandstrap.paper.claims.claim import (
     DEPENDS,
-    NOT_REPRODUCED,
     REPRODUCED,
     Claim,
     Evidence,
@@ -27,7 +26,7 @@ from bandstrap.paper.claims.claim import (
     Power,
     claim,
 )
-from bandstrap.paper.claims.statistics import ERROR_RATE, POWER, brief, in_errors, sidak
+from bandstrap.paper.claims.statistics import ERROR_RATE, OFF, POWER, brief, in_errors, sidak, unless_contradicted
 
 # Realizations behind a published curve, by the captions.
 PUBLISHED_RUNS = 200
@@ -133,11 +132,12 @@ def published_curves(
                     f"{found.split(': ')[1]} ({panel}) stays within {near.distance:.1f} standard errors of the published "
                     f"points, {off.name} is off by {off.distance:.1f} ({brief(off.ours)} for {brief(off.published)})"
                 )
-        verdict = NOT_REPRODUCED if wrong else DEPENDS if settings else REPRODUCED
+        power = power_of_points(points, limit)
+        verdict = unless_contradicted(bool(wrong), power)
+        if verdict == REPRODUCED and settings:
+            verdict = DEPENDS
         numbers = tuple(point.number for point in points)
-        return Finding(
-            verdict, text, numbers, power_of_points(points, limit), "; ".join(settings) if verdict == DEPENDS else ""
-        )
+        return Finding(verdict, text, numbers, power, "; ".join(settings) if verdict == DEPENDS else "")
 
     return check
 
@@ -158,6 +158,7 @@ def power_of_points(points: Sequence[Point], limit: float) -> Power:
         ERROR_RATE,
         f"a single point of ours that is off by {seen[0]:.0%} of the published one where it is known best, {middle:.0%} at "
         f"the middle one or {seen[-1]:.0%} where it is known least is seen with probability {POWER:g}",
+        reached=middle <= OFF,
     )
 
 

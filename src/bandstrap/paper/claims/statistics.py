@@ -5,6 +5,11 @@ holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; w
 rate of all of them together, because one false sentence among them is enough to fail. Standard errors are estimated, from
 a few replications in a quick run, so that limits are quantiles of Student's law. What a check would see is said for a
 probability of ``POWER``.
+
+A sentence about several panels is tested in all of them, and holds if all comparisons do; how many of them do is said. One
+that is not found to hold is *not reproduced* if the contrary was found, or if the advantage was found to be at most
+``ADVANTAGE``; otherwise it is *undecided*. So is a theorem that nothing contradicts where its check would see nothing less
+than a miss rate of ``EXCESS`` times what is allowed.
 """
 
 from __future__ import annotations
@@ -20,10 +25,13 @@ from scipy.special import bdtrc, bdtri, bdtrik, nctdtrinc, ndtri, stdtrit
 
 from bandstrap.arrays import Floats
 from bandstrap.experiments.panels import CurveData, PanelData
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Number, Power
 
 ERROR_RATE = 0.01
 POWER = 0.9
+# What checks are meant to see with probability ``POWER``: an advantage, as a part of what is compared; a miss rate, in
+# parts of what is allowed; and how far off the middle one of published points is, as a part of it.
+ADVANTAGE, EXCESS, OFF = 0.25, 1.5, 0.25
 
 
 def limit_of(freedom: float, several: int = 1) -> float:
@@ -64,6 +72,11 @@ class Comparison:
         """Whether the opposite is true beyond chance, at ``ERROR_RATE`` for all of several comparisons."""
         return self.z < -limit_of(self.freedom, several)
 
+    @property
+    def at_most(self) -> float:
+        """What the advantage does not exceed, as a part of what is compared, but for ``ERROR_RATE``."""
+        return (self.z + limit_of(self.freedom)) * self.error
+
     def seen_among(self, several: int) -> float:
         """The true advantage, as a part of what is compared, that is found with probability ``POWER``."""
         return distance_seen(self.freedom, several) * self.error
@@ -102,23 +115,49 @@ def in_errors(distance: float, error: float | None) -> float:
 
 
 def all_hold(tests: list[Comparison]) -> tuple[bool, str]:
-    """Whether all tests hold, and the weakest of them in words."""
+    """Whether all tests hold, and how many and the weakest of them in words."""
     weakest = min(tests, key=lambda test: test.z)
-    many = f"weakest of {len(tests)} comparisons: " if len(tests) > 1 else ""
-    return all(test.holds for test in tests), f"{many}{weakest.text} ({weakest.z:.1f} standard errors)"
+    held = sum(test.holds for test in tests)
+    many = f"{held} of {len(tests)} comparisons hold, the weakest: " if len(tests) > 1 else ""
+    return held == len(tests), f"{many}{weakest.text} ({weakest.z:.1f} standard errors)"
 
 
-def finding(tests: list[Comparison], numbers: list[Number]) -> Finding:
-    """Reproduced if all tests hold."""
-    holds, text = all_hold(tests)
-    return Finding(REPRODUCED if holds else NOT_REPRODUCED, text, tuple(numbers), power_of(tests))
+def finding(tests: list[Comparison], numbers: Sequence[Number], *, goal: float = ADVANTAGE) -> Finding:
+    """Reproduced if all tests hold; see :func:`verdict_of` for what those that do not decide."""
+    _, text = all_hold(tests)
+    hold = (sum(test.holds for test in tests), len(tests))
+    return Finding(verdict_of(tests, goal), text, tuple(numbers), power_of(tests, goal), hold=hold)
 
 
-def power_of(tests: list[Comparison]) -> Power:
+def verdict_of(tests: Sequence[Comparison], goal: float = ADVANTAGE) -> str:
+    """The verdict on a sentence that holds if all of several comparisons do; see the module for what is undecided."""
+    failed = [test for test in tests if not test.holds]
+    if not failed:
+        return REPRODUCED
+    found = any(test.is_contradicted(len(tests)) or test.at_most <= goal for test in failed)
+    return NOT_REPRODUCED if found else UNDECIDED
+
+
+def unless_contradicted(is_contradicted: bool, power: Power) -> str:
+    """The verdict on a theorem that is held to be true until it is contradicted, by a check that could have done it."""
+    if is_contradicted:
+        return NOT_REPRODUCED
+    return REPRODUCED if power.reached else UNDECIDED
+
+
+def unless_unseen(is_found: bool, power: Power) -> str:
+    """The verdict on a sentence that is false unless it is found to be true, by a check that could have found it."""
+    if is_found:
+        return REPRODUCED
+    return NOT_REPRODUCED if power.reached else UNDECIDED
+
+
+def power_of(tests: list[Comparison], goal: float = ADVANTAGE) -> Power:
     """What comparisons of which all must hold would see, of the least sensitive."""
     most = max(test.smallest_seen for test in tests)
     each = "each of these comparisons" if len(tests) > 1 else "the comparison"
-    return Power(ERROR_RATE, f"a true advantage of {most:.1%} is found by {each} with probability {POWER:g}")
+    text = f"a true advantage of {most:.1%} is found by {each} with probability {POWER:g}"
+    return Power(ERROR_RATE, text, reached=most <= goal)
 
 
 def misses_too_often(misses: int, total: int, allowed: float, cells: int) -> bool:
@@ -140,6 +179,7 @@ def power_of_cells(total: int, allowed: float, cells: int) -> Power:
     return Power(
         ERROR_RATE,
         f"a miss rate of {rate:.4f} in place of {allowed:.4f} in a single cell is seen with probability {POWER:g}",
+        reached=rate <= EXCESS * allowed,
     )
 
 

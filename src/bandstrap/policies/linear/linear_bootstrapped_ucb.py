@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from bandstrap.policies.fields import Array
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
+from bandstrap.policies.linear.multiplied import (
+    COUNTED,
+    CountedWeights,
+    MultipliedState,
+    add_multiplied,
+    multiplied_distances,
+)
+from bandstrap.policies.linear.multiplied import Params as MultipliedParams
 from bandstrap.policies.linear.oful import OFUL, Params
 from bandstrap.policies.linear.radius import Radius, radius
 from bandstrap.policies.linear.replicates import (
@@ -64,7 +72,7 @@ def number_from_the_top_in_loops(lengths: Floats, rank: int) -> float:
 
 
 @inlined
-def confidence_width(params: Params, regression: Regression, lengths: Floats, round_: int) -> float:
+def confidence_width(params: Params | MultipliedParams, regression: Regression, lengths: Floats, round_: int) -> float:
     """``q + beta/sqrt(n)``; ``q`` is the upper quantile of ``lengths``."""
     ellipsoid = params.ellipsoid
     rank = order_rank(len(lengths), error_probability(ellipsoid.schedule, round_))
@@ -73,7 +81,9 @@ def confidence_width(params: Params, regression: Regression, lengths: Floats, ro
 
 
 @inlined
-def optimistic_choice(params: Params, regression: Regression, lengths: Floats, actions: Floats, round_: int) -> int:
+def optimistic_choice(
+    params: Params | MultipliedParams, regression: Regression, lengths: Floats, actions: Floats, round_: int
+) -> int:
     """The action with the highest ``x'theta + (q + beta/sqrt(n)) |x|``."""
     width = confidence_width(params, regression, lengths, round_)
     return highest(predictions(regression.theta, actions) + width * norms(regression.factor, actions))
@@ -95,6 +105,24 @@ def learn_streaming(
     """Add the observation, and add it to each replicate with a Poisson weight."""
     add_observation(state.regression, x, reward, round_)
     rotate_into_all(state.factors, x, reward, poisson_roots(state.factors.shape[2], rng))
+
+
+def learn_multiplied(
+    params: MultipliedParams, state: StreamingState, x: Floats, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Add the observation, and add it to each replicate with a weight of the law asked for."""
+    add_observation(state.regression, x, reward, round_)
+    add_multiplied(params, state.factors, x, reward, rng)
+
+
+def choose_multiplied(
+    params: MultipliedParams, state: MultipliedState, actions: Floats, round_: int, rng: np.random.Generator
+) -> int:
+    """Choose by replicates of all observations with fresh weights."""
+    if round_ <= params.random_rounds:
+        return random_index(len(actions), rng)
+    lengths = multiplied_distances(params, state, rng)
+    return optimistic_choice(params, state.regression, lengths, actions, round_)
 
 
 def choose_resampled(
@@ -163,9 +191,7 @@ def sure_choice(means: Floats, lengths: Floats, low: float, high: float) -> int:
     return best
 
 
-def learn_resampled(
-    params: Params, state: ResampledState, x: Floats, reward: float, round_: int, rng: np.random.Generator
-) -> None:
+def learn_resampled(params: Any, state: Any, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Add the observation and keep it."""
     add_observation(state.regression, x, reward, round_)
     observed = state.observed
@@ -182,6 +208,11 @@ Quantile = Literal["streaming", "resampled"]
 KERNELS: dict[Quantile, Kernel] = {
     "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
     "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
+}
+# The same with other weights than those of draws with replacement.
+MULTIPLIED: dict[Quantile, Kernel] = {
+    "streaming": Kernel("linear_bootstrapped_ucb_multiplied", learn=learn_multiplied, choose=choose_streaming),
+    "resampled": Kernel("linear_bootstrapped_ucb_multiplied_anew", learn=learn_resampled, choose=choose_multiplied),
 }
 
 
@@ -204,6 +235,11 @@ class LinearBootstrappedUCB(OFUL):
         ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) per round.
         ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) per
         round, whatever ``t``.
+    weights
+        Bootstrap weights: ``"efron"`` (default) is the paper's, draws with replacement (Poisson weights where they are
+        kept). With ``"rademacher"``, ``"exponential"`` and ``"mammen"`` an observation counts ``1 + w`` times in a
+        replicate, see :mod:`bandstrap.policies.linear.multiplied`; ``"resampled"`` then draws a weight for each
+        observation and replicate in every round, and takes several times as long.
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
     radius, sigma, ridge, theta_bound
@@ -237,11 +273,14 @@ class LinearBootstrappedUCB(OFUL):
     .. [1] Hao, Abbasi-Yadkori, Wen, Cheng. Bootstrapping upper confidence bound. NeurIPS 2019, section 4.2 and supplement.
     """
 
+    kept_as: ClassVar[dict[str, str]] = {"weights": "multipliers"}
+
     def __init__(
         self,
         *,
         quantile: Quantile = "resampled",
         n_resamples: int = 200,
+        weights: CountedWeights = "efron",
         radius: Radius = "closed-form",
         sigma: float = 1.0,
         ridge: float = 1.0,
@@ -255,7 +294,8 @@ class LinearBootstrappedUCB(OFUL):
         owner = type(self).__name__
         self.quantile = check_choice(quantile, "quantile", owner, KERNELS)
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
-        self.kernel = KERNELS[self.quantile]
+        self.multipliers = check_choice(weights, "weights", owner, COUNTED)
+        self.kernel = (KERNELS if self.multipliers == "efron" else MULTIPLIED)[self.quantile]
         super().__init__(
             radius=radius,
             sigma=sigma,
@@ -275,20 +315,31 @@ class LinearBootstrappedUCB(OFUL):
         numbers = size * (size + 1) if self.quantile == "streaming" else 10
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
-    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StreamingState | ResampledState:
+    def make_params(self, horizon: int | None) -> Any:
+        """Numbers for the kernel, with the law of weights other than those of draws with replacement."""
+        params = super().make_params(horizon)
+        if self.multipliers == "efron":
+            return params
+        return MultipliedParams(*params, COUNTED[self.multipliers], self.n_resamples)
+
+    def make_state(
+        self, dimension: int, capacity: int, rng: np.random.Generator
+    ) -> StreamingState | ResampledState | MultipliedState:
         """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""
         regression = start_regression(dimension, self.ridge)
         if self.quantile == "streaming":
             return StreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))
         observed = Observed(np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(capacity))
         known = start_known(dimension, capacity)
+        if self.multipliers != "efron":
+            return MultipliedState(regression, known, observed)
         return ResampledState(regression, known, observed, start_generators(self.n_resamples, rng))
 
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
         """The state, with the generators of replicates begun anew."""
         return (
             state._replace(generators=start_generators(self.n_resamples, rng))
-            if self.quantile == "resampled"
+            if self.quantile == "resampled" and self.multipliers == "efron"
             else state
         )
 
