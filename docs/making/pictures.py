@@ -20,7 +20,8 @@ from bandstrap.bounds import bootstrap, coverage, hoeffding, sign_flip
 from bandstrap.bounds.corrections import CORRECTIONS, correction_term
 from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import bootstrap_quantile
-from bandstrap.plots.style import COLOURS, look, new_figure
+from bandstrap.paper.formulas import in_symbols
+from bandstrap.plots.style import COLOURS, look, looks_for, new_figure
 
 DOCS = Path(__file__).parents[1]
 BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
@@ -322,6 +323,7 @@ def figure2(narrow):
     frame = polars.read_parquet(DOCS / "figure2.parquet")
     labels = frame["curve"].unique(maintain_order=True).to_list()
     panels = tomllib.loads(files("bandstrap.paper").joinpath("figure2.toml").read_text(encoding="utf-8"))["panels"]
+    looks = looks_for({curve["label"]: curve["policy"] for panel in panels for curve in panel["curves"]})
     if narrow:
         figure, axes = canvas(9, 3.2, narrow, len(panels))
     else:
@@ -332,14 +334,14 @@ def figure2(narrow):
             if curve.is_empty():
                 continue
             mean, error = curve["mean"].to_numpy(), panel["band"] * curve["standard_error"].to_numpy()
-            style = look(labels.index(label))
+            style = looks[label]
             axis.plot(curve["at"], mean, label=label, **style)
             axis.fill_between(curve["at"], mean - error, mean + error, color=style["color"], alpha=0.18, linewidth=0)
             published = curve.filter(polars.col("published").is_not_null())
             open_circle = {"color": style["color"], "markerfacecolor": "none", "clip_on": False, "zorder": 5, "ms": 5}
             axis.plot(published["at"], published["published"], "o", **open_circle)
         axis.set(xlim=(0, 2000), ylim=(0, None), xlabel="round", ylabel="mean regret")
-        axis.set_title(panel["title"], fontsize=10)
+        axis.set_title(in_symbols(panel["title"]), fontsize=10)
     axes[0].plot([], [], "o", color=GREY, markerfacecolor="none", label="published value")
     explain_all(figure, axes[0], narrow)
     return figure

@@ -25,7 +25,7 @@ from bandstrap.experiments.spec import (
 )
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 
-LISTS = ("errata.toml", "sentences.toml")  # of what the report says, not of what is run
+LISTS = ("errata.toml", "reasons.toml", "sentences.toml")  # of what the report says, not of what is run
 SHIPPED = sorted(path.name for path in Path(str(files("bandstrap.paper"))).glob("*.toml") if path.name not in LISTS)
 
 
@@ -60,6 +60,32 @@ def refusal(read, text):
     assert message.endswith(".")
     assert not message.endswith("..")
     return message
+
+
+TWO = """
+title = "t"
+[[panels]]
+name = "a"
+axes = "together"
+environment = "gaussian"
+curves = [{ label = "one", policy = "ucb1" }]
+[[panels]]
+name = "b"
+axes = "%s"
+environment = "gaussian:n_arms=2"
+curves = [{ label = "one", policy = "ucb1" }]
+%s
+"""
+
+
+def test_panels_share_axes_on_which_they_show_the_same(read):
+    first, second = read(TWO % ("together", "horizon = 50")).panels
+    assert first.drawn_on == second.drawn_on
+    first, second = read(TWO % ("", "log = true")).panels
+    assert first.drawn_on != second.drawn_on
+    for key in ("log = true", "band = 1", "dodge = true"):
+        message = refusal(read, TWO % ("together", key))
+        assert "the panels 'a' and 'b' share the axes 'together'; they must have the same plot, log" in message
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------
@@ -237,7 +263,8 @@ WRONG_TEXTS = [
     (regret(panel='distribution = "normal"'), ["'panels[0]'", "'regret' has no use for the key 'distribution'"]),
     (regret(panel="sample_sizes = [2]"), ["'panels[0]'", "'regret' has no use for the key 'sample_sizes'"]),
     (regret(panel="alpha = 0.1"), ["'panels[0]'", "'regret' has no use for the key 'alpha'"]),
-    (regret(panel="log = true"), ["'panels[0]'", "'regret' has no use for the key 'log'"]),
+    (regret(panel="dodge = 1"), ["'panels[0].dodge'", "Got 1"]),
+    (regret(panel="axes = 1"), ["'panels[0].axes'", "Got 1"]),
     (sweep(panel='show = "miss rate"'), ["'panels[0]'", "'sweep' has no use for the key 'show'"]),
     (regret(panel='quantity = "width"'), ["'panels[0]'", "'regret' has no use for the key 'quantity'"]),
     (regret(panel='plot = "sweep"'), ["'panels[0]'", "'sweep' needs the key 'sweep'"]),

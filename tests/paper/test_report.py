@@ -27,14 +27,17 @@ from bandstrap.paper.claims import (
     Power,
     examine,
 )
-from bandstrap.paper.report import write_report
+from bandstrap.paper.formulas import typeset
+from bandstrap.paper.report import YEAR, linked, origin, read_reasons, write_report
 from bandstrap.paper.reproduce import CHAPTERS, EVIDENCE, FIGURES, Chapter, Pictures, Reproduction, errata, paper_file
 from bandstrap.paper.sentences import Sentence, read_sentences
 from bandstrap.plots.league import contrast
 from paper.synthetic import agreeing
 
-# A glance at each chapter, and every panel alone.
-N_PICTURES = sum(1 + len(read_experiment(Path(paper_file(f"{name}.toml"))).panels) for name in CHAPTERS)
+# A glance at each chapter, and all axes alone.
+N_PICTURES = sum(
+    1 + len({panel.drawn_on for panel in read_experiment(Path(paper_file(f"{name}.toml"))).panels}) for name in CHAPTERS
+)
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1680 700" width="1680" height="700"></svg>'
 
@@ -95,6 +98,11 @@ def squeezed(text):
     return " ".join(text.split())
 
 
+def read_typeset(text):
+    """What a reader is shown of a text with formulas."""
+    return Reader(str(linked(typeset(text), {item["id"] for item in errata()}))).text
+
+
 def test_tags_are_balanced_and_addresses_lead_somewhere(page):
     reader = Reader(page.read_text(encoding="utf-8"))
     ids = [value for _, name, value in reader.attributes if name == "id"]
@@ -121,18 +129,19 @@ def test_every_claim_and_every_erratum_is_there(page):
     items = errata()
     assert [item["id"] for item in items] == [f"E{i}" for i in range(1, 51)]
     for item in items:
-        for part in ("id", "where", "printed", "reading", "code"):
+        for part in ("id", "code"):
             assert squeezed(item[part]) in text, item["id"]
+        for part in ("where", "printed", "reading"):
+            assert read_typeset(item[part]) in text, item["id"]
     for claim in CLAIMS:
-        assert squeezed(claim.where) in text
-        assert squeezed(claim.says) in text
+        assert f"{read_typeset(claim.where)} {claim.name} {read_typeset(claim.says)}" in text
     for name in FIGURES:
         experiment = read_experiment(Path(paper_file(f"figure{name}.toml")))
-        assert squeezed(experiment.title) in text
+        assert read_typeset(experiment.title) in text
         for reading in experiment.readings:
-            assert squeezed(reading) in text
+            assert read_typeset(reading) in text
         for panel in experiment.panels:
-            assert squeezed(panel.title) in text
+            assert read_typeset(panel.title) in text
             for curve in panel.curves:
                 assert squeezed(curve.policy or curve.bound) in text
     for whose, ours in (("of the paper", False), ("of ours", True)):
@@ -224,17 +233,96 @@ def test_how_to_cite_names_version_seed_and_replications_and_nothing_that_change
     text = Reader(page.read_text(encoding="utf-8")).text
     assert "@inproceedings{hao2019bootstrapping," in text
     assert "pages = {12123--12133}," in text
-    assert f"version {version('bandstrap')}}}" in text
+    assert f"version {version('bandstrap')}, " in text
+    assert f"year = {{{YEAR}}}," in text
     assert "note = {Seed 7, 200 replications; computed with python" in text
     entry = text[text.index("@misc") :]
     assert entry.count("{") == entry.count("}")
 
 
+def test_the_year_is_that_of_the_release():
+    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"date-released: {YEAR}-" in citation
+    assert f"version: {version('bandstrap')}" in citation
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("known", "named", "cited", "url"),
+    [
+        (None, [], "source digest", ""),
+        (None, ["Changes, ftp://example.org", "Source, https://example.org/source"], "source digest", "source"),
+        ({"url": "file:///home/me/b", "dir_info": {"editable": True}}, [], "source digest", ""),
+        ({"url": "file:///home/me/b", "vcs_info": {"commit_id": COMMIT}}, [], f"commit {COMMIT}", ""),
+        (
+            {"url": "https://example.org/b", "vcs_info": {"commit_id": COMMIT}},
+            ["S, https://x.org"],
+            f"commit {COMMIT}",
+            "b",
+        ),
+        ({"url": "https://example.org/b.whl", "archive_info": {}}, [], "source digest", ""),
+    ],
+)
+def test_code_is_cited_by_its_commit_or_its_digest_and_never_by_a_folder(known, named, cited, url):
+    found = origin(known and json.dumps(known), named)
+    assert found["code"].startswith(cited)
+    assert re.fullmatch(r"commit [0-9a-f]{40}|source digest [0-9a-f]{16}", found["code"])
+    assert found["url"].strip() == (f"url          = {{https://example.org/{url}}}," if url else "")
+
+
+# --- why claims are not reproduced --------------------------------------------------------------------------------------
+
+
+def rows_of(path):
+    text = path.read_text(encoding="utf-8")
+    return dict(re.findall(r'<tr class="claim" id="([\w-]+)">(.*?)\n</tr>', text, flags=re.DOTALL))
+
+
+def test_every_claim_that_is_not_reproduced_has_a_reason_and_a_link_to_its_erratum(tmp_path):
+    whole = reproduction(tmp_path)
+    findings = tuple((claim, dataclasses.replace(found, verdict=NOT_REPRODUCED)) for claim, found in whole.findings)
+    write(dataclasses.replace(whole, findings=findings), tmp_path / "report.html")
+    rows, reasons = rows_of(tmp_path / "report.html"), read_reasons()
+    assert set(rows) == {claim.name for claim in CLAIMS}
+    for name, row in rows.items():
+        (why,) = re.findall(r'<p class="why soft">(.*?)</p>', row)
+        links = re.findall(r'href="#(\w+)"', why)
+        if name in reasons:
+            assert links == list(reasons[name].errata)
+            assert Reader(str(typeset(reasons[name].because))).text in Reader(why).text
+        else:
+            assert links == ["errata"]
+
+
+def test_reasons_are_given_where_the_verdict_asks_for_one_and_are_known(page):
+    reasons, known = read_reasons(), {item["id"] for item in errata()}
+    assert set(reasons) <= {claim.name for claim in CLAIMS}
+    assert all(set(reason.errata) <= known and reason.errata for reason in reasons.values())
+    asked = {claim.name for claim, found in examine(agreeing()) if found.verdict == NOT_REPRODUCED}
+    assert asked  # or the next line says nothing
+    assert {name for name, row in rows_of(page).items() if 'class="why' in row} == asked
+    assert asked <= set(reasons)
+
+
+def test_one_is_not_called_several(page, tmp_path):
+    text = Reader(page.read_text(encoding="utf-8")).text
+    assert "(1 note)" in text
+    assert not re.search(r"\b1 (notes|numbers)\b", text)
+
+
+def test_figures_are_announced_in_every_form_and_panels_by_their_letters(page):
+    text = page.read_text(encoding="utf-8")
+    assert "<code>figures/theorem3.svg</code> beside this page, and <code>.pdf</code> and <code>.png</code>" in text
+    assert 'alt="Figure 6: linear regret without a correction, (b) Gaussian, ten arms"' in text
+
+
 def test_every_sentence_is_there_with_its_claims(page):
     text = Reader(page.read_text(encoding="utf-8")).text
     for sentence in read_sentences():
-        assert squeezed(sentence.says) in text
-        assert squeezed(sentence.reason) in text
+        assert read_typeset(sentence.says) in text
+        assert read_typeset(sentence.reason) in text
 
 
 def test_pictures_lose_decimals_of_their_curves_and_nothing_else(tmp_path):

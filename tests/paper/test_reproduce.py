@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import run
+from bandstrap.experiments import runner
 from bandstrap.paper import reproduce as module
 from bandstrap.paper.reproduce import reproduce
 from bandstrap.plots import panels as plots
@@ -32,7 +32,15 @@ environment = "gaussian:means=(0.6,0.4)"
 curves = [{ label = "UCB", policy = "ucb1" }]
 """
 FILES = ["blocks", "claims.json", "figures", "panels", "plan.json", "report.html", "runs", "seconds"]
-PICTURES = ["figure6-6a.svg", "figure6-6b.svg", "figure6-glance.svg", "figure6.key", "figure6.png", "figure6.svg"]
+PICTURES = [
+    "figure6-6a.svg",
+    "figure6-6b.svg",
+    "figure6-glance.svg",
+    "figure6.key",
+    "figure6.pdf",
+    "figure6.png",
+    "figure6.svg",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +60,7 @@ def small(tmp_path, monkeypatch):
 def count(monkeypatch):
     """How many blocks were run and pictures drawn."""
     done = {"blocks": 0, "pictures": 0}
-    several, plot = run.run_blocks, plots.plot_panels
+    several, plot = runner.run_blocks, plots.plot_panels
 
     def counted_blocks(blocks):
         done["blocks"] += len(blocks)
@@ -62,7 +70,7 @@ def count(monkeypatch):
         done["pictures"] += 1
         return plot(*arguments)
 
-    monkeypatch.setattr(run, "run_blocks", counted_blocks)
+    monkeypatch.setattr(runner, "run_blocks", counted_blocks)
     monkeypatch.setattr(plots, "plot_panels", counted_plot)
     return done
 
@@ -94,6 +102,7 @@ def test_everything_is_written_and_nothing_else(tmp_path):
     assert list((out / "blocks").iterdir()) == list((out / "runs").iterdir()) == []
     assert len(list((out / "panels").iterdir())) == len(found.chapters[0].panels)
     assert (out / "figures/figure6.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "figures/figure6.pdf").read_bytes().startswith(b"%PDF")
     assert "<svg" in (out / "figures/figure6.svg").read_text()
     assert not list(out.rglob("*.part"))
     content = json.loads((out / "claims.json").read_text())
@@ -139,7 +148,7 @@ def test_a_picture_that_was_lost_or_replaced_is_drawn_again(tmp_path, count):
     out = tmp_path / "out"
     go(out)
     before, page = {path: path.read_bytes() for path in (out / "figures").iterdir()}, pages(out)
-    for n_drawn, name in enumerate(["figure6.svg", "figure6.png", "figure6.key", "figure6-glance.svg"], start=2):
+    for n_drawn, name in enumerate(["figure6.svg", "figure6.pdf", "figure6.key", "figure6-glance.svg"], start=2):
         (out / "figures" / name).unlink()
         (out / "figures/figure6-6b.svg").write_bytes(b"\xff<svg><script>alert(1)</script></svg>")
         go(out)
@@ -334,9 +343,9 @@ KILLED = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from bandstrap.experiments import run
+from bandstrap.experiments import runner
 from bandstrap.paper import reproduce as module
-whole, several, done = module.paper_file, run.run_blocks, []
+whole, several, done = module.paper_file, runner.run_blocks, []
 module.paper_file = lambda name: Path(sys.argv[1]) if name == "figure6.toml" else whole(name)
 def slow(blocks):
     done.extend(blocks)
@@ -344,7 +353,7 @@ def slow(blocks):
         print("half-way", flush=True)
         time.sleep(60)
     return several(blocks)
-run.run_blocks = slow
+runner.run_blocks = slow
 module.reproduce(["6"], Path(sys.argv[2]), seed=3, replications=30, executor=ThreadPoolExecutor(1))
 """
 
@@ -367,7 +376,7 @@ def test_a_killed_run_goes_on_to_the_same_claims(tmp_path, small, count):
     go(out)
     assert count["blocks"] == 12 - kept
     go(tmp_path / "undisturbed", jobs=2)
-    for name in ("claims.json", "figures/figure6.svg", "figures/figure6.png"):
+    for name in ("claims.json", "figures/figure6.svg", "figures/figure6.png", "figures/figure6.pdf"):
         assert (out / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
 
 

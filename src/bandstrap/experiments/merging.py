@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from types import TracebackType
@@ -19,10 +19,17 @@ class Merging:
     The thread sees the folder as another process would, with a store of its own. What it cannot merge, because the disk
     is full, say, is no loss: the blocks are there, and who wants the panel merges it, and learns why that fails. When the
     context ends, all panels that were complete are merged; if it ends by an error, that at which the thread is, is left.
+    ``waiting`` is called while another process merges the same folder.
     """
 
-    def __init__(self, folder: Folder, plans: Iterable[Blocks], missing: Iterable[AnyBlock]) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Folder,
+        plans: Iterable[Blocks],
+        missing: Iterable[AnyBlock],
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._folder, self._waiting = folder, waiting
         self.store = folder.store()
         lacking = {digest(block.about) for block in missing}
         # The panels that lack a block, each with all that it lacks.
@@ -61,7 +68,7 @@ class Merging:
         task = Task(self._called_off)
         while (plan := self._complete.get()) is not None:
             try:
-                task(self._folder.merge, plan, self.store)
+                task(self._folder.merge, plan, self.store, self._waiting)
             except CalledOff:
                 return
             except Exception:  # noqa: BLE001, S112 - whoever wants the panel will learn

@@ -74,7 +74,7 @@ def run_plans(
         missing = [block for plan in plans for block in plan if not store.has(block)]
         for file in (*store.merged.damaged, *store.choices.damaged):
             notice(f"{file} is damaged; what it had of this plan is played again", shown=progress)
-        with Merging(folder, plans, missing) as merging:
+        with Merging(folder, plans, missing, waiting) as merging:
             unfinished = store_blocks(missing, store, executor=executor, progress=progress, done=merging.done)
             tell("merging", shown=progress)
         incomplete = [plan for plan in plans if not folder.merge(plan, merging.store, waiting)]

@@ -18,6 +18,9 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     title = "sigma too large by half"
     plot = "regret"         # mean regret against rounds
     band = 2                # how many standard errors the shaded band reaches to either side
+    log = false             # log scale of the vertical axis
+    axes = ""               # title of axes that the panels with the same words here share; titles name the curves there
+    dodge = false           # curves that coincide are drawn beside each other, as markers with bars
     reading_error = 0.03    # how well published numbers could be read, as a part of them (3 % by default)
     environment = "gaussian"
     [[panels.curves]]
@@ -200,7 +203,12 @@ class Panel(Strict):
     band: Annotated[Number, Field(gt=0)] = 2.0
     # Standard error of a published number that was read off a picture, as a part of it.
     reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
+    # Whether the vertical axis has a log scale.
     log: Flag = False
+    # Title of axes that the panels with the same words here share; their own titles name the curves there.
+    axes: str = ""
+    # Whether curves that coincide are drawn beside each other, as markers with bars of standard errors.
+    dodge: Flag = False
     # Whether every choice of every replication is kept; by default as the file says.
     choices: Flag | None = None
     grid: Grid | None = None
@@ -210,6 +218,11 @@ class Panel(Strict):
     def settings(self) -> Settings:
         """The values of its grid that it was made with."""
         return self._settings
+
+    @property
+    def drawn_on(self) -> tuple[str, str]:
+        """What tells its axes from others: their title if it shares them, else its own name."""
+        return (self.axes, "") if self.axes else ("", self.name)
 
     @model_validator(mode="after")
     def parts_belong_together(self) -> Panel:
@@ -224,7 +237,7 @@ class Panel(Strict):
                 verb = "needs" if key in needs else "has no use for"
                 raise ValueError(f"a panel with plot = {self.plot!r} {verb} the key {key!r}")
         of_play = ("horizon", "band", "delay", "batch", "lost", "choices")
-        for key in of_play if self.plot == "bounds" else ("alpha", "show", "quantity", "log"):
+        for key in of_play if self.plot == "bounds" else ("alpha", "show", "quantity"):
             if key in self.model_fields_set:
                 raise ValueError(f"a panel with plot = {self.plot!r} has no use for the key {key!r}")
         if self.plot != "regret" and self.checkpoints is not None:
@@ -320,6 +333,7 @@ def prepared(written: Experiment, where: str, folder: Path) -> Experiment:
             places.append(f"{where}: panels[{i}]{shown}")
             panels.append(made)
     check_names(where, "panels", [panel.name for panel in panels])
+    check_axes(where, panels)
     experiment = with_files_beside(written.model_copy(update={"panels": tuple(panels)}), folder)
     for place, panel in zip(places, experiment.panels, strict=True):
         check_panel(panel, experiment, place)
@@ -327,6 +341,24 @@ def prepared(written: Experiment, where: str, folder: Path) -> Experiment:
             alone = panel.model_copy(update={"curves": (curve,)})
             placed(place, lambda alone=alone: check_replications([alone], experiment))
     return experiment
+
+
+def check_axes(where: str, panels: Iterable[Panel]) -> None:
+    """Refuse panels that are to share axes and show different things on them."""
+    first: dict[str, Panel] = {}
+    for panel in panels:
+        other = first.setdefault(panel.axes, panel)
+        if panel.axes and shown_across(panel) != shown_across(other):
+            raise InvalidInput(
+                f"{where}: the panels {other.name!r} and {panel.name!r} share the axes {panel.axes!r}; they must have the "
+                "same plot, log, dodge and band, the same label and log of a sweep, the same show and quantity of bounds."
+            )
+
+
+def shown_across(panel: Panel) -> tuple[Any, ...]:
+    """What panels on the same axes have in common."""
+    swept = None if panel.sweep is None else (panel.sweep.label or panel.sweep.name, panel.sweep.log)
+    return (panel.plot, panel.log, panel.dodge, panel.band, swept, panel.show, panel.quantity)
 
 
 def spread_panel(panel: Panel, where: str) -> Iterator[Panel]:

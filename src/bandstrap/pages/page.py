@@ -15,7 +15,7 @@ from bandstrap.text import visible
 
 
 def write_page(
-    path: Path, package: str, template: str, *, filters: dict[str, Callable[[Any], Any]] | None = None, **content: Any
+    path: Path, package: str, template: str, *, filters: dict[str, Callable[..., Any]] | None = None, **content: Any
 ) -> None:
     """Fill a package's template, which extends ``page.html.j2``, and write the page, whole or not at all."""
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -25,6 +25,7 @@ from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
 from bandstrap.paper.claims import CLAIMS, DEPENDS, UNDECIDED, VERDICTS, Claim, Finding, examine
+from bandstrap.paper.formulas import in_symbols, panel_in_symbols
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
 from bandstrap.sources import digest_sources
@@ -49,7 +50,7 @@ Plans = Sequence[PanelPlan]
 
 @dataclass(frozen=True)
 class Pictures:
-    """Files of pictures: the whole figure (an SVG, with a PNG beside it), each panel alone, all at a glance."""
+    """Files of pictures: the whole figure (an SVG, PNG and PDF beside it), its panels one by one, all at a glance."""
 
     whole: Path
     panels: tuple[Path, ...]
@@ -58,7 +59,7 @@ class Pictures:
     @property
     def files(self) -> tuple[Path, ...]:
         """All of them."""
-        return self.whole, self.whole.with_suffix(".png"), *self.panels, self.glance
+        return *(self.whole.with_suffix(kind) for kind in (".svg", ".png", ".pdf")), *self.panels, self.glance
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +255,9 @@ def finish_chapters(
 
 def pictures_of(name: str, experiment: Experiment, folder: Path) -> Pictures:
     """Where the pictures of a chapter are."""
-    panels = tuple(folder / f"{name}-{panel.name}.svg" for panel in experiment.panels)
+    first = {panel.drawn_on: panel.name for panel in reversed(experiment.panels)}
+    drawn = dict.fromkeys(panel.drawn_on for panel in experiment.panels)
+    panels = tuple(folder / f"{name}-{first[axes]}.svg" for axes in drawn)
     return Pictures(folder / f"{name}.svg", panels, folder / f"{name}-glance.svg")
 
 
@@ -262,7 +265,10 @@ def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> None:
     """Draw a chapter, unless it has been drawn from the same numbers."""
     pictures = chapter.pictures
     drawn_from = pictures.whole.with_suffix(".key")
-    drawn_by = digest_sources(Path(str(files("bandstrap.plots"))))
+    drawn_by = [
+        digest_sources(Path(str(files("bandstrap.plots")))),
+        paper_file("formulas.py").read_text(encoding="utf-8"),
+    ]
     about = [block.about for plan in plans for block in plan]
     shows = json.dumps([chapter.experiment.model_dump_json(), about, drawn_by])
     if read(drawn_from) == state(shows, pictures.files):
@@ -279,16 +285,18 @@ def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> None:
 
 def draw(chapter: Chapter) -> Iterator[tuple[Figure, Path]]:
     """The pictures of a chapter, with their files."""
-    from bandstrap.plots.panels import plot_panels
+    from bandstrap.plots.panels import plot_panels, shown_panels
     from bandstrap.plots.small import plot_glance, plot_panel
 
     pictures = chapter.pictures
-    whole = plot_panels(chapter.experiment.title, chapter.panels)
-    yield whole, pictures.whole
-    yield whole, pictures.whole.with_suffix(".png")
-    for panel, path in zip(chapter.panels, pictures.panels, strict=True):
-        yield plot_panel(panel, chapter.panels), path
-    yield plot_glance(chapter.panels), pictures.glance
+    panels = [panel_in_symbols(panel) for panel in chapter.panels]
+    whole = plot_panels(in_symbols(chapter.experiment.title), panels)
+    for kind in (".svg", ".png", ".pdf"):
+        yield whole, pictures.whole.with_suffix(kind)
+    shown = shown_panels(panels)
+    for panel, path in zip(shown, pictures.panels, strict=True):
+        yield plot_panel(panel, shown), path
+    yield plot_glance(shown), pictures.glance
 
 
 def state(shows: str, pictures: Sequence[Path]) -> bytes:

@@ -40,7 +40,7 @@ def plot_coverage(rows: Sequence[CoverageRow], title: str) -> Figure:
     alpha = rows[0].alpha if rows else 0.0
     left.axvline(alpha, color="black", linewidth=1, linestyle="--")
     left.annotate(
-        f"alpha = {alpha:g}",
+        f"α = {alpha:g}",
         (alpha, 1),
         xycoords=("data", "axes fraction"),
         xytext=(4, 3),

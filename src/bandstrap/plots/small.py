@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bandstrap.experiments.panels import CurveData, PanelData
-from bandstrap.plots.panels import draw_panel, legend_of, looks_of
+from bandstrap.plots.panels import LEGEND, draw_panel, legend_of, looks_in
 from bandstrap.plots.style import LONGEST_TITLE, literal, new_figure
 
 # Inches: of this width, letters of nine points are nine points high or more on any phone.
@@ -24,8 +24,8 @@ GLANCE = 40
 
 
 def plot_panel(panel: PanelData, figure_panels: Sequence[PanelData]) -> Figure:
-    """A panel alone, with its own legend; curves look as they do in the whole figure."""
-    looks = looks_of(figure_panels)
+    """A panel alone, as :func:`shown_panels` has it, with its own legend; curves look as they do in the whole figure."""
+    looks = looks_in(panel, figure_panels)
     handles = legend_of([panel], looks)
     columns = 2 if max(len(str(handle.get_label())) for handle in handles) <= BESIDE else 1
     title = textwrap.wrap(literal(panel.panel.title, LONGEST_TITLE), TITLE_LINE)
@@ -35,20 +35,20 @@ def plot_panel(panel: PanelData, figure_panels: Sequence[PanelData]) -> Figure:
     axis.set_title("\n".join(title), fontsize=10)
     if panel.panel.plot == "regret":
         axis.locator_params(axis="x", nbins=5)  # numbers of rounds are long
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, **LEGEND)
     return figure
 
 
 def plot_glance(panels: Sequence[PanelData]) -> Figure:
-    """All panels of a figure in little room: curves and published values, no words, numbers or bands."""
+    """All panels of a figure, as :func:`shown_panels` has them, in little room: no words, numbers or bands."""
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
-    looks = {label: {**look, "linewidth": 1.3} for label, look in looks_of(panels).items()}
     figure = Figure(figsize=(2.6, 1.5))
     figure.subplots_adjust(0.02, 0.03, 0.98, 0.97, wspace=0.06, hspace=0.1)
     for i, panel in enumerate(panels):
         axis = figure.add_subplot(rows, columns, i + 1)
         axis.spines[["top", "right"]].set_visible(False)
+        looks = {label: {**look, "linewidth": 1.3} for label, look in looks_in(panel, panels).items()}
         draw_panel(axis, dataclasses.replace(panel, curves=tuple(coarse(curve) for curve in panel.curves)), looks)
         axis.set(title="", xlabel="", ylabel="")
         axis.tick_params(which="both", bottom=False, left=False, labelbottom=False, labelleft=False)
