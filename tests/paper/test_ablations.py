@@ -27,7 +27,7 @@ def test_the_factorial_has_every_combination_and_each_can_be_played():
     assert [len(picture) for picture in PICTURES.values()] == [25, 25, 25, 12]
     labels = [label for picture in PICTURES.values() for label in picture]
     assert len(set(labels)) == len(labels)
-    check_panel(experiment.panels[0], experiment.horizon, "factorial")
+    check_panel(experiment.panels[0], experiment, "factorial")
 
 
 @pytest.mark.parametrize("n", [20, 200])

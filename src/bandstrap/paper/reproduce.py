@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
-EVIDENCE = ("miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races")
+EVIDENCE = ("miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races", "interpolation")
 # In the order of the report.
 CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
 TITLE = "Bootstrapping Upper Confidence Bound, reproduced"
