@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import run
+from bandstrap.experiments import runner as run
 from bandstrap.paper import reproduce as module
 from bandstrap.paper.reproduce import reproduce
 from bandstrap.plots import panels as plots
@@ -308,7 +308,7 @@ KILLED = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from bandstrap.experiments import run
+from bandstrap.experiments import runner as run
 from bandstrap.paper import reproduce as module
 whole, several, done = module.paper_file, run.run_blocks, []
 module.paper_file = lambda name: Path(sys.argv[1]) if name == "figure6.toml" else whole(name)
