@@ -47,8 +47,8 @@ def linear_bandits(evidence: Evidence) -> Finding:
         return dataclasses.replace(found, statistic=text)
     differences = ", ".join(f"{test.text} (d = {d})" for test, (_, d) in zip(plain, SIZES, strict=True))
     setting = (
-        f"lambda and S are not stated; with those found by search all of {len(searched)} comparisons hold, but not with "
-        f"lambda = 1 and no S: {differences}"
+        f"lambda and S are not stated; with those found by search all of {len(searched)} comparisons hold, with lambda = 1 "
+        f"and no S they are not found to: {differences}"
     )
     return dataclasses.replace(found, verdict=DEPENDS, statistic=text, setting=setting)
 
