@@ -1,6 +1,7 @@
-# Each target sets up what it needs: a virtual environment in .venv with this package and its tools.
+# Each target sets up what it needs: a virtual environment in .venv with this package, and its tools if they are needed.
 PYTHON ?= python3
 VENV := .venv
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 .PHONY: help paper test fuzz check bench docs dist lowest notebooks format clean
@@ -18,14 +19,18 @@ help:
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
 
-# pip is upgraded first because dependency groups need 25.1.
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --editable .
+	@touch $@
+
+# pip is upgraded first because dependency groups need 25.1.
+$(READY): $(INSTALLED)
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
-paper: $(READY)
+paper: $(INSTALLED)
 	$(VENV)/bin/bandstrap paper --out paper-results
 
 test: $(READY)

@@ -117,3 +117,8 @@ def odd_error(pieces):
 
 def odd_result(pieces):
     return [threading.Lock() for _ in pieces]
+
+
+def note_prepared(piece):
+    """Note in the folder what a piece needs, in files that are sorted by time."""
+    (Path(piece.folder) / str(time.monotonic_ns())).write_text(piece.needs)

@@ -57,6 +57,11 @@ FORMS = (
         for weights in WEIGHTS
     ]
     + [
+        ("bootstrapped_ucb", {"quantile": mode, "interpolate": True, "weights": weights, "n_resamples": 60})
+        for mode in ("resampled", "resampled-literal", "streaming")
+        for weights in ("rademacher", "exponential")
+    ]
+    + [
         ("bootstrapped_ucb", {"quantile": mode, "correction": correction, "sigma": 0.2})
         for mode in ("resampled", "exact")
         for correction in ("theorem", "stated", "sharp", "none")

@@ -93,7 +93,14 @@ def test_panels_share_axes_on_which_they_show_the_same(read):
 
 def test_there_is_a_file_for_each_figure_and_for_what_claims_need_beside():
     figures = [f"figure{i}.toml" for i in range(1, 8)]
-    beside = ["miss_rates.toml", "remark3.toml", "theorem2.toml", "theorem3.toml", "theorem4.toml"]
+    beside = [
+        "interpolation.toml",
+        "miss_rates.toml",
+        "remark3.toml",
+        "theorem2.toml",
+        "theorem3.toml",
+        "theorem4.toml",
+    ]
     assert ["close_races.toml", *figures, *beside] == SHIPPED
 
 

@@ -8,15 +8,19 @@ from scipy import stats
 
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.multipliers.order_statistic import (
+    between,
     largest,
     level_of_sum,
+    next_sum,
     order_rank,
-    order_statistic_level,
+    order_statistic_sum,
     order_statistics,
     quantile_bound,
+    rank_and_share,
     tabulate_quantiles,
 )
 from naive.multipliers import definition_d1
+from naive.policies import interpolated_order_statistic
 
 SIGNIFICANCE = 1e-6
 tied = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]) | st.floats(-5, 5), min_size=1, max_size=60)
@@ -25,8 +29,11 @@ tied = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]) | st.floats(-5, 5), min_s
 @pytest.mark.parametrize(("m", "n_draws"), [(0, 1), (0, 200), (1, 2), (9, 200), (4, 10), (9, 10), (90, 200)])
 def test_level_of_an_order_statistic_is_a_beta(m, n_draws):
     rng = np.random.default_rng(m)
-    levels = [order_statistic_level(m, n_draws, rng) for _ in range(4000)]
-    assert stats.kstest(levels, stats.beta(m + 1, n_draws - m).cdf).pvalue > SIGNIFICANCE
+    sums = [order_statistic_sum(m, n_draws, rng) for _ in range(4000)]
+    assert stats.kstest([level_of_sum(x) for x in sums], stats.beta(m + 1, n_draws - m).cdf).pvalue > SIGNIFICANCE
+    if m + 1 < n_draws:
+        lower = [level_of_sum(next_sum(x, m, n_draws, rng)) for x in sums]
+        assert stats.kstest(lower, stats.beta(m + 2, n_draws - m - 1).cdf).pvalue > SIGNIFICANCE
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0])
@@ -80,6 +87,22 @@ def test_order_statistics_follow_the_definition(n_resamples):
     for values in (rng.normal(size=n_resamples), rng.integers(0, 5, size=n_resamples).astype(float)):
         got = order_statistics(values, np.array(levels, dtype=float))
         assert got.tolist() == [definition_d1(values.tolist(), level) for level in levels]
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(tied, st.floats(0, 1, exclude_max=True) | st.sampled_from([0.5, 0.25, 0.1, 5e-324, 1 - 2**-53]))
+def test_interpolated_order_statistics_are_those_of_numpy(values, level):
+    rank, share = rank_and_share(len(values), level, True)
+    assert 0 <= share < 1
+    assert rank + (share > 0) < len(values)
+    draws = np.sort(values)[::-1]
+    found = between(draws[rank], draws[min(rank + 1, len(values) - 1)], share)
+    assert found == pytest.approx(interpolated_order_statistic(np.array(values), level), abs=1e-12)
+    assert rank_and_share(len(values), level, False) == (order_rank(len(values), level), 0.0)
+
+
+def test_a_lower_draw_that_rounding_puts_above_does_not_raise_the_quantile():
+    assert between(1.0, 1.0 + 1e-15, 0.5) == 1.0
 
 
 def test_order_statistics_take_levels_in_any_order_and_leave_the_draws_alone():

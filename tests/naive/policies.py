@@ -111,9 +111,20 @@ def order_statistic(draws: np.ndarray, level: float) -> float:
     return np.sort(draws)[::-1][math.floor(len(draws) * level + 1e-9)]
 
 
-def literal_quantile(y: Rewards, level: float, n_resamples: int, rng: np.random.Generator) -> float:
-    """The paper's Monte Carlo quantile."""
-    return order_statistic(signed_draws(y, n_resamples, rng), level)
+def interpolated_order_statistic(draws: np.ndarray, level: float) -> float:
+    """NumPy's own, on the line between two draws."""
+    return np.percentile(draws, 100 * (1 - level))
+
+
+def literal_quantile(
+    y: Rewards,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    read: Callable[[np.ndarray, float], float] = order_statistic,
+) -> float:
+    """The paper's Monte Carlo quantile, or another that is read off the same draws."""
+    return read(signed_draws(y, n_resamples, rng), level)
 
 
 def exact_quantile(y: Rewards, level: float) -> float:

@@ -131,6 +131,18 @@ def test_a_second_run_computes_nothing_and_draws_nothing(tmp_path, count):
         assert path.stat().st_mtime_ns == changed or path.parent == tmp_path / "out"
 
 
+def test_pictures_drawn_side_by_side_have_the_same_bytes_and_are_drawn_once(tmp_path, monkeypatch, count):
+    go(tmp_path / "one", figures=("4", "6"))
+    monkeypatch.setattr(module, "MANY_CHAPTERS", 2)
+    go(tmp_path / "two", jobs=2, figures=("4", "6"))
+    assert count["pictures"] == 2  # none of the second folder by this process
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / out / "figures").iterdir()} for out in ("one", "two")
+    )
+    assert one == two
+    assert len(one) > len(PICTURES)
+
+
 def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     go(tmp_path / "out")
     before = (tmp_path / "out/figures/figure6.svg").read_bytes()

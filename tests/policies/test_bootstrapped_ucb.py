@@ -19,12 +19,13 @@ from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import binomial, bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.order_statistic import order_rank, order_statistic_sum
+from bandstrap.multipliers.order_statistic import rank_and_share
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
 from bandstrap.policies.bootstrap_index import (
     QUANTILES,
     Shared,
+    draw_sums,
     exact_score,
     literal_score,
     preliminary_width,
@@ -66,15 +67,15 @@ def main_term(policy, params, state, arm, shared, rng) -> float:
     return way_to(policy.quantile, policy.multipliers).main_term(params, state, arm, shared, rng)
 
 
-def at_level(level: float, n_resamples: int = 200) -> Shared:
+def at_level(level: float, n_resamples: int = 200, *, interpolate: bool = False) -> Shared:
     alpha = level / 0.9
-    rank = order_rank(n_resamples, level)
-    return Shared(alpha, level, normal_quantile(level), rank, math.sqrt(2 * math.log(1 / alpha)))
+    rank, share = rank_and_share(n_resamples, level, interpolate)
+    return Shared(alpha, level, normal_quantile(level), rank, share, math.sqrt(2 * math.log(1 / alpha)))
 
 
-def drawn(mode: str, sample, shared: Shared, size: int, seed: int) -> np.ndarray:
+def drawn(mode: str, sample, shared: Shared, size: int, seed: int, **options) -> np.ndarray:
     """Main terms of an arm, again and again; compiled where each takes ``200 n`` weights."""
-    policy = BootstrappedUCB(quantile=mode)
+    policy = BootstrappedUCB(quantile=mode, **options)
     params, state = learned(policy, sample)
     rng = np.random.default_rng(seed)
     if mode != "resampled-literal":
@@ -116,6 +117,24 @@ def test_literal_order_statistic_has_the_law_of_the_numpy_one_liner(n, level):
     rng = np.random.default_rng(4)
     slow = np.array([naive.literal_quantile(sample, level, 200, rng) for _ in range(1500)])
     assert_same_law(literal.round(10), slow.round(10))
+
+
+@pytest.mark.parametrize(("n_resamples", "level"), [(200, 0.001), (200, 0.0073), (200, 0.06), (2, 0.45), (1, 0.3)])
+@pytest.mark.parametrize("n", [3, 40])
+def test_interpolated_order_statistics_have_the_law_of_numpys_percentile_however_they_are_drawn(n, n_resamples, level):
+    # 30 tests; ``laws.py`` states error rates and power. Other weights are as nearly normal as 40 rewards make them.
+    sample = np.random.default_rng(n).exponential(size=n)
+    shared = at_level(level, n_resamples, interpolate=True)
+    rng = np.random.default_rng(4)
+    read = naive.interpolated_order_statistic
+    slow = np.array([naive.literal_quantile(sample, level, n_resamples, rng, read) for _ in range(1500)])
+    for seed, mode in enumerate(("resampled", "resampled-literal")):
+        found = drawn(mode, sample, shared, 1500, seed, n_resamples=n_resamples, interpolate=True)
+        assert_same_law(found.round(10), slow.round(10))
+    normal = drawn("resampled", sample, shared, 1500, 5, n_resamples=n_resamples, interpolate=True, weights="gaussian")
+    scale = np.sqrt(np.square(sample - sample.mean()).sum()) / n
+    draws = [read(scale * rng.standard_normal(n_resamples), level) for _ in range(1500)]
+    assert_same_law(normal, np.array(draws))
 
 
 @pytest.mark.parametrize("mode", QUANTILES)
@@ -344,9 +363,12 @@ def test_quantile_falls_as_the_level_rises(n):
 # --- the streamed quantile --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("interpolate", "read"), [(False, naive.order_statistic), (True, naive.interpolated_order_statistic)]
+)
 @pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
-def test_streamed_quantile_is_that_of_the_weights_it_drew(weights):
-    policy = BootstrappedUCB(quantile="streaming", weights=weights, n_resamples=53)
+def test_streamed_quantile_is_that_of_the_weights_it_drew(weights, interpolate, read):
+    policy = BootstrappedUCB(quantile="streaming", weights=weights, n_resamples=53, interpolate=interpolate)
     rng = np.random.default_rng(3)
     state = policy.start(2, 0, rng)
     params = policy.make_params(None)
@@ -358,9 +380,9 @@ def test_streamed_quantile_is_that_of_the_weights_it_drew(weights):
         drawn_weights.append(state.totals[1] - before)
         residuals = np.array(rewards) - np.mean(rewards)
         draws = residuals @ np.array(drawn_weights) / n
-        for level in (0.3, 0.02, 0.3):
-            found = streamed_quantile(params, state, 1, at_level(level, 53), rng)
-            assert found == pytest.approx(naive.order_statistic(draws, level), abs=1e-12)
+        for level in (0.3, 0.02, 0.013, 0.25, 0.3):
+            found = streamed_quantile(params, state, 1, at_level(level, 53, interpolate=interpolate), rng)
+            assert found == pytest.approx(read(draws, level), abs=1e-12)
 
 
 # --- corrections ------------------------------------------------------------------------------------------------------
@@ -462,7 +484,7 @@ def test_an_exponent_without_a_constant_is_refused(beta):
 
 
 def resampled_score(params, state, arm, shared, rng) -> float:
-    state.drawn[arm] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+    draw_sums(params, state, arm, shared, rng)
     return resampled_score_at(params, state, arm, shared)
 
 
@@ -603,6 +625,9 @@ def live(mode, **options):
     return policy
 
 
+WAYS = [*((mode, False) for mode in QUANTILES), *((mode, True) for mode in QUANTILES if mode != "exact")]
+
+
 @pytest.mark.parametrize("mode", QUANTILES)
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_parts_of_bounds_add_up_to_the_index(mode, correction):
@@ -632,9 +657,9 @@ def test_bounds_change_nothing(mode):
         untouched.update(arm, reward)
 
 
-@pytest.mark.parametrize("mode", QUANTILES)
-def test_the_largest_index_of_bounds_is_selected_next(mode):
-    policy = live(mode)
+@pytest.mark.parametrize(("mode", "interpolate"), WAYS)
+def test_the_largest_index_of_bounds_is_selected_next(mode, interpolate):
+    policy = live(mode, interpolate=interpolate)
     rng = np.random.default_rng(1)
     for _ in range(60):
         table = policy.bounds()
@@ -656,9 +681,10 @@ def test_the_largest_index_of_those_not_retired_is_selected_next(mode, place):
         policy.update(arm, rng.normal())
 
 
-@pytest.mark.parametrize("mode", QUANTILES)
-def test_bounds_of_machine_code_are_those_of_plain_python(mode):
-    assert live(mode, compiled=True).bounds() == live(mode).bounds()
+@pytest.mark.parametrize(("mode", "interpolate"), WAYS)
+def test_bounds_of_machine_code_are_those_of_plain_python(mode, interpolate):
+    compiled, plain = (live(mode, interpolate=interpolate, compiled=compiled) for compiled in (True, False))
+    assert compiled.bounds() == plain.bounds()
 
 
 def test_bounds_of_costs_are_in_the_units_of_costs():
@@ -694,6 +720,11 @@ def test_bounds_need_arms():
         ({"quantile": "literal"}, "'quantile' .* one of 'resampled', 'resampled-literal', 'streaming', 'exact'. Got"),
         ({"n_resamples": 0}, "'n_resamples' .* an integer of at least 1. Got 0"),
         ({"n_resamples": 20.0}, "'n_resamples' .* an integer of at least 1. Got 20.0"),
+        ({"interpolate": "linear"}, "'interpolate' .* true or false .* Got 'linear'"),
+        (
+            {"interpolate": True, "quantile": "exact"},
+            "'interpolate' parameter of BootstrappedUCB must be False with quantile='exact', which .* Got True",
+        ),
         ({"weights": "normal"}, "'weights' .* one of 'rademacher'.* Got 'normal'"),
         ({"correction": "proof"}, "'correction' .* one of 'practical'.* Got 'proof'"),
         (

@@ -45,6 +45,7 @@ BY_CEILINGS = pytest.mark.parametrize(
         BootstrappedUCB(quantile="exact", alpha=0.01),
         BootstrappedUCB(quantile="exact", alpha="1/(t log^tau t)"),
         BootstrappedUCB(quantile="streaming", n_resamples=30),
+        BootstrappedUCB(quantile="streaming", n_resamples=30, interpolate=True),
         BootstrappedUCBPlus(),
         BootstrappedUCBPlus(sigma=1.0),
     ],
@@ -96,6 +97,7 @@ def test_it_is_where_no_reward_comes_for_many_decisions_and_then_several_of_one_
     [
         BootstrappedUCB(),
         BootstrappedUCB(n_resamples=500, correction="theorem"),
+        BootstrappedUCB(interpolate=True),
         BootstrappedUCB(correction="sharp", phi="sub_weibull", constant=1.5),
         BootstrappedUCB(correction="none", alpha=0.01),
     ],

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from bandstrap.engine.ahead import Ahead
 from bandstrap.engine.errand import Errand, as_errors, causes, in_words, nothing
 from bandstrap.engine.executors import Workers, WorkersDied, check_executor, refusal_in
 from bandstrap.engine.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
@@ -42,6 +43,8 @@ class Group:
 
 # Groups handed out for each worker: one to do, and one to begin at once.
 IN_FLIGHT = 2
+# Seconds after which what is prepared is taken not to have been on the disk, and neither what comes later.
+SLOW = 2.0
 # How often a piece is tried.
 TRIES = 3
 # Reasons that are told of work that was given up, and characters of each.
@@ -123,7 +126,7 @@ def finish(
             records[whole] = records[leader] if leader in records else leader.record()
     todo = list(leaders.values())
     with progress_bar(sum(whole.work for whole in todo), shown=progress) as show:
-        Loop(run, prepare, executor, store, records, show).work_on(groups_of(todo))
+        Loop(run, prepare, executor, store, records, show, Ahead(prepare, todo)).work_on(groups_of(todo))
     return records
 
 
@@ -143,11 +146,12 @@ class Loop:
         store: StoreLike | None,
         records: dict[Any, Any],
         show: Show,
+        ahead: Ahead,
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._lent, self._workers = executor, Workers(executor, self._events)
-        self._called_off = Flag()
+        self._called_off, self._ahead = Flag(), ahead
         # What is in flight, and how far it is.
         self._waiting: dict[Future[list[Any]], tuple[Group, Task]] = {}
         # What is to be tried again, and how much of that or in flight is suspected to break pools.
@@ -173,6 +177,7 @@ class Loop:
                 self._wind_up()
                 raise
             finally:
+                self._ahead.end()
                 if self._lent is None:
                     pool.shutdown(wait=not self._waiting, cancel_futures=True)
         if self._failed:
@@ -201,6 +206,7 @@ class Loop:
                 is_last = is_last or group is None
                 self._hold(group)
             self._go_on(pool)
+            self._look_ahead()
             self._workers.look(are_wanted=bool(self._waiting))
             self._tell()
 
@@ -271,6 +277,16 @@ class Loop:
         group = replace(group, parts=[part for part in group.parts if player_of(part) not in self._unfit])
         if group.parts:
             self._hand_out(group, pool)
+
+    def _look_ahead(self) -> None:
+        """Where nothing seems to be compiled and a core has nothing to do, have another process begin with what is next."""
+        if (
+            self._preparing is not None
+            and time.monotonic() - self._since > SLOW
+            and self._workers.are_threads
+            and self._workers.count > 1
+        ):
+            self._ahead.begin({*self._prepared, *(part.piece.needs for part in self._unprepared)})
 
     def _hand_out(self, group: Group, pool: Executor) -> None:
         task = Task(self._called_off)

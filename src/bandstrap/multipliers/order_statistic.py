@@ -2,6 +2,9 @@
 
 ``inf {x : (1/B) #{b : X_b >= x} <= level}`` is the draw number ``floor(B level) + 1`` from the top. Once ``B level < 1``
 that is the largest draw whatever the level: the quantile *saturates*.
+
+``numpy.percentile`` reads another quantile off the same draws: on the line between two of them, ``(B - 1) level`` below the
+largest.
 """
 
 from __future__ import annotations
@@ -25,6 +28,25 @@ def order_rank(n_draws: int, level: float) -> int:
     The small addend keeps a product like ``200 * 0.07`` from falling below its integer value.
     """
     return min(math.floor(n_draws * level + 1e-9), n_draws - 1)
+
+
+@jitable
+def rank_and_share(n_draws: int, level: float, interpolates: bool) -> tuple[int, float]:
+    """The rank of the draw that the quantile is at, and the share of the way from there to the next lower draw.
+
+    The share is 0 by definition (D.1); ``numpy.percentile`` interpolates. Once the definition saturates it is the higher.
+    """
+    if not interpolates:
+        return order_rank(n_draws, level), 0.0
+    place = (n_draws - 1) * level
+    rank = math.floor(place)
+    return rank, place - rank
+
+
+@inlined
+def between(draw: float, lower: float, share: float) -> float:
+    """A share of the way from a draw to the next lower one, which rounding may have put above it."""
+    return draw - share * max(draw - lower, 0.0)
 
 
 def order_statistics(values: Floats, levels: Floats) -> Floats:
@@ -91,15 +113,15 @@ def order_statistic_sum(m: int, n_draws: int, rng: np.random.Generator) -> float
 
 
 @inlined
-def level_of_sum(total: float) -> float:
-    """The tail probability of :func:`order_statistic_sum`."""
-    return -math.expm1(-total)
+def next_sum(total: float, m: int, n_draws: int, rng: np.random.Generator) -> float:
+    """:func:`order_statistic_sum` of the next lower draw of the same ``n_draws``, given that of draw number ``m + 1``."""
+    return total + rng.standard_exponential() / (n_draws - m - 1)
 
 
 @inlined
-def order_statistic_level(m: int, n_draws: int, rng: np.random.Generator) -> float:
-    """Upper tail probability of draw number ``m + 1`` from the top of ``n_draws``: Beta(m + 1, n_draws - m)."""
-    return level_of_sum(order_statistic_sum(m, n_draws, rng))
+def level_of_sum(total: float) -> float:
+    """The tail probability of :func:`order_statistic_sum`."""
+    return -math.expm1(-total)
 
 
 # Sums up to N_STEPS/STEPS_TO_ONE are looked up, but for the smallest: their steps are too coarse.

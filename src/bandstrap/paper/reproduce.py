@@ -6,18 +6,20 @@ import dataclasses
 import hashlib
 import json
 import math
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandstrap.engine.executors import check_executor
+from bandstrap.engine.executors import check_executor, worker_count
 from bandstrap.engine.memory import check_memory
 from bandstrap.engine.pool import Unfinished
 from bandstrap.engine.progress import Show, announce_memory, progress_bar, tell
+from bandstrap.engine.workers import Processes
 from bandstrap.errors import check_choice
 from bandstrap.experiments.folder import Folder, FolderStore, planned
 from bandstrap.experiments.panels import PanelData, read_panel
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7")
 # What claims need beside the figures.
-EVIDENCE = ("theorem1", "miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races")
+EVIDENCE = ("theorem1", "miss_rates", "remark3", "theorem2", "theorem3", "theorem4", "close_races", "interpolation")
 # What may be asked for by name: figures, parts of the evidence, and all of that.
 PARTS = (*FIGURES, "theorems", *EVIDENCE)
 # In the order of the report.
@@ -44,6 +46,8 @@ CHAPTERS = (*(f"figure{name}" for name in FIGURES), *EVIDENCE)
 TITLE = "Bootstrapping Upper Confidence Bound, reproduced"
 # Replications: the paper's, which those in the files are meant for, and those of a first look.
 FULL, QUICK = 200, 20
+# So many chapters to be drawn are worth processes of their own, which take seconds to begin.
+MANY_CHAPTERS = 6
 
 Plans = Sequence[PanelPlan]
 
@@ -207,7 +211,8 @@ def reproduce(
     ran = run_plans(flat, folder, now, executor=executor, progress=progress, keep=every, waiting=waiting)
     # Of two processes that end together, the second finds the blocks of the first.
     with locked(out, waiting):
-        chapters = finish_chapters(experiments, plans, ran.store, out / "figures", progress)
+        jobs = min(worker_count(executor), os.cpu_count() or 1)
+        chapters = finish_chapters(experiments, plans, ran.store, out / "figures", progress, jobs)
         tell("checking claims", shown=progress)
         evidence = {panel.panel.name: panel for chapter in chapters for panel in chapter.panels}
         there = {chapter.name for chapter in chapters}
@@ -237,8 +242,9 @@ def finish_chapters(
     store: FolderStore,
     folder: Path,
     progress: bool,
+    jobs: int,
 ) -> tuple[Chapter, ...]:
-    """The chapters that the store has all of, with their pictures."""
+    """The chapters that the store has all of, with their pictures, which so many processes draw."""
     chapters = []
     pictures = {name: pictures_of(name, experiment, folder) for name, experiment in experiments.items()}
     with progress_bar(sum(len(each.files) for each in pictures.values()), shown=progress, of="pictures") as show:
@@ -249,7 +255,9 @@ def finish_chapters(
                 show(len(pictures[name].files), found=len(pictures[name].files))
             else:
                 chapters.append(Chapter(name, experiment, tuple(panels), pictures[name]))
-                draw_chapter(chapters[-1], plans[name], show)
+        draw_side_by_side(chapters, plans, jobs, show)
+        for chapter in chapters:
+            draw_chapter(chapter, plans[chapter.name], show)
     return tuple(chapters)
 
 
@@ -261,10 +269,31 @@ def pictures_of(name: str, experiment: Experiment, folder: Path) -> Pictures:
     return Pictures(folder / f"{name}.svg", panels, folder / f"{name}-glance.svg")
 
 
+def draw_side_by_side(chapters: Sequence[Chapter], plans: Mapping[str, Plans], jobs: int, show: Show) -> None:
+    """Draw chapters that have never been drawn in processes of their own, if they are many; matplotlib uses one core."""
+    new = [chapter for chapter in chapters if not key_of(chapter).exists()]
+    if jobs > 1 and len(new) >= MANY_CHAPTERS:
+        with Processes(jobs) as pool:
+            longest_first = sorted(new, key=lambda chapter: -len(chapter.panels))
+            drawn = [pool.submit(draw_chapter, chapter, plans[chapter.name], unseen) for chapter in longest_first]
+            for i, each in enumerate(as_completed(drawn)):
+                each.result()
+                show(0, f"drawing, {i + 1} of {len(drawn)} chapters")
+
+
+def unseen(count: int, doing: str = "", found: int = 0) -> None:
+    """Show nothing."""
+
+
+def key_of(chapter: Chapter) -> Path:
+    """The file that says what the pictures of a chapter were drawn from."""
+    return chapter.pictures.whole.with_suffix(".key")
+
+
 def draw_chapter(chapter: Chapter, plans: Plans, show: Show) -> None:
     """Draw a chapter, unless it has been drawn from the same numbers."""
     pictures = chapter.pictures
-    drawn_from = pictures.whole.with_suffix(".key")
+    drawn_from = key_of(chapter)
     drawn_by = [
         digest_sources(Path(str(files("bandstrap.plots")))),
         paper_file("formulas.py").read_text(encoding="utf-8"),

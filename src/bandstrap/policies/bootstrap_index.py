@@ -20,11 +20,12 @@ from bandstrap.bounds.sub_weibull import theorem_width
 from bandstrap.engine.kernel import Kernel, borrowing, inlined, jitable, rebuilt
 from bandstrap.multipliers.normal import normal_quantile, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import (
+    between,
     largest,
     level_of_sum,
-    order_rank,
-    order_statistic_level,
+    next_sum,
     order_statistic_sum,
+    rank_and_share,
 )
 from bandstrap.multipliers.weights import Weights
 from bandstrap.policies.ceilings import (
@@ -81,6 +82,7 @@ class Params(NamedTuple):
     schedule: Schedule
     law: int
     n_resamples: int
+    interpolates: bool
     correction: int
     phi: int
     sigma: float
@@ -107,7 +109,7 @@ class StreamingState(NamedTuple):
     memory: Sums
     sums: Numbers  # (arm, resample): sum of w y
     totals: Numbers  # (arm, resample): sum of w
-    cached: Cache  # (arm, 2): rank and quantile
+    cached: Cache  # (arm, 3): rank, the draw of that rank, and the next lower one if the quantile is between them
     scratch: Scratch
     ceilings: Ceilings
 
@@ -120,6 +122,7 @@ class SignState(NamedTuple):
     memory: SignMemory
     ceilings: Ceilings
     drawn: Scratch  # -log(1 - level) of each arm, in this round
+    lower: Scratch  # the same of the next lower draw, if the quantile is between them
 
 
 class CurveState(NamedTuple):
@@ -142,11 +145,12 @@ def new_state(
         return LiteralState(order, pulls, new_sums(n_arms), room(n_arms, capacity), np.zeros(n_resamples))
     if quantile == "streaming":
         draws = np.zeros((2, n_arms, n_resamples))
-        cached = np.full((n_arms, 2), -1.0)
+        cached = np.full((n_arms, 3), -1.0)
         scratch, ceilings = np.zeros(n_resamples), new_ceilings(n_arms)
         return StreamingState(order, pulls, new_sums(n_arms), draws[0], draws[1], cached, scratch, ceilings)
     if weights == "rademacher":
-        return SignState(order, pulls, new_sign_memory(n_arms), new_ceilings(n_arms), np.zeros(n_arms))
+        drawn, lower = np.zeros((2, n_arms))
+        return SignState(order, pulls, new_sign_memory(n_arms), new_ceilings(n_arms), drawn, lower)
     return CurveState(order, pulls, new_curve_memory(n_arms))
 
 
@@ -157,6 +161,7 @@ class Shared(NamedTuple):
     level: float
     z: float
     rank: int
+    share: float
     root_log: float
 
 
@@ -169,20 +174,16 @@ def prepare(params: Params, state: Any, round_: int) -> Shared:
 def shared_at(params: Params, alpha: float) -> Shared:
     """Level ``alpha (1 - delta)``, its normal quantile, its rank among the draws, and ``sqrt(2 log(1/alpha))``."""
     level = alpha * (1.0 - params.delta)
-    return Shared(
-        alpha,
-        level,
-        normal_quantile(level),
-        order_rank(params.n_resamples, level),
-        root_log(alpha),
-    )
+    rank, share = rank_and_share(params.n_resamples, level, params.interpolates)
+    return Shared(alpha, level, normal_quantile(level), rank, share, root_log(alpha))
 
 
 @inlined
 def shared_by_draws(params: Params, alpha: float) -> Shared:
     """:func:`shared_at` where levels or weights are drawn, and no normal quantile is needed."""
     level = alpha * (1.0 - params.delta)
-    return Shared(alpha, level, math.nan, order_rank(params.n_resamples, level), root_log(alpha))
+    rank, share = rank_and_share(params.n_resamples, level, params.interpolates)
+    return Shared(alpha, level, math.nan, rank, share, root_log(alpha))
 
 
 # --- the correction ---------------------------------------------------------------------------------------------------
@@ -255,14 +256,17 @@ def later_moment(params: Params, state: Any, arm: int, leader: float, shared: Sh
 
 @jitable
 def literal_quantile(params: Params, state: LiteralState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """Definition (D.1) with fresh draws."""
+    """Definition (D.1), or ``numpy.percentile``, with fresh draws."""
     n = state.pulls[arm]
     mean = arm_mean(state.pulls, state.memory, arm)
     a = np.empty(n)
     for i in range(n):
         a[i] = (state.history[arm][i] - mean) / n
     resampled_sums(params.law, a, state.scratch, rng)
-    return largest(state.scratch, shared.rank)
+    draw = largest(state.scratch, shared.rank)
+    if shared.share == 0.0:
+        return draw
+    return between(draw, highest(state.scratch, shared.rank + 1), shared.share)
 
 
 def literal_score(params: Params, state: LiteralState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
@@ -282,12 +286,12 @@ def literal_learn(
 
 
 @jitable
-def highest(values: Floats) -> float:
-    """The largest of some values, in four rows of comparisons that do not wait for each other."""
-    top = values[0]
+def highest(values: Floats, first: int) -> float:
+    """The largest of the values from number ``first`` on, in four rows of comparisons that do not wait for each other."""
+    top = values[first]
     a, b, c, d = top, top, top, top
     last = len(values) - 3
-    i = 0
+    i = first
     while i < last:
         a = values[i] if values[i] > a else a
         b = values[i + 1] if values[i + 1] > b else b
@@ -304,7 +308,7 @@ def highest(values: Floats) -> float:
 def streamed_quantile(
     params: Params, state: StreamingState, arm: int, shared: Shared, rng: np.random.Generator
 ) -> float:
-    """Order statistic of the arm's frozen draws; recomputed when the arm was pulled or the rank moved."""
+    """Order statistic of the arm's frozen draws; they are ranked anew when the arm was pulled or the rank moved."""
     cached = state.cached[arm]
     rank = shared.rank
     if cached[0] != rank:
@@ -315,10 +319,13 @@ def streamed_quantile(
         scratch = state.scratch
         for b in range(len(scratch)):
             scratch[b] = sums[b] - mean * totals[b]
-        cached[0] = -1.0  # of no rank, until both are in place: online, an interrupt may come in between
-        cached[1] = (highest(scratch) if rank == 0 else largest(scratch, rank)) / n
+        cached[0] = -1.0  # of no rank, until all is in place: online, an interrupt may come in between
+        is_highest = rank == 0 and not params.interpolates
+        cached[1] = (highest(scratch, 0) if is_highest else largest(scratch, rank)) / n
+        if params.interpolates and rank + 1 < len(scratch):
+            cached[2] = highest(scratch, rank + 1) / n
         cached[0] = rank
-    return cached[1]
+    return cached[1] if shared.share == 0.0 else between(cached[1], cached[2], shared.share)
 
 
 @jitable
@@ -370,11 +377,33 @@ def exact_quantile(params: Params, state: SignState, arm: int, shared: Shared, r
 
 
 @inlined
-def resampled_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """An order statistic of B draws, drawn in law."""
-    level = order_statistic_level(shared.rank, params.n_resamples, rng)
+def draw_sums(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> None:
+    """Draw the level of an arm in this round, and that of the next lower draw if the quantile is between them."""
+    state.drawn[arm] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+    if shared.share > 0.0:
+        state.lower[arm] = next_sum(state.drawn[arm], shared.rank, params.n_resamples, rng)
+
+
+@jitable
+def quantile_at(state: SignState, arm: int, total: float) -> float:
+    """The quantile of an arm at the level that a sum stands for."""
+    level = level_of_sum(total)
     mean = arm_mean(state.pulls, state.memory, arm)
     return law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
+
+
+@inlined
+def drawn_quantile(state: SignState, arm: int, shared: Shared) -> float:
+    """The quantile of an arm at the level that was drawn."""
+    draw = quantile_at(state, arm, state.drawn[arm])
+    return draw if shared.share == 0.0 else between(draw, quantile_at(state, arm, state.lower[arm]), shared.share)
+
+
+@inlined
+def resampled_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """An order statistic of B draws, drawn in law."""
+    draw_sums(params, state, arm, shared, rng)
+    return drawn_quantile(state, arm, shared)
 
 
 @jitable
@@ -406,11 +435,8 @@ def exact_choose(params: Params, state: SignState, round_: int, rng: np.random.G
 
 @inlined
 def resampled_score_at(params: Params, state: SignState, arm: int, shared: Shared) -> float:
-    """Equation (2.8) with the quantile at the level that was drawn."""
-    level = level_of_sum(state.drawn[arm])
-    mean = arm_mean(state.pulls, state.memory, arm)
-    main = law_quantile(state.memory, arm, state.pulls[arm], mean, level, rough_normal_quantile(level))
-    return mean + threshold(params, state.pulls[arm], main, shared)
+    """Equation (2.8) with :func:`drawn_quantile`."""
+    return index(params, state, arm, drawn_quantile(state, arm, shared), shared)
 
 
 @inlined
@@ -419,7 +445,7 @@ def draw_levels(params: Params, state: SignState, shared: Shared, moment: float,
     order, pulls, drawn, laws = state.order, state.pulls, state.drawn, state.memory.laws
     bounds, until, settled = state.ceilings.bounds, state.ceilings.until, state.ceilings.settled
     for i in range(len(order)):
-        drawn[order[i]] = order_statistic_sum(shared.rank, params.n_resamples, rng)
+        draw_sums(params, state, order[i], shared, rng)
     for k in range(len(order)):
         if shared.alpha < laws[k][HEIGHT_TO]:
             put_height(params, laws[k], pulls[k], arm_mean(pulls, state.memory, k), shared.alpha)
@@ -467,8 +493,12 @@ def resampled_curve_quantile(
     params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
 ) -> float:
     """An order statistic of B draws, drawn in law."""
-    level = order_statistic_level(shared.rank, params.n_resamples, rng)
-    return curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level))
+    total = order_statistic_sum(shared.rank, params.n_resamples, rng)
+    draw = curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level_of_sum(total)))
+    if shared.share == 0.0:
+        return draw
+    level = level_of_sum(next_sum(total, shared.rank, params.n_resamples, rng))
+    return between(draw, curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level)), shared.share)
 
 
 def exact_curve_score(params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator) -> float:

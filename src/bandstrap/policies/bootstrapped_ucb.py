@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
 from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.errors import brief, check_choice, check_count, check_number, is_number, requirement
+from bandstrap.errors import brief, check_choice, check_count, check_flag, check_number, is_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import LAWS, Weights
 from bandstrap.policies import sign_memory
@@ -86,6 +86,10 @@ class BootstrappedUCB(Policy[Label]):
             the notes say how accurate it is beyond.
     n_resamples
         ``B``. The default is the paper's.
+    interpolate
+        Whether the quantile of the resamples is that of ``numpy.percentile``, on the line between two order statistics,
+        ``(B - 1) level`` below the largest. By default it is the paper's definition (D.1), a single order statistic,
+        which is the higher of the two once it saturates.
     weights
         Bootstrap weights; ``"rademacher"`` (default) is the paper's.
     correction
@@ -168,6 +172,7 @@ class BootstrappedUCB(Policy[Label]):
         sigma: float = 1.0,
         quantile: Quantile = "resampled",
         n_resamples: int = 200,
+        interpolate: bool = False,
         weights: Weights = "rademacher",
         correction: Correction = "practical",
         phi: Phi = "hoeffding",
@@ -184,6 +189,9 @@ class BootstrappedUCB(Policy[Label]):
         self.quantile = check_choice(quantile, "quantile", owner, QUANTILES)
         self.n_resamples = check_count(n_resamples, "n_resamples", owner)
         self.check_size(1)
+        self.interpolate = check_flag(interpolate, "interpolate", owner)
+        if self.interpolate and self.quantile == "exact":
+            raise requirement("interpolate", owner, "False with quantile='exact', which has no resamples", True)
         self.multipliers = check_choice(weights, "weights", owner, WEIGHTS)
         self.correction = check_choice(correction, "correction", owner, CORRECTIONS)
         self.phi = check_phi(phi, owner)
@@ -211,6 +219,7 @@ class BootstrappedUCB(Policy[Label]):
             schedule,
             LAWS[self.multipliers],
             self.n_resamples,
+            self.interpolate,
             CORRECTIONS[self.correction],
             PHIS[self.phi] if isinstance(self.phi, str) else OWN if callable(self.phi) else CONSTANT,
             self.sigma,

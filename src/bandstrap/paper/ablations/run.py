@@ -25,7 +25,18 @@ from bandstrap.paper.ablations.factorial import PICTURES, factorial
 from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, finite, paper_file, pictures_of
 from bandstrap.storage import write_text
 
-QUESTIONS = ("correction", "weights", "resamples", "delta", "schedule", "tails", "skew", "matters", "linear")
+QUESTIONS = (
+    "correction",
+    "weights",
+    "resamples",
+    "interpolation",
+    "delta",
+    "schedule",
+    "tails",
+    "skew",
+    "matters",
+    "linear",
+)
 # Intervals hold the ratio with this probability each.
 CONFIDENCE = 0.95
 

@@ -17,6 +17,7 @@ from bandstrap.paper.claims import (
     figure5,
     figure6,
     figure7,
+    interpolation,
     miss_rates,
     remark3,
     theorem1,
@@ -62,6 +63,7 @@ CLAIMS: tuple[Claim, ...] = (
     *claims_of(figure5),
     *claims_of(figure7),
     *END_POINTS,
+    *claims_of(interpolation),
 )
 
 
