@@ -134,7 +134,8 @@ def test_every_claim_and_every_erratum_is_there(page):
         for part in ("where", "printed", "reading"):
             assert read_typeset(item[part]) in text, item["id"]
     for claim in CLAIMS:
-        assert f"{read_typeset(claim.where)} {claim.name} {read_typeset(claim.says)}" in text
+        ours = "ours " if claim.ours else ""
+        assert f"{read_typeset(claim.where)} {claim.name} {ours}{read_typeset(claim.says)}" in text
     for name in FIGURES:
         experiment = read_experiment(Path(paper_file(f"figure{name}.toml")))
         assert read_typeset(experiment.title) in text

@@ -46,7 +46,7 @@ GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 # After a letter alone, with its accent, or after a norm; letters of names and options of calls are none.
 BASE = r"(?<![A-Za-z_])(?:max|[^\W\d_])[\u0300-\u036f]?|‖|\)"
 SUBSCRIPT = re.compile(rf"({BASE})_(?:{GROUP}|((?:[A-Za-z0-9α-ω]{{1,2}}|∞)\*?)(?![A-Za-z0-9_=α-ω]))")
-SUPERSCRIPT = re.compile(rf"\^(?:{GROUP}|\(([^()]*)\)|({NUMBER}|[^\W\d_]\b\*?))")
+SUPERSCRIPT = re.compile(rf"\^(?:{GROUP}|\(([^()]*)\)|({NUMBER}|[−-]?[^\W\d_]\b\*?))")
 
 
 def in_symbols(text: str) -> str:
