@@ -13,6 +13,9 @@ from bandstrap.cli.terminal import FORMATS, print_table, say, write_records
 from bandstrap.errors import check_choice
 from bandstrap.text import duration
 
+# Names of columns on a terminal.
+SHORT = {"replications": "runs", "bytes_of_choices": "choices (bytes)", "core_seconds": "core s"}
+
 
 def check(
     file: Annotated[Path, typer.Argument(help="An experiment in a TOML file; bandstrap init writes an example.")],
@@ -53,7 +56,9 @@ def check(
     if format != "table":
         write_records(rows, format)
         return
-    print_table(list(rows[0]), [list(row.values()) for row in rows], title=experiment.title)
+    shown = [name for name in rows[0] if any(row[name] for row in rows)]
+    columns = [SHORT.get(name, name) for name in shown]
+    print_table(columns, [[row[name] for name in shown] for row in rows], title=experiment.title)
     disk, memory = sum(cost.n_bytes for cost in costs), peak_memory(plans, cores)
     say(f"in all {sum(cost.decisions for cost in costs):,} decisions, about {gigabytes(disk)} on the disk")
     chosen = sum(cost.bytes_of_choices for cost in costs)
