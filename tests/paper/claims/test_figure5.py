@@ -1,5 +1,7 @@
 """What the claim on linear bandits says where it hangs on lambda and S."""
 
+import re
+
 from bandstrap.paper.claims import DEPENDS
 from bandstrap.paper.claims.figure5 import PLAIN, SIZES, linear_bandits
 from bandstrap.paper.claims.statistics import brief
@@ -18,4 +20,5 @@ def test_both_settings_and_thompson_sampling_are_told_in_numbers():
         assert f"(d = {dimension})" in found.setting
         times = panel["TS, right prior"].at().mean() / panel[BUCBL].at().mean()
         assert f"{times:.2f} ± " in found.statistic
+    assert re.search(r"; an advantage of \d+% would be with probability 0.9$", found.setting)
     assert f"{BUCBL}, {PLAIN}, d = 10" in [number.name for number in found.numbers]
