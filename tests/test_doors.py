@@ -8,19 +8,16 @@ import itertools
 import json
 import math
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from bandstrap import experiments
 from bandstrap.bounds import BOUNDS, DIFFERENCES, bound_groups, choose, compare, coverage, difference
 from bandstrap.bounds.bound import SIDES
 from bandstrap.calls import Call
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments import read_experiment, run_experiments
-from bandstrap.experiments.plan import plan_panel
-from bandstrap.experiments.store import Store
 from command_line import runner
 
 pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
@@ -342,10 +339,7 @@ def in_toml(cell, folder):
         f'title = "t"\nreplications = 30\n[[panels]]\nname = "a"\nplot = "bounds"\nalpha = {cell.alpha}\n'
         f'distribution = "{cell.distribution}"\nsample_sizes = {list(cell.sizes)}\n{curves}'
     )
-    experiment = read_experiment(path)
-    plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
-    with ThreadPoolExecutor(1) as executor:
-        (panel,) = run_experiments(plans, Store(folder / "blocks"), executor=executor, progress=False)
+    (panel,) = experiments.run(path, folder / "out", seed=5, jobs=1, progress=False).panels
     return [panel[str(i)].rows[place] for place in range(len(cell.sizes)) for i in range(len(kept))]
 
 

@@ -16,7 +16,7 @@ Seed = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | n
 DOMAIN = b"bandstrap: draws of a bound"
 
 
-def make_generator(seed: Any, owner: str) -> np.random.Generator:
+def make_generator(seed: Any, owner: str, parameter: str = "seed") -> np.random.Generator:
     """The generator that ``seed`` is or starts: a generator itself is used as it is, and shared.
 
     Accepted are a NumPy generator, bit generator or seed sequence, a seed, several seeds, and ``None`` for fresh entropy.
@@ -34,7 +34,7 @@ def make_generator(seed: Any, owner: str) -> np.random.Generator:
     ):
         return np.random.default_rng(seed)
     rule = "a NumPy generator, an integer of at least 0, a sequence of such integers, a SeedSequence or None"
-    raise requirement("seed", owner, rule, brief(seed))
+    raise requirement(parameter, owner, rule, brief(seed))
 
 
 def is_seed(value: Any) -> bool:

@@ -73,6 +73,6 @@ def test_memory_that_ends_all_the_same_is_a_sentence(run, monkeypatch):
     def play(*_, **__):
         raise MemoryError("Unable to allocate 3 TiB")
 
-    monkeypatch.setattr("bandstrap.engine.simulate.simulate", play)
+    monkeypatch.setattr("bandstrap.experiments.api.run_plans", play)
     done = run(*PLAY)
     assert (done.returncode, done.stderr) == (2, "error: there is not enough memory: Unable to allocate 3 TiB.\n")

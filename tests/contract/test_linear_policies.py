@@ -26,6 +26,9 @@ from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
 from policies.linear.states import same_states, snapshot
 
+# LinearReBoot can be played with new actions each round, though nobody should.
+pytestmark = pytest.mark.filterwarnings("ignore:linear_reboot needs actions that stay the same")
+
 HORIZON = 70
 MODES = ("resampled", "streaming")
 RADII = ("theorem", "closed-form", "printed")

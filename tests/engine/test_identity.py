@@ -153,9 +153,9 @@ from bandstrap.policies.linear import LinUCB
 asked = set()
 made = twins._Twins.bare
 
-def told(self, function, announce):  # what is handed to numba
+def told(self, function, *rest):  # what is handed to numba
     asked.add(function)
-    return made(self, function, announce)
+    return made(self, function, *rest)
 
 twins._Twins.bare = told
 for policy, environment in (

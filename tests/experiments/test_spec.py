@@ -97,6 +97,7 @@ def test_there_is_a_file_for_each_figure_and_for_what_claims_need_beside():
         "interpolation.toml",
         "miss_rates.toml",
         "remark3.toml",
+        "theorem1.toml",
         "theorem2.toml",
         "theorem3.toml",
         "theorem4.toml",

@@ -139,6 +139,9 @@ def simulate(
     if stopped is not None:
         raise stopped
     if found.unfinished is not None:
+        mistake = found.unfinished.failed[0][1]
+        if file is None and isinstance(mistake, InvalidInput):  # of a policy or an environment of one's own
+            raise mistake
         lacking = list(dict.fromkeys(panel for panel, _ in found.incomplete))
         n = len(experiment.panels)
         complain(f"{len(lacking)} of {n} panels are not complete: {', '.join(lacking)}")

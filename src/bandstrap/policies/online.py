@@ -37,7 +37,7 @@ class LivePolicy(Described):
 
     def _go_live(self, rng: Randomness, compiled: bool) -> None:
         """Be ready for decisions and rewards."""
-        self.rng = make_generator(rng, type(self).__name__)
+        self.rng = make_generator(rng, type(self).__name__, "rng")
         self.n_rewards = 0
         self._lock = OwnLock()
         self._undo: Undo | None = None

@@ -296,7 +296,7 @@ class Policy(LivePolicy, Generic[Label]):
         """
         self._need_arms("weights")
         draws = check_count(draws, "draws", f"{type(self).__name__}.weights")
-        generator = None if rng is None else make_generator(rng, f"{type(self).__name__}.weights")
+        generator = None if rng is None else make_generator(rng, f"{type(self).__name__}.weights", "rng")
         with self._lock:
             self._settle()
             among = self._among(available, "weights") or self._active

@@ -54,7 +54,7 @@ def sum_deviation_bound(
     --------
     >>> from bandstrap.theory import sum_deviation_bound
     >>> sum_deviation_bound([0.5, 0.3, 0.2], 0.05, sigma=1, beta=1)
-    2.3044
+    1.7184
     >>> sum_deviation_bound([0.5, 0.3, 0.2], 0.05, sigma=1, beta=1, constant=1)
     2.5648
 

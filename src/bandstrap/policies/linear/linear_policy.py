@@ -157,7 +157,7 @@ class LinearPolicy(LivePolicy):
         """
         matrix = self._features(actions, "actions", "weights", 2)
         draws = check_count(draws, "draws", self._owner("weights"))
-        own = None if rng is None else make_generator(rng, self._owner("weights"))
+        own = None if rng is None else make_generator(rng, self._owner("weights"), "rng")
         with self._lock:
             self._settle()
             if self.n_rewards < self.random_rounds:
