@@ -112,7 +112,7 @@ def bootstrap(
         ``"stated"``
             ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed. It is false: rewards of 1 and -1 with ``phi`` a
             constant above 1 are missed with probability ``2^-n`` at levels where ``2 alpha`` is less, see
-            :func:`bandstrap.theory.coin.coin_misses`. Kept to reproduce the paper; at usual levels no law is known to
+            ``bandstrap.theory.coin.coin_misses``. Kept to reproduce the paper; at usual levels no law is known to
             contradict it.
         ``"sharp"``
             ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.
@@ -139,7 +139,7 @@ def bootstrap(
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``, over draws independent of the rewards.
     seed
         Seed or generator of ``quantile="monte-carlo"``, and of a ``phi`` that draws. By default it is derived from the
-        rewards of each sample; :func:`bandstrap.seeds.seed_of` says what that proves.
+        rewards of each sample; ``bandstrap.seeds.seed_of`` says what that proves.
     shrunk
         Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
         of the paper's supplement prints it; then nothing is proved.

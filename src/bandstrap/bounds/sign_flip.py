@@ -71,7 +71,7 @@ def sign_flip(
         ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
     seed
         Seed or generator of ``randomized``, and of a ``phi`` that draws. By default it is derived from the rewards of each
-        sample (:func:`bandstrap.seeds.seed_of`): one with few values, of which there are few samples, needs a fresh seed
+        sample (``bandstrap.seeds.seed_of``): one with few values, of which there are few samples, needs a fresh seed
         for a miss probability of just ``alpha``.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and

@@ -273,8 +273,9 @@ class EdgeworthUCB(Policy[Label]):
     .. math:: z = \max\Bigl(0, q - \frac{2.515517 + 0.802853 q + 0.010328 q^2}{1 + 1.432788 q + 0.189269 q^2 + 0.001308 q^3}
         \Bigr)
 
-    is within 0.00045 of the quantile [3]_. While no arm has had two different rewards, the range of the means stands for
-    :math:`\bar s`; while all rewards are equal, 1 does, so that the arm pulled least is next, unless levels are drawn.
+    is within 0.00045 of the quantile (Abramowitz and Stegun). While no arm has had two different rewards, the range of the
+    means stands for :math:`\bar s`; while all rewards are equal, 1 does, so that the arm pulled least is next, unless
+    levels are drawn.
 
     ``randomized``, each arm draws a uniform :math:`U` in each round, and :math:`\max(e, U)` takes the place of :math:`e` in
     :math:`L` and :math:`z`. An index is infinite only if :math:`U \le e`, too.

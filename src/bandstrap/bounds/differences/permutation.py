@@ -92,7 +92,7 @@ def permutation(
     One set of divisions that is fixed for all samples has not, unless it is a group: its error, of some
     ``sqrt(alpha/B)``, is the same in all of them. Hence the default: a seed derived from the rewards of each group, so
     that rewards divided in another way have other draws. The bound is then a function of the rewards alone. It has the
-    guarantee as far as a hash behaves like a random function; :func:`bandstrap.seeds.seed_of` says what follows from
+    guarantee as far as a hash behaves like a random function; ``bandstrap.seeds.seed_of`` says what follows from
     that, for rewards of few values, too.
 
     Groups that differ in more than a shift, such as 0 and 1 at different rates, are outside of the proof.

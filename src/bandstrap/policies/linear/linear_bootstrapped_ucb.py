@@ -238,7 +238,7 @@ class LinearBootstrappedUCB(OFUL):
     weights
         Bootstrap weights: ``"efron"`` (default) is the paper's, draws with replacement (Poisson weights where they are
         kept). With ``"rademacher"``, ``"exponential"`` and ``"mammen"`` an observation counts ``1 + w`` times in a
-        replicate, see :mod:`bandstrap.policies.linear.multiplied`; ``"resampled"`` then draws a weight for each
+        replicate, see ``bandstrap.policies.linear.multiplied``; ``"resampled"`` then draws a weight for each
         observation and replicate in every round, and takes several times as long.
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
