@@ -28,7 +28,8 @@ NO_SEEDS += [np.random.RandomState(0), np.array(["a"]), 1j, [True]]
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_what_is_no_seed_is_refused_with_a_sentence(rng, owner, use):
-    with pytest.raises(InvalidInput, match=rf"^The 'seed' parameter of {owner} must be a NumPy generator, .*\. Got "):
+    name = "rng" if owner in ("UCB1", "LinearTS") else "seed"
+    with pytest.raises(InvalidInput, match=rf"^The '{name}' parameter of {owner} must be a NumPy generator, .*\. Got "):
         use(rng)
 
 

@@ -348,8 +348,8 @@ def test_a_reward_that_cannot_be_learned_is_refused_everywhere_and_stops_no_live
         values = [0.5, 0.25, 0.75, 0.5, 1.0, 0.75, 0.1, 0.2, 0.3]
         for decision, value in zip(decisions, values, strict=True):
             assert experiment.reward(decision.id, value) == "stored"
-            if value == 1.0:
-                experiment.refresh()  # in other portions than whoever opens it
+            if value >= 0.75:
+                experiment.refresh()  # in other portions than whoever opens it; rewards of one come in any order
         state = experiment.state
         experiment.refresh()
         state = experiment.state
