@@ -178,7 +178,8 @@ def started(make, **options):
 def begun(place, call):
     """A live experiment whose arms have one reward each; one decision waits for its own."""
     experiment = live.create(str(place / "live.db"), "broken", policy=call, arms=ARMS, seed=1, burn_in=0, refresh=0)
-    decisions = [experiment.decide() for _ in range(40)]
+    decisions = [experiment.decide(key=f"k{i}") for i in range(40)]
+    assert decisions[0].arm != "2"
     for decision in {decision.arm: decision for decision in decisions[1:]}.values():
         experiment.reward(decision.id, REWARDS[int(decision.arm)])
     experiment.refresh()
@@ -254,7 +255,7 @@ def test_infinite_and_tiny_indices_are_numbers(kind, arm, file):
 
 def decide_or_none(experiment, unit):
     try:
-        return experiment.decide(unit).arm
+        return experiment.decide(unit, key=unit).arm
     except PolicyFailure:
         return None
 
@@ -344,7 +345,7 @@ def test_a_reward_that_cannot_be_learned_is_refused_everywhere_and_stops_no_live
     where = {"policy": call, "arms": ARMS, "seed": 1, "burn_in": 0, "refresh": 0}
     file = str(tmp_path / "live.db")
     with live.create(file, "broken", **where) as experiment:
-        decisions = [experiment.decide() for _ in range(9)]
+        decisions = [experiment.decide(key=f"k{i}") for i in range(9)]
         values = [0.5, 0.25, 0.75, 0.5, 1.0, 0.75, 0.1, 0.2, 0.3]
         for decision, value in zip(decisions, values, strict=True):
             assert experiment.reward(decision.id, value) == "stored"
