@@ -329,6 +329,7 @@ def test_what_fails_is_named_and_the_rest_is_finished_and_shown(mine, run, tmp_p
     assert "1 of 2 panels are not complete: bad" in said.err
     assert "no idea what to do" in said.err.splitlines()[-1]
     assert "good" in Path("out/summary.csv").read_text()
+    assert run("results", "out")[1].out == said.out  # the same table, which names the panel
     code, said = run("status", "out", "--format", "json")
     assert [(row["done"], row["failed"]) for row in json.loads(said.out)] == [(1, 0), (0, 1)]
     bad.write_text(bad.read_text().replace("raise ValueError('no idea what to do')", "return 1"))

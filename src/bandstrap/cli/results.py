@@ -94,7 +94,8 @@ def write_results(
             with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as file:
                 write_csv(rows, file)
         elif format == "table":
-            print_results(Results(planned.title, planned.seed, tuple(table.columns), tuple(rows)))
+            kept = tuple(rows)  # after which it is known what is incomplete
+            print_results(Results(planned.title, planned.seed, tuple(table.columns), kept, tuple(table.incomplete)))
         else:
             write_records(rows, format)
     complain_of(planned, folder, store.merged.damaged, table.incomplete)
