@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import numba
 
 from bandstrap import BootstrappedUCB, LinearBootstrappedUCB
-from bandstrap.engine.blocks import warm, warm_policy
+from bandstrap.engine.simulator.blocks import warm, warm_policy
 from bandstrap.environments import Beta, LinearBandit
 from bandstrap.league.plan import plan_league
 from bandstrap.league.spec import read_league

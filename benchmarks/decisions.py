@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bandstrap import BootstrappedUCB, BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB
-from bandstrap.engine.play import compiled_play
+from bandstrap.engine.simulator.play import compiled_play
 from bandstrap.environments import Bernoulli, Beta, Gaussian
 from bandstrap.policies import POLICIES, UCB1
 from benchmarks.document import Row, Table

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played, warm
-from bandstrap.engine.pool import finish
-from bandstrap.engine.work import MOST_TOGETHER
-from bandstrap.engine.workers import workers
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block, Played, warm
+from bandstrap.engine.work.pool import finish
+from bandstrap.engine.work.tasks import MOST_TOGETHER
+from bandstrap.engine.work.workers import workers
 from bandstrap.experiments.cost import cost_of
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.panels import read_panel, read_panels

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bandstrap import OFUL, LinearBootstrappedUCB
-from bandstrap.engine.play import compiled_play_linear
+from bandstrap.engine.simulator.play import compiled_play_linear
 from bandstrap.environments import LinearBandit
 from bandstrap.policies import LINEAR_POLICIES
 from benchmarks.document import Row, Table

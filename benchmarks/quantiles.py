@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from tests.naive.sums_of_signs import CROWDS, fine_quantiles, grid_quantiles, subset_mean_tail, tail_of_signs
 
 from bandstrap import BootstrappedUCB
 from bandstrap.bounds import sign_flip
@@ -15,9 +14,10 @@ from bandstrap.multipliers import binomial, bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.quantile import quantiles
 from bandstrap.multipliers.weights import RADEMACHER
-from bandstrap.policies.sign_memory import law_quantile
+from bandstrap.policies.states.sign_memory import law_quantile
 from benchmarks.document import Row, Table
 from benchmarks.timing import best_time
+from tests.naive.sums_of_signs import CROWDS, fine_quantiles, grid_quantiles, subset_mean_tail, tail_of_signs
 
 
 def two_values(share):

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.blocks import BLOCK_SIZE, Block, checked_checkpoints, play_blocks
-from bandstrap.engine.work import MOST_TOGETHER
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block, checked_checkpoints, play_blocks
+from bandstrap.engine.work.tasks import MOST_TOGETHER
 from bandstrap.environments import Beta
 from bandstrap.experiments.store import WORTH_WAITING
 from bandstrap.names import NAMED_ENVIRONMENTS, make

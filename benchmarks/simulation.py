@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from bandstrap import BootstrappedUCB, simulate
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.policies import UCB1
 from benchmarks.document import Row, Table

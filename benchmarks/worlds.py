@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bandstrap import OFUL, UCB1, SubsampleDuels, simulate
-from bandstrap.engine.blocks import warm_policy
-from bandstrap.engine.workers import workers
+from bandstrap.engine.simulator.blocks import warm_policy
+from bandstrap.engine.work.workers import workers
 from bandstrap.environments import Environment, Gaussian, LinearBandit
 from benchmarks.document import Row, Table
 from benchmarks.executors import plan_text, run_into_folder

@@ -16,9 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docs.making import checks, directives, policies
 from sphinx.errors import SphinxError
 from sphinx.util.fileutil import copy_asset
+
+from docs.making import checks, directives, policies
 
 project = "bandstrap"
 author = "the authors of bandstrap"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import bandstrap.cli
 from bandstrap.cli import main
-from bandstrap.engine import progress
+from bandstrap.engine.work import progress
 
 
 def runner(monkeypatch, capsys):

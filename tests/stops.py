@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bandstrap.engine.pool import Loop
+from bandstrap.engine.work.pool import Loop
 
 
 @contextmanager

@@ -8,10 +8,6 @@ from importlib.resources import files
 
 import polars
 import pytest
-from docs.making.checks import problems
-from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
-from docs.making.policies import advice, costs, overview, page
-from docs.making.texts import heatmap
 
 import bandstrap
 from bandstrap.bounds import BOUNDS
@@ -22,7 +18,12 @@ from bandstrap.multipliers import coins, subset_index, subset_mean
 from bandstrap.multipliers.enumeration import MOST_BITS
 from bandstrap.multipliers.quantile import AUTO_ENUMERATES
 from bandstrap.multipliers.weights import EFRON, MAMMEN, RADEMACHER
-from bandstrap.policies import LINEAR_POLICIES, POLICIES, sign_flip_ucb, sign_memory
+from bandstrap.policies import LINEAR_POLICIES, POLICIES, sign_flip_ucb
+from bandstrap.policies.states import sign_memory
+from docs.making.checks import problems
+from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
+from docs.making.policies import advice, costs, overview, page
+from docs.making.texts import heatmap
 from pages import DOCS, ROOT, anchors, in_contents, links, pages
 
 # How many rewards are counted, wherever a page or docstring says so: the words around the number, and the constant.

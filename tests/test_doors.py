@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from bandstrap import experiments
+from bandstrap.basics.calls import Call
 from bandstrap.bounds import BOUNDS, DIFFERENCES, bound_groups, choose, compare, coverage, difference
 from bandstrap.bounds.bound import SIDES
-from bandstrap.calls import Call
 from bandstrap.errors import InvalidInput
 from command_line import runner
 

@@ -14,13 +14,13 @@ puts in the Markdown that ``texts.errata`` returns.
 
 from pathlib import Path
 
-from docs.making import pictures, texts
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from matplotlib import rc_context
 
 from bandstrap.plots.style import draw_figure
+from docs.making import pictures, texts
 
 INKS = {"light": "#1f2328", "dark": "#e6edf3"}
 

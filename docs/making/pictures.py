@@ -10,8 +10,6 @@ from pathlib import Path
 import grimp
 import numpy as np
 import polars
-from docs.making.curves import KEPT, LINEAR_WORLD
-from docs.making.layers import LAYERS, layer_of
 from matplotlib import rcParams
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from scipy import stats
@@ -22,6 +20,8 @@ from bandstrap.errors import AccuracyWarning
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.paper.formulas import in_symbols
 from bandstrap.plots.style import COLOURS, look, looks_for, new_figure
+from docs.making.curves import KEPT, LINEAR_WORLD
+from docs.making.layers import LAYERS, layer_of
 
 DOCS = Path(__file__).parents[1]
 BLUE, ORANGE, GREEN, PINK = COLOURS[:4]

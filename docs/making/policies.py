@@ -5,13 +5,13 @@ import inspect
 import re
 
 import polars
+
+from bandstrap.basics.storage import write_bytes
+from bandstrap.policies import LINEAR_POLICIES, POLICIES, Policy
+from bandstrap.policies.linear import LinearPolicy
 from benchmarks.document import read_json, short
 from docs.making.curves import HORIZON, KEPT, REPLICATIONS, league, worlds
 from docs.making.texts import RECORD
-
-from bandstrap.policies import LINEAR_POLICIES, POLICIES, Policy
-from bandstrap.policies.linear import LinearPolicy
-from bandstrap.storage import write_bytes
 
 LEAGUE = KEPT.parent / "league" / "overall-2000.parquet"
 COSTS = "What does a decision of each"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars
 import typer
-from benchmarks.document import read_json
 
 from bandstrap.cli.commands import app
 from bandstrap.league.spec import read_league
 from bandstrap.paper.reproduce import errata as read_errata
 from bandstrap.plots.league import shade, show_multiple
+from benchmarks.document import read_json
 
 RECORD = Path(__file__).parents[1] / "benchmarks.json"
 LEAGUE = Path(__file__).parents[1] / "league"

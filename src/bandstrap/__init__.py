@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap import plots as plots
     from bandstrap import policies as policies
     from bandstrap import theory as theory
-    from bandstrap.engine.result import Result as Result
-    from bandstrap.engine.simulate import simulate as simulate
+    from bandstrap.engine.simulator.result import Result as Result
+    from bandstrap.engine.simulator.simulate import simulate as simulate
     from bandstrap.errors import AccuracyWarning as AccuracyWarning
     from bandstrap.errors import CacheWarning as CacheWarning
     from bandstrap.errors import InvalidInput as InvalidInput
@@ -80,22 +80,22 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies.linear import LinearReBoot as LinearReBoot
     from bandstrap.policies.linear import LinearTS as LinearTS
     from bandstrap.policies.linear import LinUCB as LinUCB
-    from bandstrap.policies.saved import load as load
+    from bandstrap.policies.saving.saved import load as load
 
     __version__: str
 else:
     # Where the public names live; those without a home are modules.
     _NAMES = {
         "": "bounds engine environments errors experiments league live multipliers plots policies theory",
-        "engine.result": "Result",
-        "engine.simulate": "simulate",
+        "engine.simulator.result": "Result",
+        "engine.simulator.simulate": "simulate",
         "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
         "multipliers": "bootstrap_quantile",
         "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EdgeworthUCB EmpiricalKLUCB "
         "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS "
         "NaiveBootstrappedUCB PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned "
         "UCBV UniformRandom WeightedBootstrap",
-        "policies.saved": "load",
+        "policies.saving.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }
     _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

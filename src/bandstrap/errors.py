@@ -20,8 +20,8 @@ from typing import Any, TypeGuard, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.text import ONE, listed, shortened, visible
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.text import ONE, listed, shortened, visible
 
 # One of a few words, where a parameter takes no others.
 Word = TypeVar("Word", bound=str)

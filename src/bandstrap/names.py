@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bandstrap.calls import parse_call
-from bandstrap.engine.feedback import AT_ONCE, Feedback
-from bandstrap.engine.own_file import anchored, parse_file_call
-from bandstrap.engine.simulate import check_horizon, named_policies
+from bandstrap.basics.calls import parse_call
+from bandstrap.engine.simulator.feedback import AT_ONCE, Feedback
+from bandstrap.engine.simulator.own_file import anchored, parse_file_call
+from bandstrap.engine.simulator.simulate import check_horizon, named_policies
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.environments import own_file as own_environments
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies import own_file as own_policies
+from bandstrap.policies.online import own_file as own_policies
 
 # Environments made of Python objects cannot be written as text.
 NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}

@@ -24,7 +24,7 @@ from bandstrap.bounds.assumptions import (
     trend_p_value,
 )
 from bandstrap.bounds.bound import Refuted
-from bandstrap.bounds.laws import has_heavy_tail, is_two_valued
+from bandstrap.bounds.distributions import has_heavy_tail, is_two_valued
 from naive import assumptions as naive
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.basics.seeds import drawn_seed, seed_of
 from bandstrap.bounds import betting
 from bandstrap.bounds.betting import (
     average_batch,
@@ -17,7 +18,6 @@ from bandstrap.bounds.betting import (
 )
 from bandstrap.bounds.order import check_orders, random_orders
 from bandstrap.errors import AssumptionWarning, InvalidInput
-from bandstrap.seeds import drawn_seed, seed_of
 from naive.bounds import BOUNDED, average_betting_bound, betting_bound, betting_capital
 
 # Rewards that rise or fall by chance leave no mean, or not their own; what is said of that is tested by itself.

@@ -14,7 +14,7 @@ from bandstrap.bounds.coverage import (
     measure_exact,
     resolve_distribution,
 )
-from bandstrap.bounds.laws import sub_gaussian_scale
+from bandstrap.bounds.distributions import sub_gaussian_scale
 from bandstrap.errors import InvalidInput
 
 

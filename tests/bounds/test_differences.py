@@ -12,12 +12,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bandstrap.basics.seeds import drawn_seed
 from bandstrap.bounds import BOUNDS, DIFFERENCES, compare, difference
 from bandstrap.bounds.differences.permutation import drawn_differences, drawn_exchanges, n_divisions
 from bandstrap.bounds.order import random_orders
 from bandstrap.bounds.resampling import resample_counts
 from bandstrap.errors import AssumptionWarning, InvalidInput
-from bandstrap.seeds import drawn_seed
 from naive import differences as naive
 from naive.bounds import critical_count
 

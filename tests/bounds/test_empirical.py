@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bandstrap.bounds.coverage import coverage, resolve_distribution
+from bandstrap.bounds.distributions import is_symmetric, is_two_valued, orlicz_mean
 from bandstrap.bounds.empirical import EmpiricalDistribution, empirical_called, with_digest
-from bandstrap.bounds.laws import is_symmetric, is_two_valued, orlicz_mean
 from bandstrap.errors import InvalidInput
 
 SAMPLES = [

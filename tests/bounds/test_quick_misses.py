@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bandstrap.basics.calls import parse_call
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.bound import misses
 from bandstrap.bounds.coverage import tell_truth
-from bandstrap.calls import parse_call
 from bandstrap.multipliers.subset_inversion import certain_tail
 from bandstrap.multipliers.subset_mean import are_certainly_above
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.basics.seeds import drawn_seed, seed_of
 from bandstrap.bounds import symmetric_betting
 from bandstrap.bounds.order import random_orders
 from bandstrap.bounds.symmetric_betting import log_capitals, scale_free_bets, symmetric_betting_batch
-from bandstrap.seeds import drawn_seed, seed_of
 from naive.bounds import (
     CAUCHY,
     SYMMETRIC,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandstrap import EpsilonGreedy
-from bandstrap.engine.blocks import Block, Played
+from bandstrap.engine.simulator.blocks import Block, Played
 from bandstrap.environments import Beta
 from bandstrap.experiments import cost as module
 from bandstrap.experiments.lanes import digest
@@ -195,7 +195,7 @@ def test_choices_of_long_games_are_cut_small_or_refused(run, tmp_path, monkeypat
     assert (plain.size, plain.about) == (25, block.about)
     plans = [plan_panel(experiment.panels[0], experiment, 0)]
     assert 0.5e9 < module.memory_of_driver(plans, 1) < 1.2e9
-    monkeypatch.setattr("bandstrap.engine.memory.usable_memory", lambda: 0.4e9)
+    monkeypatch.setattr("bandstrap.engine.work.memory.usable_memory", lambda: 0.4e9)
     for command in (("check", "mine.toml", "--no-timing"), ("simulate", "mine.toml", "--out", "out")):
         done = run(*command)
         assert (done.returncode, done.stdout) == (2, "")

@@ -20,7 +20,7 @@ from bandstrap.cli.options import split_labels
 from bandstrap.live.database import Durability
 from bandstrap.live.settings import Mode
 from bandstrap.live.settle import Aggregate
-from bandstrap.policies.described import Direction
+from bandstrap.policies.online.described import Direction
 
 
 def commands(group=None, path=()):

@@ -7,7 +7,7 @@ import pytest
 
 from bandstrap import experiments, simulate
 from bandstrap.bounds import coverage
-from bandstrap.engine.result import Statistics
+from bandstrap.engine.simulator.result import Statistics
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_match
 from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, make

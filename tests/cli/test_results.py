@@ -215,7 +215,7 @@ def test_every_form_of_the_table_has_the_same_numbers(run, played, tmp_path):
 
 
 def test_nothing_is_written_by_who_reads(run, played, monkeypatch):
-    monkeypatch.setattr("bandstrap.storage.part_file", lambda *_: pytest.fail("wrote something"))
+    monkeypatch.setattr("bandstrap.basics.storage.part_file", lambda *_: pytest.fail("wrote something"))
     before = {path: path.stat().st_mtime_ns for path in [played, *played.rglob("*")]}
     for arguments in (("status", "out"), ("results", "out", "--curves", "--format", "csv")):
         assert run(*arguments).returncode == 0

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bandstrap.engine import memory
+from bandstrap.engine.work import memory
 
 TOML = """
 title = "large"

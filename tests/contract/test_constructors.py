@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.calls import parse_call
+from bandstrap.basics.calls import parse_call
 from bandstrap.environments import ENVIRONMENTS, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES

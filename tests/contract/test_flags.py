@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from bandstrap import theory
+from bandstrap.basics.calls import parse_call
 from bandstrap.bounds import BOUNDS
-from bandstrap.calls import parse_call
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput, check_flag
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.described import LIVE_ONLY
+from bandstrap.policies.online.described import LIVE_ONLY
 
 YES = (True, np.True_, 1, np.int64(1), "true", "True", "yes", "YES", "on", "1", " yes ")
 NO = (False, np.False_, 0, np.uint8(0), "false", "FALSE", "no", "No", "off", "Off", "0")

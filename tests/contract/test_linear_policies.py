@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import bandstrap
-from bandstrap.engine.feedback import Feedback
-from bandstrap.engine.play import (
+from bandstrap.engine.simulator.feedback import Feedback
+from bandstrap.engine.simulator.play import (
     compiled_play_linear,
     compiled_play_linear_late,
     play_linear,
     play_linear_late,
 )
-from bandstrap.engine.simulate import simulate
-from bandstrap.engine.streams import ENVIRONMENT, LOSS, POLICY, stream
+from bandstrap.engine.simulator.simulate import simulate
+from bandstrap.engine.simulator.streams import ENVIRONMENT, LOSS, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1

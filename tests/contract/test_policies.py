@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import bandstrap
-from bandstrap.calls import parse_call
-from bandstrap.engine.feedback import Feedback
-from bandstrap.engine.play import compiled_play, compiled_play_late, play, play_late
-from bandstrap.engine.simulate import simulate
-from bandstrap.engine.streams import LOSS, stream
+from bandstrap.basics.calls import parse_call
+from bandstrap.engine.simulator.feedback import Feedback
+from bandstrap.engine.simulator.play import compiled_play, compiled_play_late, play, play_late
+from bandstrap.engine.simulator.simulate import simulate
+from bandstrap.engine.simulator.streams import LOSS, stream
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
@@ -857,7 +857,7 @@ def test_a_policy_plays_the_same_alone_and_in_company(reference, case):
 
 @every_case
 def test_a_simulated_replication_is_play_on_its_tape_and_stream(reference, case):
-    from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+    from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 
     means, tape = Beta(n_arms=3).tape(60, stream(8, 2, ENVIRONMENT))
     online = make(case, arms=3, rng=stream(8, 2, POLICY))
@@ -896,8 +896,8 @@ def run(code: str, *arguments: object, folder: Path | None = None, **environment
 
 COUNT_HITS = """
     import bandstrap
-    from bandstrap.engine.blocks import warm_policy
-    from bandstrap.engine.play import compiled, play
+    from bandstrap.engine.simulator.blocks import warm_policy
+    from bandstrap.engine.simulator.play import compiled, play
     from bandstrap.environments import Beta
     from bandstrap.policies import UCB1
     warm_policy(UCB1(), Beta())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bandstrap.engine import ahead, pool
-from bandstrap.engine.ahead import Ahead
+from bandstrap.engine.work import ahead, pool
+from bandstrap.engine.work.ahead import Ahead
 from pieces import Sum, note_prepared, squares
 
 TESTS = Path(__file__).parents[1]

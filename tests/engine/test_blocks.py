@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandstrap import OFUL, UCB1, UniformRandom, simulate
-from bandstrap.engine.tape import draw_tape
+from bandstrap.engine.simulator.tape import draw_tape
 from bandstrap.errors import InvalidInput
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bandstrap import LinearTS, LinUCB, live, simulate
-from bandstrap.engine.own_file import load_file
-from bandstrap.engine.refusals import PolicyFailure
+from bandstrap.engine.compiler.refusals import PolicyFailure
+from bandstrap.engine.simulator.own_file import load_file
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.live.fold import read_snapshot, write_snapshot

@@ -19,9 +19,9 @@ import pytest
 from numba.core import config
 
 import bandstrap
-from bandstrap.engine import cache
-from bandstrap.engine.compiling import compiling, end_compiling, seconds_compiling
-from bandstrap.engine.identity import identify
+from bandstrap.engine.compiler import cache
+from bandstrap.engine.compiler.identity import identify
+from bandstrap.engine.compiler.locks import compiling, end_compiling, seconds_compiling
 from bandstrap.errors import CacheWarning
 from interpreter import printed
 
@@ -256,7 +256,7 @@ def outcome(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 STEPPED = """
-    from bandstrap.engine.kernel import Entry
+    from bandstrap.engine.compiler.kernel import Entry
     from stepped import stepped
     door = Entry(stepped)
     print(door.compiled(1.0), door.compiled(1), sum(door._compiled.stats.cache_hits.values()))
@@ -333,10 +333,10 @@ def test_code_that_two_processes_compiled_is_told_apart_by_a_third(tmp_path):
             """
             import math
             import sys
-            from bandstrap.engine.cache import compile_cached
-            from bandstrap.engine.identity import identify
-            from bandstrap.engine.kernel import jitable
-            from bandstrap.engine.twins import twin
+            from bandstrap.engine.compiler.cache import compile_cached
+            from bandstrap.engine.compiler.identity import identify
+            from bandstrap.engine.compiler.kernel import jitable
+            from bandstrap.engine.compiler.twins import twin
 
             @jitable
             def hole(x):

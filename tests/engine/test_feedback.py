@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap import OFUL, UCB1, BootstrappedUCBPlus, GaussianTS, Result, simulate
-from bandstrap.engine import blocks
-from bandstrap.engine.feedback import AT_ONCE, Feedback
-from bandstrap.engine.plain import play_plain
-from bandstrap.engine.play import compiled_play, compiled_play_late, play_late
-from bandstrap.engine.streams import DELAY, ENVIRONMENT, LOSS, stream
-from bandstrap.engine.tape import Tape
+from bandstrap.engine.simulator import blocks
+from bandstrap.engine.simulator.feedback import AT_ONCE, Feedback
+from bandstrap.engine.simulator.plain import play_plain
+from bandstrap.engine.simulator.play import compiled_play, compiled_play_late, play_late
+from bandstrap.engine.simulator.streams import DELAY, ENVIRONMENT, LOSS, stream
+from bandstrap.engine.simulator.tape import Tape
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput, SlowWarning
 from naive.feedback import play_with_dictionary

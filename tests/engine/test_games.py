@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap import OFUL, UCB1, EpsilonGreedy, GaussianTS, SubsampleDuels, simulate
-from bandstrap.engine import tape
-from bandstrap.engine.blocks import Block, play_blocks
+from bandstrap.engine.simulator import tape
+from bandstrap.engine.simulator.blocks import Block, play_blocks
 from bandstrap.environments import (
     Arms,
     Empirical,

@@ -9,8 +9,8 @@ import types
 import numpy as np
 import pytest
 
-from bandstrap.engine.identity import identify
-from bandstrap.engine.kernel import compiled_as
+from bandstrap.engine.compiler.identity import identify
+from bandstrap.engine.compiler.kernel import compiled_as
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS
 
@@ -106,7 +106,7 @@ def test_an_object_of_unknown_content_is_never_the_same_and_does_not_last():
 
 def test_a_set_of_words_is_the_same_for_every_seed_of_hashes():
     code = (
-        "from bandstrap.engine.identity import identify\n"
+        "from bandstrap.engine.compiler.identity import identify\n"
         "def f(x):\n    return x in {'a', 'b', 'c', 'd', 'e'}\n"
         "print(identify(f).digest)"
     )
@@ -143,9 +143,11 @@ def test_every_kernel_of_the_package_has_an_identity_of_its_own_that_lasts():
 
 
 ASK_NUMBA = """
-from bandstrap.engine import blocks, kernel, twins
-from bandstrap.engine.identity import identify
-from bandstrap.engine.play import play, play_linear
+from bandstrap.engine.simulator import blocks
+from bandstrap.engine.compiler import kernel
+from bandstrap.engine.compiler import twins
+from bandstrap.engine.compiler.identity import identify
+from bandstrap.engine.simulator.play import play, play_linear
 from bandstrap.environments import Bernoulli, LinearBandit
 from bandstrap.policies import EmpiricalKLUCB, Giro, IMED
 from bandstrap.policies.linear import LinUCB

@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 import bandstrap
 import bandstrap.multipliers
-from bandstrap.engine import kernel
-from bandstrap.engine.kernel import Entry, entry, jitable
+from bandstrap.engine.compiler import kernel
+from bandstrap.engine.compiler.kernel import Entry, entry, jitable
 from bandstrap.multipliers.enumeration import extreme_batch
 from bandstrap.multipliers.monte_carlo import sign_words, signed_sums_batch
 from bandstrap.multipliers.saddlepoint import saddlepoint_batch
@@ -210,9 +210,11 @@ def test_the_disk_cache_hits_in_a_second_process_and_after_edits_that_compiled_c
 def test_an_edit_to_a_called_function_in_another_file_reaches_compiled_code(copied):
     package, run_copy = copied
     helper = package / "helper.py"
-    helper.write_text("from bandstrap.engine.kernel import jitable\n@jitable\ndef step(x):\n    return x + 1.0\n")
+    helper.write_text(
+        "from bandstrap.engine.compiler.kernel import jitable\n@jitable\ndef step(x):\n    return x + 1.0\n"
+    )
     (package / "door.py").write_text(
-        "from bandstrap.engine.kernel import entry\nfrom bandstrap.helper import step\n"
+        "from bandstrap.engine.compiler.kernel import entry\nfrom bandstrap.helper import step\n"
         "@entry\ndef stepped(x):\n    return step(x)\n"
     )
     code = "from bandstrap.door import stepped; print(stepped.compiled(1.0), stepped.plain(1.0))"
@@ -222,7 +224,7 @@ def test_an_edit_to_a_called_function_in_another_file_reaches_compiled_code(copi
 
 
 TWO_BODIES = """
-from bandstrap.engine.kernel import compiled_body, entry
+from bandstrap.engine.compiler.kernel import compiled_body, entry
 def step(x):
     return x + 1.0
 @compiled_body(step)
@@ -266,10 +268,12 @@ def test_a_compiled_body_is_remembered_and_both_stay_plain_functions(monkeypatch
 def test_functions_marked_after_the_first_compilation_are_known_to_the_compiler(copied):
     package, run_copy = copied
     (package / "late.py").write_text(
-        "from bandstrap.engine.kernel import entry, jitable\n@jitable\ndef step(x):\n    return x + 1.0\n"
+        "from bandstrap.engine.compiler.kernel import entry, jitable\n@jitable\ndef step(x):\n    return x + 1.0\n"
         "@entry\ndef stepped(x):\n    return step(x)\n"
     )
-    (package / "early.py").write_text("from bandstrap.engine.kernel import entry\n@entry\ndef same(x):\n    return x\n")
+    (package / "early.py").write_text(
+        "from bandstrap.engine.compiler.kernel import entry\n@entry\ndef same(x):\n    return x\n"
+    )
     code = """
         from bandstrap.early import same
         first = same.compiled(1.0)

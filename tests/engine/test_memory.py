@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, simulate
-from bandstrap.engine import memory
-from bandstrap.engine.feedback import Feedback
-from bandstrap.engine.memory import bytes_of_result, bytes_of_tape, check_memory
+from bandstrap.engine.simulator.feedback import Feedback
+from bandstrap.engine.work import memory
+from bandstrap.engine.work.memory import bytes_of_result, bytes_of_tape, check_memory
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 
@@ -108,7 +108,7 @@ def test_the_least_of_all_groups_counts(bare, lines, top, file):
 
 LIMITED = """
 import resource
-from bandstrap.engine.memory import usable_memory
+from bandstrap.engine.work.memory import usable_memory
 from bandstrap import UCB1, simulate
 from bandstrap.environments import Gaussian
 resource.setrlimit(getattr(resource, "{}"), (4 * 10**9,) * 2)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from bandstrap.engine.identity import identify
-from bandstrap.engine.play import (
+from bandstrap.engine.compiler.identity import identify
+from bandstrap.engine.simulator.play import (
     compiled,
     compiled_play,
     highest_score,
@@ -17,7 +17,7 @@ from bandstrap.engine.play import (
     select,
     select_action,
 )
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.policies import LINEAR_POLICIES, MOSS, POLICIES, UCB1
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
 

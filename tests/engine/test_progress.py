@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from bandstrap.engine import progress
-from bandstrap.engine.pool import finish
-from bandstrap.engine.progress import Lines, announce_memory, announced, is_terminal, progress_bar, tell, write
+from bandstrap.engine.work import progress
+from bandstrap.engine.work.pool import finish
+from bandstrap.engine.work.progress import Lines, announce_memory, announced, is_terminal, progress_bar, tell, write
 
 
 @pytest.fixture

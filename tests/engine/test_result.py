@@ -11,12 +11,12 @@ import polars
 import pytest
 from scipy import stats
 
-from bandstrap.engine.result import COLUMNS, Result
-from bandstrap.engine.simulate import simulate
+from bandstrap.basics.storage import NO_SEAL, seal
+from bandstrap.engine.simulator.result import COLUMNS, Result
+from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1, GaussianTS
-from bandstrap.storage import NO_SEAL, seal
 
 
 def made(replications: int = 30, policies=("one", "two: a, b=1", "drei ü")) -> Result:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import bandstrap.engine.simulate as module
-from bandstrap.engine import blocks
-from bandstrap.engine.blocks import play_blocks
-from bandstrap.engine.simulate import Interrupted, simulate
-from bandstrap.engine.streams import ENVIRONMENT, stream
+import bandstrap.engine.simulator.simulate as module
+from bandstrap.engine.simulator import blocks
+from bandstrap.engine.simulator.blocks import play_blocks
+from bandstrap.engine.simulator.simulate import Interrupted, simulate
+from bandstrap.engine.simulator.streams import ENVIRONMENT, stream
 from bandstrap.environments import Arms, Bernoulli, Beta, Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1, BernoulliTS, EmpiricalKLUCB, GaussianTS, Giro

@@ -19,7 +19,7 @@ from bandstrap import (
 )
 from bandstrap.bounds import BOUNDS, coverage
 from bandstrap.bounds.coverage import measure_exact
-from bandstrap.engine import memory
+from bandstrap.engine.work import memory
 from bandstrap.environments import ENVIRONMENTS, Bernoulli, Gaussian, LinearBandit, UnequalVariances
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import bootstrap_quantile

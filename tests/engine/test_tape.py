@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap import OFUL, UCB1, EpsilonGreedy, GaussianTS, UniformRandom, simulate
-from bandstrap.engine import interrupts, memory, tape
-from bandstrap.engine.blocks import play_policy, warm_policy
-from bandstrap.engine.feedback import Feedback
-from bandstrap.engine.memory import bytes_in, bytes_of_state, bytes_of_tape
-from bandstrap.engine.plain import PlainPolicy
-from bandstrap.engine.simulate import check_horizon
-from bandstrap.engine.streams import ENVIRONMENT, REWARDS, RewardStreams, stream
-from bandstrap.engine.tape import LONGEST_TAPE, EndlessRounds, EndlessTape, Tape, numbers_at_hand, open_tape
+from bandstrap.engine.simulator import tape
+from bandstrap.engine.simulator.blocks import play_policy, warm_policy
+from bandstrap.engine.simulator.feedback import Feedback
+from bandstrap.engine.simulator.plain import PlainPolicy
+from bandstrap.engine.simulator.simulate import check_horizon
+from bandstrap.engine.simulator.streams import ENVIRONMENT, REWARDS, RewardStreams, stream
+from bandstrap.engine.simulator.tape import LONGEST_TAPE, EndlessRounds, EndlessTape, Tape, numbers_at_hand, open_tape
+from bandstrap.engine.work import interrupts, memory
+from bandstrap.engine.work.memory import bytes_in, bytes_of_state, bytes_of_tape
 from bandstrap.environments import ENVIRONMENTS, Arms, Bernoulli, Empirical, Gaussian, LinearBandit, UnequalVariances
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import LINEAR_POLICIES, NPTS, POLICIES, SubsampleDuels, history
+from bandstrap.policies import LINEAR_POLICIES, NPTS, POLICIES, SubsampleDuels
+from bandstrap.policies.states import history
 from naive import philox
 from naive.tapes import whole_tape
 
@@ -105,7 +107,7 @@ def test_regret_and_pulls_are_those_of_the_whole_tape():
     with without_tapes(7):
         ours = simulate(policies, ARMS, **sizes)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as one:
-        patch.setattr("bandstrap.engine.simulate.warm", lambda block: None)  # which would take a replication's turn
+        patch.setattr("bandstrap.engine.simulator.simulate.warm", lambda block: None)  # it takes a replication's turn
         theirs = simulate(policies, OnTape(), **sizes, executor=one)
     assert ours.regret.tobytes() == theirs.regret.tobytes()
     assert ours.pulls.tobytes() == theirs.pulls.tobytes()

@@ -7,8 +7,8 @@ import numba
 import numpy as np
 import pytest
 
-from bandstrap.engine import kernel, twins
-from bandstrap.engine.kernel import borrowing, inlined, jitable
+from bandstrap.engine.compiler import kernel, twins
+from bandstrap.engine.compiler.kernel import borrowing, inlined, jitable
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +90,7 @@ def test_a_replaced_function_is_replaced_in_the_functions_that_are_called_too():
 
 
 def test_twins_of_the_packages_own_functions_are_made_once():
-    from bandstrap.policies.sums import learn
+    from bandstrap.policies.states.sums import learn
 
     made = defined(
         "def outer(params, state, arm, reward):\n    learn(params, state, arm, reward, 1, None)", learn=learn

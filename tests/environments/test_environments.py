@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.calls import parse_call
+from bandstrap.basics.calls import parse_call
 from bandstrap.environments import (
     ENVIRONMENTS,
     Arms,

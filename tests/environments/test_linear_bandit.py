@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from bandstrap import OFUL, UCB1, simulate
-from bandstrap.calls import parse_call
-from bandstrap.engine.play import play_linear
-from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+from bandstrap.basics.calls import parse_call
+from bandstrap.engine.simulator.play import play_linear
+from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, LinearBandit
 from bandstrap.errors import InvalidInput
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import UCB1, simulate
-from bandstrap.engine.blocks import Block
+from bandstrap.engine.simulator.blocks import Block
 from bandstrap.environments import ENVIRONMENTS, Arms, Gaussian, LinearBandit, StudentT
 from bandstrap.errors import InvalidInput
 from bandstrap.league import read_league

@@ -7,8 +7,8 @@ import polars
 import pytest
 
 from bandstrap import UCB1, GaussianTS, simulate
-from bandstrap.engine.blocks import Block, play_blocks, type_of_choices
-from bandstrap.engine.result import Result
+from bandstrap.engine.simulator.blocks import Block, play_blocks, type_of_choices
+from bandstrap.engine.simulator.result import Result
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import choices as module

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bandstrap.calls import parse_call
+from bandstrap.basics.calls import parse_call
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve, measure_curve
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.calls import parse_value
+from bandstrap.basics.calls import parse_value
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.grid import combinations, fill, panel_name, size, written
 from bandstrap.experiments.plan import plan_panel

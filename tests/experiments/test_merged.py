@@ -8,7 +8,7 @@ import pytest
 
 from bandstrap import UCB1
 from bandstrap.bounds.coverage import coverage
-from bandstrap.engine.blocks import Block, Played
+from bandstrap.engine.simulator.blocks import Block, Played
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import lanes
 from bandstrap.experiments import merged as module

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap import UCB1, GaussianTS
-from bandstrap.engine import blocks as engine
-from bandstrap.engine.blocks import BLOCK_SIZE, Block
-from bandstrap.engine.feedback import Feedback
+from bandstrap.engine.simulator import blocks as engine
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block
+from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import plan
 from bandstrap.experiments.plan import BoundBlock, plan_panel

@@ -15,8 +15,8 @@ import bandstrap.experiments.runner as module
 from bandstrap import OFUL, UCB1, GaussianTS, simulate
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import coverage, measure_exact
-from bandstrap.engine.compiling import compiling
-from bandstrap.engine.pool import Unfinished
+from bandstrap.engine.compiler.locks import compiling
+from bandstrap.engine.work.pool import Unfinished
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import read_experiment, run_experiments
@@ -224,7 +224,7 @@ def test_a_compiler_is_no_part_of_a_measurement(monkeypatch):
 def test_a_second_run_computes_nothing(run, ran, monkeypatch):
     first = run()
     assert len(ran) == N_BLOCKS
-    monkeypatch.setattr("bandstrap.engine.blocks.play_policy", lambda *_: pytest.fail("compiled something"))
+    monkeypatch.setattr("bandstrap.engine.simulator.blocks.play_policy", lambda *_: pytest.fail("compiled something"))
     assert bits(run()) == bits(first)
     assert len(ran) == N_BLOCKS
 

@@ -184,7 +184,7 @@ def test_a_file_is_checked_without_playing_or_compiling_anything(read, monkeypat
     def refuse(*_):
         raise AssertionError("nothing is to be played")
 
-    monkeypatch.setattr("bandstrap.engine.blocks.play_policy", refuse)
+    monkeypatch.setattr("bandstrap.engine.simulator.blocks.play_policy", refuse)
     (panel,) = read(regret(policy="bootstrapped_ucb")).panels
     assert [curve.policy for curve in panel.curves] == ["bootstrapped_ucb"]
 

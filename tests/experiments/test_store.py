@@ -12,7 +12,7 @@ import pytest
 
 from bandstrap import UCB1
 from bandstrap.bounds.coverage import coverage, measure_exact
-from bandstrap.engine.blocks import Block, Played
+from bandstrap.engine.simulator.blocks import Block, Played
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import store as module
 from bandstrap.experiments.plan import BoundBlock
@@ -200,7 +200,9 @@ def test_nothing_is_pickled(store, monkeypatch):
 
 def test_a_block_that_took_long_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
     waited = []
-    monkeypatch.setattr("bandstrap.storage.synchronise", lambda path: waited.append((path.suffix, path.exists())))
+    monkeypatch.setattr(
+        "bandstrap.basics.storage.synchronise", lambda path: waited.append((path.suffix, path.exists()))
+    )
     store.save(PLAY, played()._replace(seconds=0.01))
     assert waited == []
     store.save(PLAY, played()._replace(seconds=1.0))

@@ -8,13 +8,13 @@ import threading
 
 import pytest
 
-from bandstrap.engine import errand
-from bandstrap.engine.compiling import end_turn, lock_of, take_turn, taking_turns
-from bandstrap.engine.errand import Errand, Parcel, UnfitWorker, WorkerError, nothing
-from bandstrap.engine.interrupts import Task
-from bandstrap.engine.own_file import load_file
+from bandstrap.basics.sources import Code, code_here
+from bandstrap.engine.compiler.locks import end_turn, lock_of, take_turn, taking_turns
+from bandstrap.engine.simulator.own_file import load_file
+from bandstrap.engine.work import dispatch as errand
+from bandstrap.engine.work.dispatch import Errand, Parcel, UnfitWorker, WorkerError, nothing
+from bandstrap.engine.work.interrupts import Task
 from bandstrap.errors import InvalidInput
-from bandstrap.sources import Code, code_here
 from pieces import Number, Odd, count_prepared, odd_error, squares
 
 PATIENCE = 30

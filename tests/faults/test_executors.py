@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from bandstrap import UCB1, simulate
-from bandstrap.engine import executors, workers
-from bandstrap.engine.errand import Errand, WorkerError
-from bandstrap.engine.executors import worker_count
-from bandstrap.engine.pool import Unfinished, finish
-from bandstrap.engine.workers import Processes
+from bandstrap.engine.work import executors, workers
+from bandstrap.engine.work.dispatch import Errand, WorkerError
+from bandstrap.engine.work.executors import worker_count
+from bandstrap.engine.work.pool import Unfinished, finish
+from bandstrap.engine.work.workers import Processes
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from pieces import (
@@ -507,7 +507,7 @@ def test_workers_with_other_code_are_refused(run, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there(run, monkeypatch):
-    monkeypatch.setattr("bandstrap.engine.workers.SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("bandstrap.engine.work.workers.SECONDS_TO_ANSWER", 0.5)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and nobody listens
         for address in (f"tcp://127.0.0.1:{nobody.getsockname()[1]}", "nowhere", "tcp://"):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bandstrap import storage
-from bandstrap.engine.parquet import read_about
+from bandstrap.basics import storage
+from bandstrap.engine.simulator.parquet import read_about
 from bandstrap.experiments import merged, runs, store
 from bandstrap.experiments import runner as playing
 from bandstrap.experiments.folder import Folder, planned

@@ -14,9 +14,9 @@ from multiprocessing import get_context
 
 import pytest
 
-from bandstrap.engine.errand import Errand
-from bandstrap.engine.interrupts import CalledOff, Quit, Task, answered, listening, step
-from bandstrap.engine.pool import IN_FLIGHT, finish
+from bandstrap.engine.work.dispatch import Errand
+from bandstrap.engine.work.interrupts import CalledOff, Quit, Task, answered, listening, step
+from bandstrap.engine.work.pool import IN_FLIGHT, finish
 from bandstrap.errors import InvalidInput
 from pieces import Number
 from pieces import Sum as Numbers

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from bandstrap.basics.text import visible
 from bandstrap.cli import main
 from bandstrap.errors import LONGEST, AccuracyWarning, AssumptionWarning, InvalidInput, SlowWarning
-from bandstrap.text import visible
 
 TIMES = float(os.environ.get("BANDSTRAP_FUZZ", "1"))
 SEED = int(os.environ.get("BANDSTRAP_FUZZ_SEED", "0"))

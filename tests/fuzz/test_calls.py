@@ -2,9 +2,9 @@
 
 import pytest
 
+from bandstrap.basics.calls import parse_call
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import resolve_distribution
-from bandstrap.calls import parse_call
 from bandstrap.names import FIRST_OPTIONS, NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 from fuzz.mutations import PIECES, command, damaged, outcome, pick, rounds, stream
 

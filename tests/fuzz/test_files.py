@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bandstrap.basics.tables import read_groups
 from bandstrap.bounds import BOUNDS, bound_groups, choose, compare
 from bandstrap.environments import Empirical
 from bandstrap.errors import AssumptionWarning
 from bandstrap.experiments.spec import read_experiment
 from bandstrap.league.spec import read_league
-from bandstrap.tables import read_groups
 from fuzz.mutations import command, damaged, damaged_bytes, outcome, pick, rounds, stream
 from naive.tables import read_table
 

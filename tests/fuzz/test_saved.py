@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import bandstrap
+from bandstrap.basics.storage import NO_SEAL, seal
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.online import LivePolicy
-from bandstrap.storage import NO_SEAL, seal
+from bandstrap.policies.online.live_policy import LivePolicy
 from fuzz.mutations import ODD_VALUES, damaged, outcome, pick, rounds, stream
 
 ODD = [

@@ -7,7 +7,7 @@ import polars
 import pytest
 
 from bandstrap import Giro, simulate
-from bandstrap.engine.blocks import BLOCK_SIZE
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE
 from bandstrap.environments import Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.folder import Folder

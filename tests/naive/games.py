@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from bandstrap.engine import play
+from bandstrap.engine.simulator import play
 from naive.feedback import play_with_dictionary
 
 ENVIRONMENT, POLICY, DELAY, LOSS, REWARDS = range(5)

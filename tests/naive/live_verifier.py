@@ -12,7 +12,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from bandstrap.calls import parse_call
+from bandstrap.basics.calls import parse_call
 from bandstrap.names import NAMED_POLICIES
 
 WHOLE = 2**53

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstrap.engine.tape import opened
+from bandstrap.engine.simulator.tape import opened
 
 ENVIRONMENT, REWARDS = 0, 4  # purposes of a replication's streams
 

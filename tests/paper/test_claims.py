@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandstrap.calls import parse_call
+from bandstrap.basics.calls import parse_call
 from bandstrap.experiments import PanelData, read_experiment
 from bandstrap.paper.claims import (
     CLAIMS,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bandstrap.basics.storage import locked, write_text
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import runner
 from bandstrap.paper import reproduce as module
@@ -19,7 +20,6 @@ from bandstrap.paper.reproduce import reproduce
 from bandstrap.plots import panels as plots
 from bandstrap.plots import small as small_plots
 from bandstrap.plots import style
-from bandstrap.storage import locked, write_text
 from paper.small import SMALL
 
 # Another figure, on whose panel no claim rests.

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from bandstrap.bounds import CoverageRow
-from bandstrap.engine.result import Result
+from bandstrap.engine.simulator.result import Result
 from bandstrap.experiments import PanelData
 from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel, Sweep

@@ -4,8 +4,8 @@ A module of its own: numba's disk cache remembers the name a function's module w
 module depends on how pytest was started.
 """
 
-from bandstrap.engine.kernel import Entry
-from bandstrap.policies.bootstrap_index import (
+from bandstrap.engine.compiler.kernel import Entry
+from bandstrap.policies.kernels.bootstrap_index import (
     curve_learn,
     literal_learn,
     literal_quantile,

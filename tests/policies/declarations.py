@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstrap.policies.fields import as_lists, declared_leaves, is_declared
+from bandstrap.policies.states.fields import as_lists, declared_leaves, is_declared
 
 
 def facts(state) -> list[tuple[str, list[bytes]]]:

@@ -4,7 +4,7 @@ from itertools import count
 
 import numpy as np
 
-from bandstrap.engine.play import compiled_play
+from bandstrap.engine.simulator.play import compiled_play
 
 
 def learned(policy, *samples, seed=0):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandstrap.policies import Kernel, Policy, jitable
-from bandstrap.policies.fields import Counts, Order, Path
+from bandstrap.policies.states.fields import Counts, Order, Path
 
 
 class Nothing(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import UCB1, BootstrappedTS, Policy
-from bandstrap.engine.refusals import PolicyFailure
+from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import InvalidInput
 from contract.test_policies import (
     CASES,

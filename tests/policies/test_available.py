@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, SubsampleDuels
-from bandstrap.engine import play
+from bandstrap.engine.simulator import play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.duels import LEADER, ROUND, WAITING
-from bandstrap.policies.fields import declared_leaves
+from bandstrap.policies.states.duels import LEADER, ROUND, WAITING
+from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import arrays, either_policy, either_way, every_case, make, make_tape, play_online
 from policies.own_policies import Sorted
 from policies.test_journal import spread, steps_of

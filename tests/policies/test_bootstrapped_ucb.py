@@ -13,8 +13,8 @@ from scipy import stats
 from bandstrap import bounds
 from bandstrap.bounds.corrections import CORRECTIONS
 from bandstrap.bounds.sub_weibull import sub_weibull_width
-from bandstrap.engine.play import play
-from bandstrap.engine.simulate import simulate
+from bandstrap.engine.simulator.play import play
+from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import binomial, bootstrap_quantile
@@ -22,7 +22,7 @@ from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.order_statistic import rank_and_share
 from bandstrap.multipliers.weights import RADEMACHER
 from bandstrap.policies import BootstrappedUCB, NaiveBootstrappedUCB
-from bandstrap.policies.bootstrap_index import (
+from bandstrap.policies.kernels.bootstrap_index import (
     QUANTILES,
     Shared,
     draw_sums,

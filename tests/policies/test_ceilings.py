@@ -8,9 +8,10 @@ from scipy import stats
 
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.multipliers.order_statistic import level_of_sum
-from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrap_index, bootstrapped_ucb_plus
-from bandstrap.policies.ceilings import forget, leading, new_ceilings, put_ceiling, settle
-from bandstrap.policies.sign_memory import COINS, KIND, law_quantile, main_bound
+from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrapped_ucb_plus
+from bandstrap.policies.kernels import bootstrap_index
+from bandstrap.policies.states.ceilings import forget, leading, new_ceilings, put_ceiling, settle
+from bandstrap.policies.states.sign_memory import COINS, KIND, law_quantile, main_bound
 
 REWARDS = {
     "normal": lambda rng, arm: rng.normal(0.2 * arm),

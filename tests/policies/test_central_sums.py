@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.policies.central_sums import LEAST_UNIT, MOST_UNITS, add_reward, mean_reward, no_sums, unit_for
+from bandstrap.policies.states.central_sums import LEAST_UNIT, MOST_UNITS, add_reward, mean_reward, no_sums, unit_for
 
 
 def remembered(y):

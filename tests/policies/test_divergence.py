@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bandstrap.bounds.empirical_kl import least_divergence, solve_dual
-from bandstrap.policies.divergence import bernoulli_divergence, bernoulli_upper_mean
+from bandstrap.policies.kernels.divergence import bernoulli_divergence, bernoulli_upper_mean
 from naive import indices as naive
 
 unit = st.floats(0, 1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.multipliers.weights import LAWS, MAMMEN_HIGH, MAMMEN_LOW
-from bandstrap.policies.draws import (
+from bandstrap.policies.kernels.draws import (
     BITS,
     LEAST_AT_ONCE,
     MOST_TOSSED,

@@ -6,7 +6,7 @@ import pytest
 from bandstrap.bounds.empirical_kl import solve_dual
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, optimistic_index, solve_arm
-from bandstrap.policies.schedule import exploration
+from bandstrap.policies.kernels.schedule import exploration
 from naive import policies as naive
 from policies.learning import choices_on, learned
 

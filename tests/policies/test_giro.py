@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.engine.simulate import simulate
+from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Bernoulli
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.giro import Giro, prepare, score

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstrap.bounds.empirical_kl import ascent, ascent_in_loops, dual, dual_in_loops, log_growth, log_growth_in_loops
-from bandstrap.engine import kernel
-from bandstrap.policies import POLICIES, draws, rds, robust_ucb, subsample_duels
+from bandstrap.engine.compiler import kernel
+from bandstrap.policies import POLICIES, rds, robust_ucb, subsample_duels
+from bandstrap.policies.kernels import draws
 
 KEEPERS = [
     ("giro", {}),

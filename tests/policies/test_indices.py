@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bandstrap.engine.play import play
+from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCB1, UCBV, UCBTuned
 from naive import indices as naive

@@ -11,9 +11,9 @@ import pytest
 
 from bandstrap import UCB1
 from bandstrap.policies import POLICIES
-from bandstrap.policies.fields import declared_leaves
-from bandstrap.policies.journal import uses_generator
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
+from bandstrap.policies.online.journal import uses_generator
+from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import ident
 from policies.own_policies import Sorted
 

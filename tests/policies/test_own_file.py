@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bandstrap.engine.own_file import anchored, load_file, parse_file_call
+from bandstrap.engine.simulator.own_file import anchored, load_file, parse_file_call
 from bandstrap.errors import InvalidInput
 from bandstrap.names import NAMED_POLICIES, make
 from bandstrap.policies import POLICIES
@@ -21,9 +21,9 @@ RACE = """
     import sys
     import numpy as np
     from bandstrap import simulate
-    from bandstrap.engine import play
-    from bandstrap.engine.tape import draw_tape
-    from bandstrap.engine.streams import ENVIRONMENT, POLICY, stream
+    from bandstrap.engine.simulator import play
+    from bandstrap.engine.simulator.tape import draw_tape
+    from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
     from bandstrap.environments import Gaussian
 
     def race(policy):

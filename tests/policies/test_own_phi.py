@@ -11,7 +11,7 @@ import pytest
 from bandstrap import BootstrappedUCB, bounds, simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
-from bandstrap.policies.bootstrap_index import QUANTILES
+from bandstrap.policies.kernels.bootstrap_index import QUANTILES
 
 
 def twice_hoeffding(n, alpha):

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 import bandstrap
 from bandstrap import UCB1, BootstrappedUCB, LinearTS, Policy
+from bandstrap.basics.storage import NO_SEAL, seal
 from bandstrap.errors import InvalidInput
 from bandstrap.names import make
-from bandstrap.policies.json_values import (
+from bandstrap.policies.linear import LinearPolicy
+from bandstrap.policies.saving.json_values import (
     read_array,
     read_generator,
     read_value,
@@ -25,9 +27,7 @@ from bandstrap.policies.json_values import (
     write_generator,
     write_value,
 )
-from bandstrap.policies.linear import LinearPolicy
-from bandstrap.policies.saved import VERSION
-from bandstrap.storage import NO_SEAL, seal
+from bandstrap.policies.saving.saved import VERSION
 from policies.own_policies import Failing, First, Mapped, Pooled, Sorted
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()

@@ -14,8 +14,8 @@ from bandstrap.policies import (
     GaussianTSUnknownVariance,
     NaiveBootstrappedUCB,
 )
+from bandstrap.policies.kernels.schedule import error_probability, make_schedule
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
-from bandstrap.policies.schedule import error_probability, make_schedule
 
 
 @pytest.mark.parametrize("t", [2, 3, 10, 1999, 10**6])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.bounds import sign_flip
-from bandstrap.engine import play as engine
-from bandstrap.engine.play import play
+from bandstrap.engine.simulator import play as engine
+from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import subset_mean
 from bandstrap.policies import UCB1

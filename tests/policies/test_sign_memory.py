@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.policies.quantile_memory import arm_mean
-from bandstrap.policies.sign_memory import (
+from bandstrap.policies.states.quantile_memory import arm_mean
+from bandstrap.policies.states.sign_memory import (
     ENDS,
     FLATNESS,
     KIND,

@@ -167,7 +167,7 @@ def test_mean_regret_is_that_of_the_study():
     # By another implementation, on other draws and over 1000 replications, 45.0 on normal rewards and 18.4 on rare ones.
     # Standard errors of 150 are 3.0 and 0.9: a right policy fails with probability below 1e-3. Without borrowed degrees of
     # freedom 63 is seen on normal rewards, without the skewness term 28 on rare ones, and UCB1 has 75 and 49.
-    from bandstrap.engine.simulate import simulate
+    from bandstrap.engine.simulator.simulate import simulate
     from bandstrap.environments import Bernoulli, Gaussian
 
     for environment, expected, error in ((Gaussian(), 45.0, 3.0), (Bernoulli(mean_range=(0.01, 0.1)), 18.4, 0.9)):

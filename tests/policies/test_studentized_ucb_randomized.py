@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine.play import select
-from bandstrap.engine.simulate import simulate
+from bandstrap.engine.simulator.play import select
+from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.studentized_ucb import StudentizedUCB, prepare, score

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bandstrap.engine.simulate import simulate
+from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Bernoulli, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.subsample_duels import SubsampleDuels, sampled_sum

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.engine.play import play
+from bandstrap.engine.simulator.play import play
 from bandstrap.policies import BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB, SubsampleDuels
 from naive import studentized as naive
 from policies.learning import choices_on, indices_of

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bandstrap.basics.calls import parse_call
 from bandstrap.bounds import BOUNDS
-from bandstrap.calls import parse_call
-from bandstrap.study.findings import CLAIMS, ERROR_RATE, Study, check_claims, detectable
-from bandstrap.study.page import ADVICE, LEVEL, rows_for
-from bandstrap.study.plan import CALLS, EFRON, EXPONENTIAL, MAMMEN, MOST, SCIPY, Cell, plan
-from bandstrap.study.run import measure_cell
+from study.findings import CLAIMS, ERROR_RATE, Study, check_claims, detectable
+from study.page import ADVICE, LEVEL, rows_for
+from study.plan import CALLS, EFRON, EXPONENTIAL, MAMMEN, MOST, SCIPY, Cell, plan
+from study.run import measure_cell
 
 FILE = Path(__file__).parents[2] / "docs" / "study" / "study.parquet"
 

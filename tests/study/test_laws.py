@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from bandstrap.bounds.assumptions import judge
-from bandstrap.bounds.laws import is_symmetric, orlicz_mean
-from bandstrap.study.laws import BY_NAME, LAWS, OftenZero, psi_norm
+from bandstrap.bounds.distributions import is_symmetric, orlicz_mean
+from study.laws import BY_NAME, LAWS, OftenZero, psi_norm
 
 
 @pytest.mark.parametrize("studied", LAWS, ids=lambda law: law.name)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from bandstrap.study.findings import Study
-from bandstrap.study.page import as_markdown, span, wrapped
+from study.findings import Study
+from study.page import as_markdown, span, wrapped
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE = DOCS / "study" / "study.parquet"
 
 
 def test_the_page_is_made_from_the_file():
-    # If this fails: python -m bandstrap.study.page docs/study/study.parquet docs/which-bound.md
+    # If this fails: python -m study.page docs/study/study.parquet docs/which-bound.md
     assert (DOCS / "which-bound.md").read_text(encoding="utf-8") == as_markdown(Study.read(FILE))
 
 

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from bandstrap.basics.calls import parse_call
+from bandstrap.basics.storage import Damaged
 from bandstrap.bounds import BOUNDS, coverage
-from bandstrap.calls import parse_call
 from bandstrap.experiments import results, status
-from bandstrap.storage import Damaged
-from bandstrap.study import run as module
-from bandstrap.study.plan import CALLS, FEW, MOST, SOME, Cell, plan
-from bandstrap.study.run import FILE, measure_cell, read_study, run_study
+from study import run as module
+from study.plan import CALLS, FEW, MOST, SOME, Cell, plan
+from study.run import FILE, measure_cell, read_study, run_study
 
 CELLS = [
     Cell("fair coin", 4, 0.001, "upper", most=12),
@@ -59,7 +59,7 @@ def test_a_folder_of_the_study_is_read_as_any_other(tmp_path):
 def test_a_damaged_file_is_not_read(tmp_path):
     whole = run(tmp_path, CELLS[:1])
     rows, about = read_study(tmp_path / FILE)
-    assert about["command"] == "python -m bandstrap.study"
+    assert about["command"] == "python -m study"
     assert about["seed"] == 2019
     assert [row["bound"] for row in rows] == [str(call) for call, _, _ in CELLS[0].entries()]
     (tmp_path / FILE).write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
@@ -97,9 +97,9 @@ def test_the_plan_has_every_bound_and_100000_samples_wherever_something_is_prove
 @pytest.mark.parametrize(
     ("module", "arguments", "sentence"),
     [
-        ("bandstrap.study", ["--jobs", "0"], "The 'jobs' parameter of python -m bandstrap.study must be"),
-        ("bandstrap.study.page", ["nowhere.parquet", "page.md"], "nowhere.parquet: No such file or directory."),
-        ("bandstrap.study.page", [__file__, "page.md"], "is damaged: there is no seal."),
+        ("study", ["--jobs", "0"], "The 'jobs' parameter of python -m study must be"),
+        ("study.page", ["nowhere.parquet", "page.md"], "nowhere.parquet: No such file or directory."),
+        ("study.page", [__file__, "page.md"], "is damaged: there is no seal."),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, module, arguments, sentence):

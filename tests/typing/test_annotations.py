@@ -13,7 +13,7 @@ from bandstrap.bounds import BOUNDS, coverage
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.schedule import Rule
+from bandstrap.policies.kernels.schedule import Rule
 
 CLASSES = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
 every_class = pytest.mark.parametrize("name", CLASSES)

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr, ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.distributions import law_name
 from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName
-from bandstrap.bounds.laws import (
+from bandstrap.bounds.distributions import (
     ROUNDING,
     has_heavy_tail,
     has_quantiles,
@@ -30,7 +31,6 @@ from bandstrap.bounds.laws import (
 from bandstrap.bounds.oracle import ORACLES
 from bandstrap.bounds.phi import WITH_PHI
 from bandstrap.errors import check_sample, near_one
-from bandstrap.laws import law_name
 
 # A doubt is raised when data at least as odd would come up this rarely under the assumption.
 SIGNIFICANCE = 0.01

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import N_RESAMPLES, Rows, build_resampled, resampled_moments
-from bandstrap.deprecation import renamed
-from bandstrap.seeds import Seed
 
 
 @register(assumes=())

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -24,9 +25,8 @@ from bandstrap.bounds.bound import (
     scale_to_support,
 )
 from bandstrap.bounds.order import AT_ALL_SIZES, check_order, check_orders, order_name, order_seeds, read_in_orders
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.errors import check_number, check_sample, sample_mean
-from bandstrap.seeds import Seed
 
 # The logarithm of the capital is rounded by less than this; without it a capital of just 1/alpha could pass for more.
 CAPITAL_ROUNDING = 1e-12

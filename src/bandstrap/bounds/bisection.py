@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 
 
 def bisect(is_beyond: Callable[[Floats], Any], start: Floats, stop: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed, make_generator, seed_of
 from bandstrap.bounds.bound import (
     OVER_DRAWS,
     ROUNDING,
@@ -22,8 +24,7 @@ from bandstrap.bounds.bound import (
 )
 from bandstrap.bounds.corrections import CORRECTIONS, PROVED, Correction, corrected_width, correction_term
 from bandstrap.bounds.phi import Phi, order_of_phi, preliminary_width
-from bandstrap.deprecation import renamed
-from bandstrap.engine.memory import check_memory
+from bandstrap.engine.work.memory import check_memory
 from bandstrap.errors import check_choice, check_count, check_flag, check_number, requirement, sample_mean
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.mean_sign import tail_rounding
@@ -31,7 +32,6 @@ from bandstrap.multipliers.monte_carlo import bytes_of_draws, draws
 from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
-from bandstrap.seeds import Seed, make_generator, seed_of
 
 Interval = Literal["percentile", "basic"]
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
@@ -139,7 +139,7 @@ def bootstrap(
         probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``, over draws independent of the rewards.
     seed
         Seed or generator of ``quantile="monte-carlo"``, and of a ``phi`` that draws. By default it is derived from the
-        rewards of each sample; ``bandstrap.seeds.seed_of`` says what that proves.
+        rewards of each sample; ``bandstrap.basics.seeds.seed_of`` says what that proves.
     shrunk
         Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
         of the paper's supplement prints it; then nothing is proved.

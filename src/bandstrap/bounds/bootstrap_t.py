@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
     N_RESAMPLES,
@@ -17,8 +19,6 @@ from bandstrap.bounds.resampling import (
     studentised,
     width_of_t,
 )
-from bandstrap.deprecation import renamed
-from bandstrap.seeds import Seed
 
 
 @register(assumes=())

@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.display import Display, Displayed
+from bandstrap.basics.seeds import fixed_seed
 from bandstrap.bounds.order import AS_GIVEN
-from bandstrap.display import Display, Displayed
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -29,7 +30,6 @@ from bandstrap.errors import (
     sample_mean,
     warn_caller,
 )
-from bandstrap.seeds import fixed_seed
 
 Side = Literal["upper", "lower", "two-sided"]
 SIDES: tuple[Side, ...] = get_args(Side)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainccinv, betaincinv
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Refuted, Side, Support, Threshold, build, check_support, register
 from bandstrap.errors import requirement, sample_mean
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, get_args
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers.mean_sign import mean_sign_bound, mean_sign_quantile
 
 Correction = Literal["practical", "theorem", "stated", "sharp", "none"]

@@ -11,21 +11,21 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import betaincinv
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call, parse_call
+from bandstrap.basics.deprecation import with_new_names
+from bandstrap.basics.distributions import Law, law_called, law_name
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses, takes_seed
 from bandstrap.bounds.corrections import PROVED
+from bandstrap.bounds.distributions import deviation_is_scale, has_mean, law_support, target
 from bandstrap.bounds.empirical import EmpiricalDistribution, empirical_called, is_empirical
-from bandstrap.bounds.laws import deviation_is_scale, has_mean, law_support, target
 from bandstrap.bounds.oracle import MOST_REWARDS as MOST_OF_ORACLE
 from bandstrap.bounds.oracle import ORACLES, oracle_phi
-from bandstrap.calls import Call, parse_call
-from bandstrap.deprecation import with_new_names
-from bandstrap.engine.interrupts import answered
-from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.engine.progress import Show, progress_bar
+from bandstrap.engine.work.interrupts import answered
+from bandstrap.engine.work.memory import WORD, check_memory
+from bandstrap.engine.work.progress import Show, progress_bar
 from bandstrap.errors import InvalidInput, brief, check_choice, check_count, requirement
-from bandstrap.laws import Law, law_called, law_name
 
 # The forms of the bootstrap that the paper compares, beside every other bound.
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
-from bandstrap.calls import Call, fingerprint, parse_call
-from bandstrap.constructors import refuse_misfit
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call, fingerprint, parse_call
+from bandstrap.basics.constructors import refuse_misfit
+from bandstrap.basics.tables import read_groups
 from bandstrap.errors import InvalidInput, brief, read_numbers, requirement, sample_mean
-from bandstrap.tables import read_groups
 
 NAME = "empirical"
 # The option that a first value without a key stands for.

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats, each, sum_in_order
+from bandstrap.basics.arrays import Floats, each, sum_in_order
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -19,7 +19,7 @@ from bandstrap.bounds.bound import (
     rewards_inside,
     scale_inside,
 )
-from bandstrap.engine.kernel import compiled_body, entry, jitable
+from bandstrap.engine.compiler.kernel import compiled_body, entry, jitable
 from bandstrap.errors import check_choice, sample_mean
 
 Calibration = Literal["proved", "plain"]

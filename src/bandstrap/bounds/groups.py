@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.display import Display, Displayed
 from bandstrap.bounds.bound import (
     BOUNDS,
     SIDES,
@@ -38,7 +39,6 @@ from bandstrap.bounds.differences.difference import (
 from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.bounds.notes import of_groups
 from bandstrap.bounds.shown import AUTO, display_groups
-from bandstrap.display import Display, Displayed
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
     N_RESAMPLES,
@@ -20,9 +22,7 @@ from bandstrap.bounds.resampling import (
     studentised,
     width_of_t,
 )
-from bandstrap.deprecation import renamed
 from bandstrap.errors import check_choice
-from bandstrap.seeds import Seed
 
 Quantile = Literal["bootstrap", "normal"]
 QUANTILES: tuple[Quantile, ...] = get_args(Quantile)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import (
     Bound,
     Side,
@@ -18,7 +18,7 @@ from bandstrap.bounds.bound import (
     register,
     rewards_inside,
 )
-from bandstrap.engine.kernel import inlined
+from bandstrap.engine.compiler.kernel import inlined
 from bandstrap.errors import check_number, requirement
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bisection import bisect
 from bandstrap.bounds.bound import ZERO_OR_ONE, Bound, Side, check_level, register
 from bandstrap.bounds.clopper_pearson import SMALLEST_LEVEL, exact_ends, two_valued

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from bandstrap.text import listed
+from bandstrap.basics.text import listed
 
 # What rewards without the name of a group are called.
 NO_GROUP = "rows without a group"

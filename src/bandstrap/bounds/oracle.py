@@ -19,10 +19,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.bounds.laws import law_support, target
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.distributions import law_name
+from bandstrap.bounds.distributions import law_support, target
 from bandstrap.errors import check_count, check_number, requirement
-from bandstrap.laws import law_name
 
 Oracle = Literal["oracle", "oracle-adaptive"]
 ORACLES: tuple[Oracle, ...] = get_args(Oracle)

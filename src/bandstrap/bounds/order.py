@@ -6,7 +6,7 @@ together. By default it reads the whole sample in several random orders, and ave
 That holds for a sample size fixed in advance. For independent rewards of one distribution, the capital of each order has a
 mean of at most 1 at the true mean, and so has their average, whatever the orders are, as long as they do not depend on
 the order given. A seed that is given does not; nor does one derived from the sorted rewards
-(``bandstrap.seeds.seed_of``): given these, all orders of the rewards are equally likely, and stay so when each is
+(``bandstrap.basics.seeds.seed_of``): given these, all orders of the rewards are equally likely, and stay so when each is
 rearranged by the same permutation. By Markov's inequality the average reaches ``1/alpha`` with probability at most
 ``alpha``. The largest capital on the way has no such mean, so that it cannot be averaged.
 
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed, drawn_seed, is_seed, seed_of
 from bandstrap.errors import InvalidInput, check_count, check_flag
-from bandstrap.seeds import Seed, drawn_seed, is_seed, seed_of
 
 # Of this many orders the ends of an interval differ between seeds by less than one per cent of its width, at 5 to 10,000
 # rewards; more do not make it narrower. Of large samples fewer do.

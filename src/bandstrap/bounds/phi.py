@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror, takes_seed
 from bandstrap.bounds.order import order_name
 from bandstrap.errors import read_numbers, requirement
-from bandstrap.seeds import Seed
 
 Phi = str | float | ArrayLike | Callable[[Floats, float], ArrayLike]
 # Bounds that take a preliminary width, and so can be none themselves.

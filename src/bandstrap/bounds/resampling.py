@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed, drawn_seed, seed_of
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, too_few
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_count
 from bandstrap.multipliers.quantile import scaled_residuals
-from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # What bounds are computed from unless they are told otherwise: at alpha = 0.05, 100 resamples lie beyond the quantile.
 N_RESAMPLES = 1999

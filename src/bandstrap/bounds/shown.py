@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bandstrap.basics.display import DIGITS, Display
+from bandstrap.basics.text import ONE, shortened
 from bandstrap.bounds.notes import of_groups
-from bandstrap.display import DIGITS, Display
-from bandstrap.text import ONE, shortened
 
 if TYPE_CHECKING:
     from bandstrap.bounds.bound import Bound, Side

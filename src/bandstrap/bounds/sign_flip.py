@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed, make_generator, seed_of
 from bandstrap.bounds.bound import (
     OVER_DRAWS,
     Bound,
@@ -22,10 +24,8 @@ from bandstrap.bounds.bound import (
     too_few,
 )
 from bandstrap.bounds.phi import Phi, order_of_phi, preliminary_width
-from bandstrap.deprecation import renamed
 from bandstrap.errors import check_flag, sample_mean
 from bandstrap.multipliers import subset_mean
-from bandstrap.seeds import Seed, make_generator, seed_of
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -71,7 +71,7 @@ def sign_flip(
         ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
     seed
         Seed or generator of ``randomized``, and of a ``phi`` that draws. By default it is derived from the rewards of each
-        sample (``bandstrap.seeds.seed_of``): one with few values, of which there are few samples, needs a fresh seed
+        sample (``bandstrap.basics.seeds.seed_of``): one with few values, of which there are few samples, needs a fresh seed
         for a miss probability of just ``alpha``.
     check
         Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import Bound, Number, Side, Threshold, build, register, too_few
 from bandstrap.errors import near_one
 

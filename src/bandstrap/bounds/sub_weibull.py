@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.errors import check_flag, check_number, requirement
 
 # Numbers of rewards at which the constant of theorem 2 is computed: four per octave, up to a billion.

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.betting import CAPITAL_ROUNDING, CAPITAL_SLACK, capital_rounding, log_average
 from bandstrap.bounds.bound import Bound, Side, Threshold, build, register, too_few
 from bandstrap.bounds.order import AT_ALL_SIZES, check_order, check_orders, order_name, order_seeds, read_in_orders
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.errors import check_sample, near_one, sample_mean
-from bandstrap.seeds import Seed
 
 
 @jitable

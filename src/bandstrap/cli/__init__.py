@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from bandstrap.engine.interrupts import Quit, leave
-from bandstrap.engine.progress import tell, write
+from bandstrap.engine.work.interrupts import Quit, leave
+from bandstrap.engine.work.progress import tell, write
 
 # Set by a shell that asks which words may follow on a command line.
 COMPLETION = "_BANDSTRAP_COMPLETE"

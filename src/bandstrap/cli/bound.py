@@ -21,7 +21,7 @@ from bandstrap.cli.files import (
 )
 from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
 from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
-from bandstrap.engine.interrupts import answered
+from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice, check_number
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def bound(
     --in-order they keep the order of the file, and hold at all sample sizes together. Without --simultaneous, alpha is that
     of each bound alone.
     """
+    from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, bound_groups
     from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
     from bandstrap.bounds.shown import AUTO
-    from bandstrap.calls import parse_call
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, (AUTO, *BOUNDS))

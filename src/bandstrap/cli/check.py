@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from bandstrap.basics.text import duration
 from bandstrap.cli.files import Format
 from bandstrap.cli.terminal import FORMATS, print_table, say, write_records
 from bandstrap.errors import check_choice
-from bandstrap.text import duration
 
 # Names of columns on a terminal.
 SHORT = {"replications": "runs", "bytes_of_choices": "choices (bytes)", "core_seconds": "core s"}
@@ -30,7 +30,7 @@ def check(
     policy that gets slower the more it has seen takes longer than is said.
     """
     check_choice(format, "format", "bandstrap check", FORMATS)
-    from bandstrap.engine.memory import gigabytes
+    from bandstrap.engine.work.memory import gigabytes
     from bandstrap.experiments.cost import check_driver, cost_of, peak_memory
     from bandstrap.experiments.plan import plan_panel
     from bandstrap.experiments.spec import read_experiment

@@ -8,10 +8,10 @@ from concurrent.futures import BrokenExecutor
 import typer
 
 from bandstrap import __version__
+from bandstrap.basics.deprecation import OLD_NAME
 from bandstrap.cli import bound, check, compare, coverage, init, league, listing, live, paper, results, simulate, status
 from bandstrap.cli.terminal import Commands, any_streams, complain
-from bandstrap.deprecation import OLD_NAME
-from bandstrap.engine.pool import Unfinished
+from bandstrap.engine.work.pool import Unfinished
 from bandstrap.errors import AccuracyWarning, AssumptionWarning, InvalidInput
 
 app = typer.Typer(

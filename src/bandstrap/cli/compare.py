@@ -21,7 +21,7 @@ from bandstrap.cli.files import (
 )
 from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
 from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
-from bandstrap.engine.interrupts import answered
+from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def compare(
     probability of a miss for data as the method assumes them. "assumption fails" stands where these data contradict the
     assumption; a warning on standard error says how. Without --simultaneous, alpha is that of each bound alone.
     """
+    from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
     from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
-    from bandstrap.calls import parse_call
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)

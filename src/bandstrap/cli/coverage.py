@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bandstrap.calls import Call
+from bandstrap.basics.calls import Call
+from bandstrap.basics.display import Display
+from bandstrap.basics.text import listed
 from bandstrap.cli.files import check_plot
 from bandstrap.cli.options import Format, Plot, Side
 from bandstrap.cli.terminal import complain, print_display, write_records
-from bandstrap.display import Display
 from bandstrap.errors import InvalidInput
-from bandstrap.text import listed
 
 if TYPE_CHECKING:
     from bandstrap.bounds import CoverageRow

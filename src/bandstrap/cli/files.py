@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.storage import check_file
 from bandstrap.cli.options import Format as Format
 from bandstrap.cli.terminal import complain
-from bandstrap.storage import check_file
 
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
 Column = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
@@ -46,8 +46,8 @@ def read(
     old_missing: list[str] | None,
     encoding: str | None,
 ) -> dict[str, Floats]:
-    """:func:`bandstrap.tables.read_groups` as arrays; refusals name the options that help."""
-    from bandstrap.tables import Hints, read_groups
+    """:func:`bandstrap.basics.tables.read_groups` as arrays; refusals name the options that help."""
+    from bandstrap.basics.tables import Hints, read_groups
 
     if old_missing:
         complain("warning: --na is called --missing now; the old name goes with the next minor release.")

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from bandstrap.basics.storage import check_file, write_text
 from bandstrap.cli.terminal import say
 from bandstrap.errors import requirement
-from bandstrap.storage import check_file, write_text
 
 
 def init(

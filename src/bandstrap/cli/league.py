@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import Jobs, Kind, Scheduler
-from bandstrap.engine.workers import workers
-from bandstrap.storage import check_folder
+from bandstrap.engine.work.workers import workers
 
 if TYPE_CHECKING:
     from bandstrap.league import LeagueResult

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bandstrap.calls import format_value
+from bandstrap.basics.calls import format_value
+from bandstrap.basics.text import unmarked
 from bandstrap.cli.options import Format
 from bandstrap.cli.terminal import print_entries, write_records
-from bandstrap.text import unmarked
 
 Kind = Literal["policies", "environments", "bounds", "differences", "methods", "weights"]
 

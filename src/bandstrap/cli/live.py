@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bandstrap.basics.deprecation import with_new_names
+from bandstrap.basics.storage import check_file
 from bandstrap.cli.options import AggregateName, DirectionName, DurabilityName, ModeName, split_labels
 from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
-from bandstrap.deprecation import with_new_names
 from bandstrap.errors import brief, requirement
-from bandstrap.storage import check_file
 
 if TYPE_CHECKING:
     from bandstrap.live import Experiment

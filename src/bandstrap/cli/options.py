@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from bandstrap.calls import QUOTES, parse_value, split_options
+from bandstrap.basics.calls import QUOTES, parse_value, split_options
 
 FormatName = Literal["table", "json", "csv"]
 SideName = Literal["upper", "lower", "two-sided"]

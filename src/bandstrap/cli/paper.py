@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import Jobs, Kind, Scheduler
-from bandstrap.engine.workers import workers
+from bandstrap.engine.work.workers import workers
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.storage import check_folder
 
 
 def paper(

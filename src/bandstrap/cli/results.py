@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.basics.storage import check_file, whole_file
 from bandstrap.cli.files import Format
 from bandstrap.cli.status import ResultsFolder
 from bandstrap.cli.terminal import FORMATS, complain, print_display, write_csv, write_records
 from bandstrap.errors import InvalidInput, check_choice, requirement
-from bandstrap.storage import check_file, whole_file
 
 if TYPE_CHECKING:
     from bandstrap.experiments.api import Results

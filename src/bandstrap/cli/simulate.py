@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bandstrap.basics.storage import check_folder, write_text
 from bandstrap.cli.results import print_results
 from bandstrap.cli.terminal import complain, write_csv
 from bandstrap.cli.workers import Jobs, Kind, Scheduler
-from bandstrap.engine.progress import tell
-from bandstrap.engine.workers import workers
+from bandstrap.engine.work.progress import tell
+from bandstrap.engine.work.workers import workers
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.storage import check_folder, write_text
 
 if TYPE_CHECKING:
     from bandstrap.experiments import Experiment, Results
@@ -150,9 +150,9 @@ def simulate(
 
 def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> Experiment:
     """The experiment of one panel that policies and options on the command line stand for, checked."""
-    from bandstrap.engine.blocks import BLOCK_SIZE
-    from bandstrap.engine.feedback import Feedback, as_learned
-    from bandstrap.engine.simulate import named_policies
+    from bandstrap.engine.simulator.blocks import BLOCK_SIZE
+    from bandstrap.engine.simulator.feedback import Feedback, as_learned
+    from bandstrap.engine.simulator.simulate import named_policies
     from bandstrap.experiments import Curve, Experiment, Panel
     from bandstrap.experiments.spec import check_replications
     from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make

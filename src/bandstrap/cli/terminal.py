@@ -23,11 +23,11 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from bandstrap.basics.display import DIGITS, Display, format_cell, is_numeric
+from bandstrap.basics.text import shortened, visible
 from bandstrap.cli.options import FormatName
-from bandstrap.display import DIGITS, Display, format_cell, is_numeric
-from bandstrap.engine.progress import notice
+from bandstrap.engine.work.progress import notice
 from bandstrap.errors import InvalidInput, requirement
-from bandstrap.text import shortened, visible
 
 FORMATS = get_args(FormatName)
 # Columns of text that is read as sentences, however wide the terminal.

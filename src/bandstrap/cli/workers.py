@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bandstrap.engine.workers import ExecutorName
+from bandstrap.engine.work.workers import ExecutorName
 
 Jobs = Annotated[int | None, typer.Option(help="Number of threads, processes or ranks; all cores by default.")]
 Kind = Annotated[

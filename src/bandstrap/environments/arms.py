@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
-from bandstrap.calls import Call, fingerprint
-from bandstrap.constructors import refuse_misfit
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call, fingerprint
+from bandstrap.basics.constructors import refuse_misfit
+from bandstrap.basics.distributions import is_law, law_content, law_name
+from bandstrap.basics.tables import read_groups
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
 from bandstrap.errors import InvalidInput, brief, read_numbers, requirement, sample_mean
-from bandstrap.laws import is_law, law_content, law_name
-from bandstrap.tables import read_groups
 
 
 def as_laws(laws: Any) -> tuple[Any, ...]:

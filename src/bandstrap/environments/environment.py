@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.calls import Call
-from bandstrap.constructors import Declared
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call
+from bandstrap.basics.constructors import Declared
+from bandstrap.basics.registry import register
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
-from bandstrap.registry import register
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}
 # Law of the means as text: uniform between two ends.

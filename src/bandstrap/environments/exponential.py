@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.environments.environment import Environment, Uniform
 
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.calls import fingerprint, parse_call
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import fingerprint, parse_call
+from bandstrap.basics.distributions import is_law, law_content, law_name
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
 from bandstrap.environments.noisy import Noisy
 from bandstrap.errors import check_choice, check_count, check_flag, requirement
-from bandstrap.laws import is_law, law_content, law_name
 
 
 class LinearBandit(Environment):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
 from bandstrap.errors import check_number
 

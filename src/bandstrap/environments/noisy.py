@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.environments.environment import ArmOptions, Environment, Numbers
 from bandstrap.errors import check_number, requirement
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bandstrap.engine.own_file import FileCall, find_class, made
+from bandstrap.engine.simulator.own_file import FileCall, find_class, made
 from bandstrap.environments.environment import Environment
 from bandstrap.errors import InvalidInput
 

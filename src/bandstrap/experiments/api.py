@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from bandstrap.display import Display, Displayed
-from bandstrap.engine.executors import worker_count
-from bandstrap.engine.pool import Unfinished
-from bandstrap.engine.progress import tell
-from bandstrap.engine.workers import ExecutorName, at_work
+from bandstrap.basics.display import Display, Displayed
+from bandstrap.basics.storage import check_folder
+from bandstrap.engine.work.executors import worker_count
+from bandstrap.engine.work.pool import Unfinished
+from bandstrap.engine.work.progress import tell
+from bandstrap.engine.work.workers import ExecutorName, at_work
 from bandstrap.errors import check_choice, check_count, check_flag, requirement
 from bandstrap.experiments.cost import check_driver
 from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, planned
@@ -29,7 +30,6 @@ from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Experiment, prepared, read_experiment
 from bandstrap.experiments.store import Store
 from bandstrap.experiments.tidy import GAME, Row, Tidy
-from bandstrap.storage import check_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -313,7 +313,7 @@ def results(folder: str | Path, *, curves: bool = False, panels: str | Collectio
     Parameters
     ----------
     folder
-        What :func:`run`, ``bandstrap simulate``, ``paper``, ``league`` or ``python -m bandstrap.study`` wrote to.
+        What :func:`run`, ``bandstrap simulate``, ``paper``, ``league`` or ``python -m study`` wrote to.
     curves
         Regret at every recorded round, in the column ``round``, not at the last alone.
     panels

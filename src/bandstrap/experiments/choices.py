@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandstrap.engine.blocks import Block, type_of_choices
-from bandstrap.engine.blocks import Choices as Array
-from bandstrap.engine.parquet import read_about, rows_of, write_frame
+from bandstrap.basics.storage import read_sealed
+from bandstrap.engine.simulator.blocks import Block, type_of_choices
+from bandstrap.engine.simulator.blocks import Choices as Array
+from bandstrap.engine.simulator.parquet import read_about, rows_of, write_frame
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.lanes import NAME, About, Kept, Listing, Slice, lane_of, name_of, span
 from bandstrap.experiments.merged import LARGEST_FILE, stamp_of
-from bandstrap.storage import read_sealed
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandstrap.engine.blocks import Block, play_blocks, warm
-from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.engine.pool import IN_FLIGHT
-from bandstrap.engine.progress import progress_bar
-from bandstrap.engine.tape import bytes_of_replication, open_tape
-from bandstrap.engine.work import MOST_TOGETHER
+from bandstrap.engine.simulator.blocks import Block, play_blocks, warm
+from bandstrap.engine.simulator.tape import bytes_of_replication, open_tape
+from bandstrap.engine.work.memory import WORD, check_memory
+from bandstrap.engine.work.pool import IN_FLIGHT
+from bandstrap.engine.work.progress import progress_bar
+from bandstrap.engine.work.tasks import MOST_TOGETHER
 from bandstrap.experiments.choices import bytes_of_choices
 from bandstrap.experiments.folder import decisions
 from bandstrap.experiments.lanes import digest

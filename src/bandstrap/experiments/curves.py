@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call
 from bandstrap.bounds.corrections import CORRECTIONS, Correction, correction_term
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
-from bandstrap.bounds.laws import target
-from bandstrap.calls import Call
+from bandstrap.bounds.distributions import target
 from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant

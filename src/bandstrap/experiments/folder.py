@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from bandstrap.engine.blocks import BLOCK_SIZE, Block, Played
+from bandstrap.basics.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
+from bandstrap.basics.text import shortened
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.lanes import About, file_of, lane_of, span
@@ -24,8 +26,6 @@ from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choice
 from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, Finished, Store
 from bandstrap.experiments.toml import Strict
-from bandstrap.storage import NO_SEAL, locked, read_sealed, seal, write_bytes
-from bandstrap.text import shortened
 
 # Characters of the reason that is noted of a piece that failed.
 LONGEST_REASON = 300

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bandstrap.display import Display, Displayed
+from bandstrap.basics.display import Display, Displayed
+from bandstrap.basics.text import duration
 from bandstrap.experiments.choices import Choices
 from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, Point, decisions
 from bandstrap.experiments.lanes import NAME, Listing, file_of, lane_of, name_of, names_in, span
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Word, words_of
-from bandstrap.text import duration
 
 # Reasons of failures that are shown.
 MOST_REASONS = 5

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from bandstrap.calls import fingerprint, format_value, parse_value
+from bandstrap.basics.calls import fingerprint, format_value, parse_value
 
 NAME = r"[A-Za-z_]\w*"
 # Characters of a value that the name of a panel shows; a longer one is told from others by a fingerprint.

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.engine.blocks import Played
-from bandstrap.engine.interrupts import step
-from bandstrap.engine.parquet import read_about, rows_of, write_frame
+from bandstrap.basics.storage import NO_SEAL, place_of_seal, read_sealed, seal, write_bytes
+from bandstrap.engine.simulator.blocks import Played
+from bandstrap.engine.simulator.parquet import read_about, rows_of, write_frame
+from bandstrap.engine.work.interrupts import step
 from bandstrap.experiments.lanes import About, digest, lane_of, names_in, span
 from bandstrap.experiments.plan import AnyBlock, Blocks
 from bandstrap.experiments.store import Finished, Measured
-from bandstrap.storage import NO_SEAL, place_of_seal, read_sealed, seal, write_bytes
 
 # Bytes of numbers in a file, unless one lane has more; and of lanes that were read and are kept in memory.
 LARGEST_FILE = 2**26

@@ -7,7 +7,7 @@ from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from types import TracebackType
 
-from bandstrap.engine.interrupts import GRACE, CalledOff, Flag, Task, in_own_thread
+from bandstrap.engine.work.interrupts import GRACE, CalledOff, Flag, Task, in_own_thread
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.plan import AnyBlock, Blocks

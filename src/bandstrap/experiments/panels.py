@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.coverage import CoverageRow
-from bandstrap.engine.result import mean, standard_error
+from bandstrap.engine.simulator.result import mean, standard_error
 from bandstrap.experiments.folder import Folder, FolderStore
 from bandstrap.experiments.plan import CurvePlan, PanelPlan
 from bandstrap.experiments.spec import Curve, Panel

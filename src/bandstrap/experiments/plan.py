@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeGuard
 
+from bandstrap.basics.calls import parse_call
+from bandstrap.basics.sources import code_digest
 from bandstrap.bounds.coverage import coverage
-from bandstrap.calls import parse_call
-from bandstrap.engine.blocks import Block, type_of_choices
+from bandstrap.engine.simulator.blocks import Block, type_of_choices
 from bandstrap.experiments.curves import CURVES, measure_curve
 from bandstrap.experiments.spec import (
     Curve,
@@ -27,7 +28,6 @@ from bandstrap.experiments.spec import (
     planned_replications,
     resolve_horizon,
 )
-from bandstrap.sources import code_digest
 
 # Where bounds are measured; one bound may look up another by name, so all are included.
 MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage", "bandstrap.experiments.curves")

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from bandstrap.engine.blocks import Block, play_blocks, warm
-from bandstrap.engine.compiling import seconds_compiling
-from bandstrap.engine.executors import worker_count
-from bandstrap.engine.interrupts import answered
-from bandstrap.engine.pool import Unfinished, finish
-from bandstrap.engine.progress import notice, tell
+from bandstrap.engine.compiler.locks import seconds_compiling
+from bandstrap.engine.simulator.blocks import Block, play_blocks, warm
+from bandstrap.engine.work.executors import worker_count
+from bandstrap.engine.work.interrupts import answered
+from bandstrap.engine.work.pool import Unfinished, finish
+from bandstrap.engine.work.progress import notice, tell
 from bandstrap.experiments.folder import Folder, FolderStore, Planned, PlannedPanel
 from bandstrap.experiments.lanes import digest
 from bandstrap.experiments.merging import Merging

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from bandstrap.storage import NO_SEAL, fcntl, read_sealed, seal, write_bytes
+from bandstrap.basics.storage import NO_SEAL, fcntl, read_sealed, seal, write_bytes
 
 # Seconds between two words of a run, and after which one that cannot be seen to live is taken for dead.
 BEAT = 3.0

@@ -92,14 +92,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from bandstrap.basics.calls import parse_call, parse_value
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
 from bandstrap.bounds.empirical import with_digest
-from bandstrap.calls import parse_call, parse_value
-from bandstrap.engine.blocks import BLOCK_SIZE, checked_checkpoints
-from bandstrap.engine.feedback import Feedback
-from bandstrap.engine.memory import bytes_of_result, check_memory
-from bandstrap.engine.own_file import anchored
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, checked_checkpoints
+from bandstrap.engine.simulator.feedback import Feedback
+from bandstrap.engine.simulator.own_file import anchored
+from bandstrap.engine.work.memory import bytes_of_result, check_memory
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.grid import (
@@ -189,7 +189,7 @@ class Panel(Strict):
     # Rounds at which regret is recorded, the last one beside them; by default as the file says.
     checkpoints: Checkpoints | None = None
     environment: str | None = None
-    # When rewards are learned, see :class:`bandstrap.engine.feedback.Feedback`; a text may hold a swept name.
+    # When rewards are learned, see :class:`bandstrap.engine.simulator.feedback.Feedback`; a text may hold a swept name.
     delay: Whole | str = 0
     batch: Whole | str = 1
     lost: Number | str = 0.0

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.blocks import Block, Played
-from bandstrap.engine.parquet import Table, read_about, read_table, write_table
+from bandstrap.basics.storage import NO_SEAL, read_sealed, seal, write_bytes
+from bandstrap.engine.simulator.blocks import Block, Played
+from bandstrap.engine.simulator.parquet import Table, read_about, read_table, write_table
 from bandstrap.experiments.lanes import About, Listing, Slice, file_of, lane_of, span
 from bandstrap.experiments.plan import AnyBlock
-from bandstrap.storage import NO_SEAL, read_sealed, seal, write_bytes
 
 # Core-seconds of a block from which on it is worth waiting for the disk: some ten times as long as that usually takes.
 WORTH_WAITING = 0.2

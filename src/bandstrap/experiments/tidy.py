@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.engine.blocks import Played
-from bandstrap.engine.result import Statistics
+from bandstrap.basics.storage import whole_file
+from bandstrap.engine.simulator.blocks import Played
+from bandstrap.engine.simulator.result import Statistics
 from bandstrap.errors import LARGEST_COUNT
 from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.grid import written
 from bandstrap.experiments.lanes import About
 from bandstrap.experiments.store import Measured
-from bandstrap.storage import whole_file
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.engine.blocks import Block, EnvironmentLike, PolicyLike
+from bandstrap.engine.simulator.blocks import Block, EnvironmentLike, PolicyLike
 from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill, make_feedback
 from bandstrap.names import NAMED_ENVIRONMENTS, make
 from bandstrap.policies import POLICIES

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.blocks import Block, Played
-from bandstrap.engine.executors import check_executor
-from bandstrap.engine.memory import bytes_of_result, check_memory
-from bandstrap.engine.pool import Unfinished
-from bandstrap.engine.progress import announce_memory, tell
-from bandstrap.engine.tape import bytes_of_replication
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.storage import write_bytes
+from bandstrap.engine.simulator.blocks import Block, Played
+from bandstrap.engine.simulator.tape import bytes_of_replication
+from bandstrap.engine.work.executors import check_executor
+from bandstrap.engine.work.memory import bytes_of_result, check_memory
+from bandstrap.engine.work.pool import Unfinished
+from bandstrap.engine.work.progress import announce_memory, tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.folder import Folder, FolderStore, Planned, PlannedCurve, PlannedPanel, Point
 from bandstrap.experiments.runner import run_plans
@@ -27,7 +28,6 @@ from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League, make_feedback
 from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
 from bandstrap.names import NAMED_ENVIRONMENTS, make
-from bandstrap.storage import write_bytes
 
 
 @dataclass(frozen=True, eq=False)

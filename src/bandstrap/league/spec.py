@@ -32,8 +32,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandstrap.engine.feedback import Feedback, as_learned
-from bandstrap.engine.own_file import anchored
+from bandstrap.engine.simulator.feedback import Feedback, as_learned
+from bandstrap.engine.simulator.own_file import anchored
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.toml import Number, Strict, Whole, check_names, placed, read_table
 from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make

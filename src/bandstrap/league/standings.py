@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.result import Statistics
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.simulator.result import Statistics
 
 # Draws of the bootstrap and its seed.
 DRAWS = 2000
@@ -45,7 +45,7 @@ class Standing:
     replications
         How many it played.
     mean, standard_error, median, q90, q95, q99
-        Of regret at the horizon; see :class:`bandstrap.engine.result.Statistics`.
+        Of regret at the horizon; see :class:`bandstrap.engine.simulator.result.Statistics`.
     q95_interval, q99_interval
         Their order-statistic intervals.
     worst

@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandstrap.basics.storage import write_text
 from bandstrap.errors import InvalidInput
 from bandstrap.league.page import show_interval
 from bandstrap.league.standings import Interval
-from bandstrap.storage import write_text
 
 if TYPE_CHECKING:
     import polars

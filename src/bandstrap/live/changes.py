@@ -6,10 +6,10 @@ import getpass
 import os
 from typing import Any
 
+from bandstrap.basics.text import visible
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.settings import LONGEST_LABEL, check_text
-from bandstrap.text import visible
 
 
 def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:

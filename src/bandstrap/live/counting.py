@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.live.rows import Snapshot
 from bandstrap.live.settle import Aggregate, Settle
 from bandstrap.live.store import Store

@@ -17,8 +17,8 @@ from contextlib import suppress
 from importlib import resources
 from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
 
+from bandstrap.basics.text import shortened, visible
 from bandstrap.errors import InvalidInput
-from bandstrap.text import shortened, visible
 
 Durability = Literal["full", "normal"]
 

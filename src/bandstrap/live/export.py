@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.storage import check_file, whole_file
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live.store import damaged
-from bandstrap.storage import check_file, whole_file
 
 if TYPE_CHECKING:
     import polars

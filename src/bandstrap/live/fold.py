@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from bandstrap.engine.refusals import PolicyFailure
+from bandstrap.basics.sources import code_digest, versions
+from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, Change, Entry, Snapshot
 from bandstrap.live.store import Store
 from bandstrap.live.weights import Chances, Rule, cut, give_key, hash_53, is_held_out, keyed_generator, mixed, shares
-from bandstrap.sources import code_digest, versions
 
 if TYPE_CHECKING:  # a definition comes from outside, and is not what a state is computed by
     from bandstrap.live.settings import Settings
@@ -349,7 +349,7 @@ def this_build(policy: Any) -> Build:
 @functools.cache
 def build_of(module: str) -> Build:
     """The build of policies in a module."""
-    code = code_digest(module, __name__, "bandstrap.policies.saved")  # the last restores snapshots
+    code = code_digest(module, __name__, "bandstrap.policies.saving.saved")  # the last restores snapshots
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 

@@ -18,7 +18,7 @@ from bandstrap.live.settle import Aggregate
 from bandstrap.live.store import Store
 
 if TYPE_CHECKING:
-    from bandstrap.policies.described import Direction
+    from bandstrap.policies.online.described import Direction
 
 
 def create(

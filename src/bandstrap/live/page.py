@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.text import shortened, visible
 from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
 from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
 from bandstrap.pages import drawn_as_data, write_page
@@ -20,7 +21,6 @@ from bandstrap.plots.small import WIDTH
 from bandstrap.plots.style import draw_figure
 from bandstrap.plots.timelines import Timeline, plot_timelines
 from bandstrap.plots.waiting import plot_waiting
-from bandstrap.text import shortened, visible
 
 # Characters of a name beside its interval.
 SHORT_NAME = 18

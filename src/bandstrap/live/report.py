@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from bandstrap.display import Display
+from bandstrap.basics.display import Display
 from bandstrap.live.status import CONFIDENCE, Status
 
 

@@ -17,8 +17,8 @@ from bandstrap.errors import InvalidInput, brief, check_choice, check_count, che
 from bandstrap.live.settle import Aggregate, Settle
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
-    from bandstrap.policies.described import Direction
-    from bandstrap.policies.online import LivePolicy
+    from bandstrap.policies.online.described import Direction
+    from bandstrap.policies.online.live_policy import LivePolicy
 
 Mode = Literal["live", "shadow"]
 
@@ -302,7 +302,7 @@ def refuse_sums(policy: LivePolicy) -> None:
 
 def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
     """The call, in one way of writing it, and the direction of a policy given as text or as an object without arms."""
-    from bandstrap.policies.described import Described, Direction
+    from bandstrap.policies.online.described import Described, Direction
 
     if direction is not None:
         direction = check_choice(direction, "direction", OWNER, get_args(Direction))
@@ -334,7 +334,7 @@ def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
 
 def described(call: str) -> Any:
     """The policy without arms that a call describes; a file that it names is found from anywhere."""
-    from bandstrap.engine.own_file import anchored
+    from bandstrap.engine.simulator.own_file import anchored
     from bandstrap.names import NAMED_POLICIES, make
 
     return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
@@ -342,7 +342,7 @@ def described(call: str) -> Any:
 
 def call_of(description: Any) -> str:
     """The call that makes a policy again, without its direction."""
-    from bandstrap.calls import Call
+    from bandstrap.basics.calls import Call
 
     options = {name: value for name, value in description.settings().items() if name != "direction"}
     return str(Call(description.origin or description.name, options))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.display import Display, Displayed
-from bandstrap.engine.refusals import PolicyFailure
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.display import Display, Displayed
+from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.fold import State, read_snapshot, unreadable
 from bandstrap.live.history import History

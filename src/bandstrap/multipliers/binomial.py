@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.multipliers.weights import EFRON, TWO_POINT
 
 # Up to this many rewards tails are free of rounding.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.compiler.kernel import jitable
 
 Bracket = tuple[float, float, float, float, int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 
 
 def quantiles(terms: Floats, levels: Floats) -> Floats:

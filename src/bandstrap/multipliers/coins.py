@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 
 # The most rewards whose two tables fit into a row of this length.
 MOST_COINS = 4000

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.multipliers.expansion import expansion_quantile, standardised_cumulants
 from bandstrap.multipliers.saddlepoint import saddlepoint_quantile
 from bandstrap.multipliers.weights import GAUSSIAN

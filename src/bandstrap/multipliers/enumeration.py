@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.multipliers.binomial import binomial_probabilities
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 

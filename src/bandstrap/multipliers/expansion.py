@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers import inversion
 from bandstrap.multipliers.weights import EFRON, GAUSSIAN, largest_sum
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.compiler.kernel import jitable
 
 LOG_2 = math.log(2.0)
 # Up to this many signs, the probability that all are equal is a float of full precision.

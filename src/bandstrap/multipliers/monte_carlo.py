@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import entry, jitable
-from bandstrap.engine.memory import WORD
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import entry, jitable
+from bandstrap.engine.work.memory import WORD
 from bandstrap.multipliers.order_statistic import order_statistics
 from bandstrap.multipliers.weights import RADEMACHER, draw_weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bandstrap.engine.kernel import jitable
+from bandstrap.engine.compiler.kernel import jitable
 
 SQRT_2 = math.sqrt(2.0)
 SQRT_2_PI = math.sqrt(2.0 * math.pi)

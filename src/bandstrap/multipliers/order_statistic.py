@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.multipliers.normal import ROUGHNESS, rough_normal_quantile
 
 # Up to this many values are kept in order.

@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
-from bandstrap.deprecation import renamed
-from bandstrap.engine.memory import check_memory
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed, make_generator, seed_of
+from bandstrap.engine.work.memory import check_memory
 from bandstrap.errors import (
     AccuracyWarning,
     check_choice,
@@ -22,7 +23,6 @@ from bandstrap.errors import (
 )
 from bandstrap.multipliers import binomial, closed_form, enumeration, expansion, inversion, monte_carlo, saddlepoint
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, GAUSSIAN, LAWS, MAMMEN, RADEMACHER, TWO_POINT, Weights
-from bandstrap.seeds import Seed, make_generator, seed_of
 
 OWNER = "bootstrap_quantile"
 WEIGHTS = tuple(LAWS)

@@ -17,8 +17,8 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.multipliers.bracket import narrowed, next_point
 from bandstrap.multipliers.enumeration import extreme_quantile, is_extreme, without_zeros
 from bandstrap.multipliers.normal import normal_tail

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 
 # Up to this many rewards the number of subsets, and all sums of such numbers, are doubles without rounding.
 MOST_EXACT = 50

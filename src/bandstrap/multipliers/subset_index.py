@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers.saddlepoint import LOG_2, signed_root
 from bandstrap.multipliers.subset_count import (
     LATTICE_NOISE,

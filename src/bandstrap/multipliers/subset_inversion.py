@@ -23,8 +23,8 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers.normal import normal_tail
 
 # Standard deviation of W, as a share of that of S after tilting; and its mean in standard deviations.

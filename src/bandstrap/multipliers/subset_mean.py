@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import entry, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.errors import near_one
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import (

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 
 MOST_WAVES = 192  # a multiple of four
 # Terms that are factors of their own; a multiple of four.

@@ -21,8 +21,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 
 Weights = Literal["rademacher", "gaussian", "efron", "exponential", "mammen"]
 # Codes, because compiled code compares integers cheaply.

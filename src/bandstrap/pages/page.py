@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from bandstrap.storage import write_text
-from bandstrap.text import visible
+from bandstrap.basics.storage import write_text
+from bandstrap.basics.text import visible
 
 
 def write_page(

@@ -75,7 +75,7 @@ def typeset(text: str) -> Markup:
     """
     from markupsafe import Markup, escape
 
-    from bandstrap.text import visible
+    from bandstrap.basics.text import visible
 
     shown = visible(str(text), keep="\n\t")  # what a template lacks is refused by str
     return Markup(raised_and_lowered(str(escape(with_symbols(shown)))))  # noqa: S704 - escaped

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandstrap.basics.sources import code_here, versions
 from bandstrap.experiments.toml import Strict, read_table
 from bandstrap.pages import write_page
 from bandstrap.paper.claims import (
@@ -23,7 +24,6 @@ from bandstrap.paper.claims import (
 )
 from bandstrap.paper.formulas import in_symbols, typeset
 from bandstrap.paper.sentences import Sentence
-from bandstrap.sources import code_here, versions
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -15,11 +15,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandstrap.engine.executors import check_executor, worker_count
-from bandstrap.engine.memory import check_memory
-from bandstrap.engine.pool import Unfinished
-from bandstrap.engine.progress import Show, announce_memory, progress_bar, tell
-from bandstrap.engine.workers import Processes
+from bandstrap.basics.sources import digest_sources
+from bandstrap.basics.storage import locked, write_text
+from bandstrap.engine.work.executors import check_executor, worker_count
+from bandstrap.engine.work.memory import check_memory
+from bandstrap.engine.work.pool import Unfinished
+from bandstrap.engine.work.progress import Show, announce_memory, progress_bar, tell
+from bandstrap.engine.work.workers import Processes
 from bandstrap.errors import check_choice
 from bandstrap.experiments.folder import Folder, FolderStore, planned
 from bandstrap.experiments.panels import PanelData, read_panel
@@ -30,8 +32,6 @@ from bandstrap.paper.claims import CLAIMS, DEPENDS, UNDECIDED, VERDICTS, Claim, 
 from bandstrap.paper.formulas import in_symbols, panel_in_symbols
 from bandstrap.paper.report import short_title, write_report
 from bandstrap.paper.sentences import read_sentences
-from bandstrap.sources import digest_sources
-from bandstrap.storage import locked, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from bandstrap.basics.storage import write_text
 from bandstrap.experiments.toml import Strict, read_table
-from bandstrap.storage import write_text
 
 # The parts of the paper that state anything, in their order.
 Part = Literal[

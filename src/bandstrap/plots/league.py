@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.plots.style import LONGEST_NAME, literal
 
 # Blue from white to dark on a log scale: one hue, so that its order survives colour blindness and grey print.

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
+from bandstrap.basics.text import shortened, visible
 from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.plots.style import (
     LONGEST_NAME,
@@ -26,7 +27,6 @@ from bandstrap.plots.style import (
     marker,
     new_figure,
 )
-from bandstrap.text import shortened, visible
 
 # Characters: all three kinds of panels explained, and more.
 LONGEST_EXPLANATION = 200

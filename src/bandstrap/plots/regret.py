@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from bandstrap.engine.result import Result
+from bandstrap.engine.simulator.result import Result
 from bandstrap.plots.style import LONGEST_NAME, legend_columns, literal, looks_for, new_figure
 
 

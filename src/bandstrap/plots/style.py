@@ -12,9 +12,9 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from bandstrap.basics.storage import write_bytes
+from bandstrap.basics.text import shortened, visible
 from bandstrap.errors import InvalidInput
-from bandstrap.storage import write_bytes
-from bandstrap.text import shortened, visible
 
 # Okabe and Ito's palette, dark enough on white; yellow left out, grey and wine added.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255")

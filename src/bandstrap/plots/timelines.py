@@ -13,7 +13,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.plots.small import BESIDE, TITLE_LINE, WIDTH
 from bandstrap.plots.style import LONGEST_NAME, literal, look, new_figure
 

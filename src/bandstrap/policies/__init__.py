@@ -4,8 +4,7 @@
 keywords that its constructor hands on.
 """
 
-from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.policies import moments
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
@@ -26,12 +25,13 @@ from bandstrap.policies.mbe import MBE
 from bandstrap.policies.moss import MOSS
 from bandstrap.policies.naive_bootstrapped_ucb import NaiveBootstrappedUCB
 from bandstrap.policies.npts import NPTS
+from bandstrap.policies.online.policy import POLICIES, Online, Policy
 from bandstrap.policies.phe import PHE
-from bandstrap.policies.policy import POLICIES, Online, Policy
 from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.robust_ucb import RobustUCB
 from bandstrap.policies.sign_flip_ucb import SignFlipUCB
+from bandstrap.policies.states import moments
 from bandstrap.policies.studentized_ucb import StudentizedUCB
 from bandstrap.policies.subsample_duels import SubsampleDuels
 from bandstrap.policies.ucb1 import UCB1

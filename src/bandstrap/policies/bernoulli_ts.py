@@ -7,9 +7,9 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.sums import State, no_rewards
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, no_rewards
 
 
 class Params(NamedTuple):

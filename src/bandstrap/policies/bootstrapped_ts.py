@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.weights import RADEMACHER
-from bandstrap.policies.draws import add_weights, doubled_mean
-from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import add_weights, doubled_mean
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, Numbers, Order
 
 Prior = Literal["fixed", "drawn"]
 PRIORS: tuple[Prior, ...] = get_args(Prior)

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from bandstrap.bounds.corrections import CORRECTIONS, Correction
 from bandstrap.bounds.sub_weibull import theorem_constant
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import brief, check_choice, check_count, check_flag, check_number, is_number, requirement
 from bandstrap.multipliers import WEIGHTS
 from bandstrap.multipliers.weights import LAWS, Weights
-from bandstrap.policies import sign_memory
-from bandstrap.policies.bootstrap_index import (
+from bandstrap.policies.kernels.bootstrap_index import (
     CONSTANT,
     OWN,
     PHIS,
@@ -33,12 +32,13 @@ from bandstrap.policies.bootstrap_index import (
     way_to,
     with_phi,
 )
-from bandstrap.policies.fields import as_lists
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.quantile_memory import arm_mean
-from bandstrap.policies.restricted import duplicate
-from bandstrap.policies.schedule import FIXED, Alpha, Schedule
-from bandstrap.policies.weights import copy_of
+from bandstrap.policies.kernels.restricted import duplicate
+from bandstrap.policies.kernels.schedule import FIXED, Alpha, Schedule
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.online.probabilities import copy_of
+from bandstrap.policies.states import sign_memory
+from bandstrap.policies.states.fields import as_lists
+from bandstrap.policies.states.quantile_memory import arm_mean
 
 # Error probabilities at which the constant of theorem 2 is computed for rules that go through many of them.
 LEVELS: tuple[float, ...] = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)

@@ -8,10 +8,11 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, borrowing, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_number
 from bandstrap.multipliers.normal import rough_normal_quantile
-from bandstrap.policies.ceilings import (
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.ceilings import (
     Ceilings,
     forget,
     growth_to_ceiling,
@@ -20,10 +21,16 @@ from bandstrap.policies.ceilings import (
     put_ceiling,
     settle,
 )
-from bandstrap.policies.fields import Counts, Numbers, Order, Path
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.quantile_memory import arm_mean
-from bandstrap.policies.sign_memory import SignMemory, add_reward, arm_squares, law_quantile, new_sign_memory, ripples
+from bandstrap.policies.states.fields import Counts, Numbers, Order, Path
+from bandstrap.policies.states.quantile_memory import arm_mean
+from bandstrap.policies.states.sign_memory import (
+    SignMemory,
+    add_reward,
+    arm_squares,
+    law_quantile,
+    new_sign_memory,
+    ripples,
+)
 
 # Ceilings are put for a pooled scale that is larger by this part than that of the round.
 SCALE_MARGIN = 0.02

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Label, Policy
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.states.moments import State, learn
 
 
 def prepare(params: int, state: State, round_: int) -> float:

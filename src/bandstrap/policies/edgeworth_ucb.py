@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, borrowing, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_flag, check_number
 from bandstrap.multipliers.normal import rough_quantile_of_log
-from bandstrap.policies.central_sums import (
+from bandstrap.policies.online.policy import IndexBounds, Label, Online, Policy
+from bandstrap.policies.states.central_sums import (
     FOURTH,
     SECOND,
     SIXTH,
@@ -22,7 +23,6 @@ from bandstrap.policies.central_sums import (
     mean_difference,
     no_sums,
 )
-from bandstrap.policies.policy import IndexBounds, Label, Online, Policy
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.bounds.empirical_kl import solve_dual
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_number
-from bandstrap.policies.fields import Counts, History, Order, Path
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.schedule import exploration
+from bandstrap.policies.kernels.schedule import exploration
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, History, Order, Path
+from bandstrap.policies.states.history import room
 
 # Columns of State.solved.
 DIVERGENCE, INDEX, DUAL, FRESH = range(4)

@@ -8,10 +8,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined, jitable
-from bandstrap.policies.draws import random_index
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.engine.compiler.kernel import Kernel, inlined, jitable
+from bandstrap.policies.kernels.draws import random_index
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -7,10 +7,10 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_number
-from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.moments import State, learn
 
 # Beyond, the prior outweighs any number of rewards, or asks for that many before the first decision.
 LARGEST_EXPONENT = 1e6

@@ -9,11 +9,11 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_count, check_number
-from bandstrap.policies.draws import draw_heads, draw_successes, sum_of_draws
-from bandstrap.policies.history import State, no_rewards
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import draw_heads, draw_successes, sum_of_draws
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.history import State, no_rewards
 
 # Beyond, rewards are lost among pseudo-rewards, and a decision takes seconds.
 LARGEST_A = 1e6

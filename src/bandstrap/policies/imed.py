@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.bounds.empirical_kl import least_divergence
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_choice, check_number
-from bandstrap.policies.divergence import Divergence, divergence_between, highest_mean
-from bandstrap.policies.fields import Counts, History, Numbers, Order, Path
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.divergence import Divergence, divergence_between, highest_mean
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, History, Numbers, Order, Path
+from bandstrap.policies.states.history import room
 
 Kind = Literal[Divergence, "bounded"]
 KINDS: dict[Kind, int] = {word: code for code, word in enumerate(get_args(Kind))}  # the divergences' codes are the same

@@ -8,12 +8,12 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_choice, check_flag
-from bandstrap.policies.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.schedule import exploration
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.policies.kernels.divergence import BERNOULLI, DIVERGENCES, Divergence, bernoulli_upper_mean
+from bandstrap.policies.kernels.schedule import exploration
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -8,12 +8,12 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, inlined
+from bandstrap.engine.compiler.kernel import Kernel, inlined
 from bandstrap.errors import check_choice
-from bandstrap.policies.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
-from bandstrap.policies.draws import gumbel
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.policies.kernels.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
+from bandstrap.policies.kernels.draws import gumbel
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -8,13 +8,13 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, jitable
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_number, requirement
 from bandstrap.multipliers.weights import RADEMACHER
-from bandstrap.policies.draws import add_weights, doubled_mean
-from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import add_weights, doubled_mean
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, Numbers, Order
 
 # 1/alpha subsets take 16 bytes each, of every arm.
 SMALLEST_ALPHA = 1e-7

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN
-from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.fields import Counts, History, Numbers, Order
-from bandstrap.policies.history import room
-from bandstrap.policies.moments import add_reward
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import exponential_sums
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, History, Numbers, Order
+from bandstrap.policies.states.history import room
+from bandstrap.policies.states.moments import add_reward
 
 Weights = Literal["gaussian", "exponential"]
 LAWS: dict[Weights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}

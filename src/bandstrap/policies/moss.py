@@ -8,10 +8,10 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_count
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Unpack
 
-from bandstrap.constructors import refuse_misfit
+from bandstrap.basics.constructors import refuse_misfit
 from bandstrap.multipliers.weights import Weights
-from bandstrap.policies.bootstrap_index import Quantile
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
-from bandstrap.policies.policy import Label, Online
-from bandstrap.policies.schedule import Alpha
+from bandstrap.policies.kernels.bootstrap_index import Quantile
+from bandstrap.policies.kernels.schedule import Alpha
+from bandstrap.policies.online.policy import Label, Online
 
 
 class NaiveBootstrappedUCB(BootstrappedUCB[Label]):

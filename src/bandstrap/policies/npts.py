@@ -7,11 +7,11 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_number
-from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.history import State, learn, no_rewards
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import exponential_sums
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.history import State, learn, no_rewards
 
 
 class Params(NamedTuple):

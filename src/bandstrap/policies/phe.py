@@ -8,11 +8,11 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_number
-from bandstrap.policies.draws import draw_heads
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.policies.kernels.draws import draw_heads
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 # Beyond, rewards are lost among pseudo-rewards, and compiled code could not count these.
 LARGEST_A = 1e6

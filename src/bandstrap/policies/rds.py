@@ -8,14 +8,14 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats, sum_in_order
-from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
+from bandstrap.basics.arrays import Floats, sum_in_order
+from bandstrap.engine.compiler.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_number
-from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.duels import by_duels, new_contest
-from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.kernels.draws import exponential_sums
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.duels import by_duels, new_contest
+from bandstrap.policies.states.fields import Counts, History, Numbers, Order, PathCounts
+from bandstrap.policies.states.history import room
 
 
 class Params(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats, each, sum_in_order
-from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
+from bandstrap.basics.arrays import Floats, each, sum_in_order
+from bandstrap.engine.compiler.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, requirement
 from bandstrap.multipliers.order_statistic import largest
-from bandstrap.policies.fields import Counts, History, Order, Path
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, History, Order, Path
+from bandstrap.policies.states.history import room
 
 Estimator = Literal["truncated-mean", "median-of-means", "catoni"]
 ESTIMATORS: dict[Estimator, int] = {word: code for code, word in enumerate(get_args(Estimator))}

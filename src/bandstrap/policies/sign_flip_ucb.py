@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
-from bandstrap.engine.kernel import Kernel, compiled_body, jitable
+from bandstrap.engine.compiler.kernel import Kernel, compiled_body, jitable
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.multipliers.subset_count import common_unit
 from bandstrap.multipliers.subset_index import (
@@ -22,10 +22,10 @@ from bandstrap.multipliers.subset_index import (
     moment_quantile,
     saddlepoint_index,
 )
-from bandstrap.policies.fields import Counts, Numbers, Order, Path, Scratch
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.rewards import N_POWERS, central_moments, remember
-from bandstrap.policies.schedule import Alpha, Schedule, error_probability
+from bandstrap.policies.kernels.schedule import Alpha, Schedule, error_probability
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, Numbers, Order, Path, Scratch
+from bandstrap.policies.states.power_sums import N_POWERS, central_moments, remember
 
 # Up to this many rewards are kept for counts of subsets or a saddlepoint; beyond, moments serve.
 MOST_KEPT = 48

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, borrowing, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_flag, check_number, requirement
 from bandstrap.multipliers.normal import rough_quantile_of_log
-from bandstrap.policies.central_sums import (
+from bandstrap.policies.online.policy import IndexBounds, Label, Online, Policy
+from bandstrap.policies.states.central_sums import (
     LEAST_UNIT,
     SECOND,
     SIXTH,
@@ -25,8 +26,7 @@ from bandstrap.policies.central_sums import (
     no_sums,
     unit_for,
 )
-from bandstrap.policies.fields import Counts, Numbers, Order
-from bandstrap.policies.policy import IndexBounds, Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, Numbers, Order
 
 # Of the level e, the part that the quantile is taken at; the rest is for the terms of order 1/n.
 QUANTILE_PART = 0.9

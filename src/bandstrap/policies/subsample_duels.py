@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, compiled_body, inlined, jitable
 from bandstrap.errors import check_choice, check_flag
-from bandstrap.policies.duels import ROUND, by_duels, new_contest
-from bandstrap.policies.fields import Counts, History, Numbers, Order, PathCounts, ShuffledHistory
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.duels import ROUND, by_duels, new_contest
+from bandstrap.policies.states.fields import Counts, History, Numbers, Order, PathCounts, ShuffledHistory
+from bandstrap.policies.states.history import room
 
 Sampler = Literal["random-block", "last-block", "without-replacement"]
 SAMPLERS: dict[Sampler, int] = {word: code for code, word in enumerate(get_args(Sampler))}

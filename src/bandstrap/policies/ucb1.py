@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.policy import Label, Online, Policy
-from bandstrap.policies.schedule import Alpha, Schedule, error_probability
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.kernels.schedule import Alpha, Schedule, error_probability
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):

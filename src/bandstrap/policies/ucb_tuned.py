@@ -7,9 +7,9 @@ from typing import Unpack
 
 import numpy as np
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.moments import State, learn
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.moments import State, learn
 
 
 def prepare(params: float, state: State, round_: int) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.draws import random_index
-from bandstrap.policies.policy import Label, Policy
-from bandstrap.policies.sums import State, learn, no_rewards
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.kernels.draws import random_index
+from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> int:

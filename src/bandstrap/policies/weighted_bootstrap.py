@@ -7,11 +7,11 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.kernel import Kernel
-from bandstrap.policies.draws import exponential_sums
-from bandstrap.policies.fields import Counts, History, Order
-from bandstrap.policies.history import room
-from bandstrap.policies.policy import Label, Online, Policy
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.kernels.draws import exponential_sums
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.fields import Counts, History, Order
+from bandstrap.policies.states.history import room
 
 
 class Params(NamedTuple):

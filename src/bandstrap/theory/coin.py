@@ -15,7 +15,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import gammaln
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.errors import check_count, check_number
 
 # Parts of n^2 by which a sum of signs may lie below a threshold and still reach it: rounding never makes up a miss.

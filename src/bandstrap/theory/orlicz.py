@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import check_flag, check_number, check_sample, near_one, requirement, sample_mean
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, requirement
 from bandstrap.theory.tails import FORMS, Form, sub_weibull_constant

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import Number, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, requirement
 from bandstrap.multipliers.normal import ROUGHNESS

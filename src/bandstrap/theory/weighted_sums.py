@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.sub_weibull import finite_sum_width, grouped, log_product
 from bandstrap.errors import check_choice, check_count, check_flag, check_number, check_numbers, requirement
 from bandstrap.theory.tails import FORMS, Form

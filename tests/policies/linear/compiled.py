@@ -3,7 +3,7 @@
 A module of its own, for the reason given in ``policies/compiled.py``. Each name is that of the plain function.
 """
 
-from bandstrap.engine.kernel import Entry
+from bandstrap.engine.compiler.kernel import Entry
 from bandstrap.policies.linear import known_actions, linear_bootstrapped_ucb, multiplied, replicates, ridge
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import find_action

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstrap.engine.play import play_linear
+from bandstrap.engine.simulator.play import play_linear
 
 
 def game(d=3, n_actions=6, horizon=60, contextual=False, seed=0):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bandstrap.errors import InvalidInput
+from bandstrap.policies.kernels.schedule import FIXED, Schedule, make_schedule
 from bandstrap.policies.linear import OFUL, LinUCB
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, radius
 from bandstrap.policies.linear.ridge import add_observation, start_regression
-from bandstrap.policies.schedule import FIXED, Schedule, make_schedule
 from naive import linear as naive
 from policies.linear.games import game, played
 

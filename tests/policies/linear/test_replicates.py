@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine import kernel
+from bandstrap.engine.compiler import kernel
 from bandstrap.policies.linear.known_actions import record, start_known
 from bandstrap.policies.linear.replicates import (
     POISSON,

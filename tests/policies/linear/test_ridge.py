@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstrap.policies.fields import as_lists
 from bandstrap.policies.linear.ridge import (
     CHECK_EVERY,
     LARGEST_DRIFT,
@@ -27,6 +26,7 @@ from bandstrap.policies.linear.ridge import (
     refactor,
     start_regression,
 )
+from bandstrap.policies.states.fields import as_lists
 from naive import linear as naive
 from policies.linear.compiled import CALLS, adding
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.assumptions import FEWEST, SIGNIFICANCE, trends
 from bandstrap.bounds.differences.difference import NAMES, check_groups, scaled_pair
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed, seed_of
 from bandstrap.bounds.betting import DEFAULT_SHARE, average_ends, place_in_support
 from bandstrap.bounds.betting import betting as bet_on_mean
 from bandstrap.bounds.bound import (
@@ -26,7 +27,6 @@ from bandstrap.bounds.differences.assumptions import trends_in
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register
 from bandstrap.bounds.order import MOST_READ, check_order, check_orders, order_name, random_orders
 from bandstrap.errors import check_number
-from bandstrap.seeds import Seed, seed_of
 
 
 @register(reads_spread=False, draws=True)

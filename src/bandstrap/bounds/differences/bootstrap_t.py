@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed, fixed_seed, seed_of
 from bandstrap.bounds.bound import Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
@@ -29,8 +31,6 @@ from bandstrap.bounds.resampling import (
     studentised,
     why_no_quantile,
 )
-from bandstrap.deprecation import renamed
-from bandstrap.seeds import Seed, fixed_seed, seed_of
 
 
 @register(reads_spread=True, draws=True)

@@ -9,7 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.display import Display, Displayed
+from bandstrap.basics.text import listed
 from bandstrap.bounds.bound import SIDES, Bound, Refuted, Side, Threshold, check_level, refuted, without_warnings
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
@@ -29,7 +31,6 @@ from bandstrap.bounds.differences.difference import (
 from bandstrap.bounds.differences.maximum import largest_sum
 from bandstrap.bounds.notes import of_groups
 from bandstrap.bounds.shown import display_comparison
-from bandstrap.display import Display, Displayed
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,
@@ -40,7 +41,6 @@ from bandstrap.errors import (
     sample_mean,
     warn_caller,
 )
-from bandstrap.text import listed
 
 Simultaneous = Literal["bonferroni", "max"]
 SIMULTANEOUS: tuple[Simultaneous, ...] = get_args(Simultaneous)

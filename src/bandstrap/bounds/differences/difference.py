@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Call, parse_call
+from bandstrap.basics.deprecation import with_new_names
 from bandstrap.bounds.bound import (
     SIDES,
     Bound,
@@ -20,8 +22,6 @@ from bandstrap.bounds.bound import (
     from_ends,
     note_on_crossed_ends,
 )
-from bandstrap.calls import Call, parse_call
-from bandstrap.deprecation import with_new_names
 from bandstrap.errors import (
     AssumptionWarning,
     InvalidInput,

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import Seed, drawn_seed, seed_of
 from bandstrap.bounds.bisection import bisect
 from bandstrap.bounds.bound import Side, Threshold
 from bandstrap.bounds.differences.bootstrap import INDEPENDENT_WEIGHTS, IndependentWeights, terms
@@ -25,7 +26,6 @@ from bandstrap.bounds.resampling import check_resamples, upper_quantile, why_too
 from bandstrap.errors import check_choice
 from bandstrap.multipliers.monte_carlo import draws
 from bandstrap.multipliers.weights import LAWS
-from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # Up to this many rewards per group, all signs are looked at.
 MOST_ENUMERATED = 12

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.deprecation import renamed
+from bandstrap.basics.seeds import Seed, drawn_seed, seed_of
 from bandstrap.bounds.bound import OVER_DRAWS, Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.assumptions import differ_in_spread
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
@@ -20,10 +22,8 @@ from bandstrap.bounds.resampling import (
     upper_quantile,
     why_too_few,
 )
-from bandstrap.deprecation import renamed
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_count, check_flag
-from bandstrap.seeds import Seed, drawn_seed, seed_of
 
 # Up to this many ways to divide the rewards among the groups, each is looked at.
 MOST_ENUMERATED = 200_000
@@ -92,7 +92,7 @@ def permutation(
     One set of divisions that is fixed for all samples has not, unless it is a group: its error, of some
     ``sqrt(alpha/B)``, is the same in all of them. Hence the default: a seed derived from the rewards of each group, so
     that rewards divided in another way have other draws. The bound is then a function of the rewards alone. It has the
-    guarantee as far as a hash behaves like a random function; ``bandstrap.seeds.seed_of`` says what follows from
+    guarantee as far as a hash behaves like a random function; ``bandstrap.basics.seeds.seed_of`` says what follows from
     that, for rewards of few values, too.
 
     Groups that differ in more than a shift, such as 0 and 1 at different rates, are outside of the proof.

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.seeds import fixed_seed
 from bandstrap.bounds.bound import BOUNDS, Bound, Refuted, Side, Threshold, bound_by_name, check_level, without_warnings
 from bandstrap.bounds.differences.difference import NAMES, build, check_groups, register
 from bandstrap.errors import check_choice
-from bandstrap.seeds import fixed_seed
 
 
 @register(reads_spread=False)

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy.special import stdtrit
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.memory import check_memory
-from bandstrap.engine.progress import announce_memory, progress_bar, tell
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.storage import write_text
+from bandstrap.engine.work.memory import check_memory
+from bandstrap.engine.work.progress import announce_memory, progress_bar, tell
 from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.panels import PanelData, read_panels
 from bandstrap.experiments.plan import plan_panel
@@ -23,7 +24,6 @@ from bandstrap.experiments.spec import check_replications, read_experiment
 from bandstrap.pages import write_page
 from bandstrap.paper.ablations.factorial import PICTURES, factorial
 from bandstrap.paper.reproduce import FULL, Chapter, Pictures, draw_chapter, finite, paper_file, pictures_of
-from bandstrap.storage import write_text
 
 QUESTIONS = (
     "correction",

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import bdtrc
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.coverage import CoverageRow
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.statistics import (

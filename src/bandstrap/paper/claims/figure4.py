@@ -6,7 +6,7 @@ import math
 
 from scipy.special import ndtri
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, Number, Power, claim
 from bandstrap.paper.claims.end_points import PUBLISHED_RUNS
 from bandstrap.paper.claims.statistics import (

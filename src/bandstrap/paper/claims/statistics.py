@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtrc, bdtri, bdtrik, nctdtrinc, ndtri, stdtrit
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Number, Power
 

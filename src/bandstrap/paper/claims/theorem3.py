@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from bandstrap.arrays import Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.experiments.panels import PanelData
 from bandstrap.experiments.spec import make_environment
 from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Number, Power, claim

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import inlined, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.replicates import Observed, Times, group
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import compiled_body, jitable
-from bandstrap.policies.fields import ArrayOfCounts, GrowingArray, GrowingCounts, Observations, growing
-from bandstrap.policies.moments import add_reward
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import compiled_body, jitable
+from bandstrap.policies.states.fields import ArrayOfCounts, GrowingArray, GrowingCounts, Observations, growing
+from bandstrap.policies.states.moments import add_reward
 
 
 class KnownActions(NamedTuple):

@@ -7,8 +7,8 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_number
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, compiled_body, inlined, jitable
-from bandstrap.engine.memory import WORD, check_memory
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, compiled_body, inlined, jitable
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_choice, check_count
 from bandstrap.multipliers.order_statistic import largest, order_rank
-from bandstrap.policies.draws import random_index
-from bandstrap.policies.fields import Array
+from bandstrap.policies.kernels.draws import random_index
+from bandstrap.policies.kernels.schedule import Alpha, error_probability
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import Online
@@ -40,7 +40,7 @@ from bandstrap.policies.linear.replicates import (
     start_generators,
 )
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
-from bandstrap.policies.schedule import Alpha, error_probability
+from bandstrap.policies.states.fields import Array
 
 
 class StreamingState(NamedTuple):

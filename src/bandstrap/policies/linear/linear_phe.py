@@ -6,11 +6,10 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_count, check_number, requirement
-from bandstrap.policies.draws import draw_heads
-from bandstrap.policies.fields import Scratch
+from bandstrap.policies.kernels.draws import draw_heads
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
@@ -22,6 +21,7 @@ from bandstrap.policies.linear.ridge import (
     predictions,
     start_regression,
 )
+from bandstrap.policies.states.fields import Scratch
 
 
 class Params(NamedTuple):

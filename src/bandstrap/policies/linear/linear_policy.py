@@ -8,23 +8,23 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.arrays import Floats
-from bandstrap.engine import play
-from bandstrap.engine.memory import WORD, check_memory
-from bandstrap.engine.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.registry import register
+from bandstrap.basics.seeds import make_generator
+from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
+from bandstrap.engine.simulator import play
+from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_count, read_numbers, requirement
-from bandstrap.policies.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.fields import as_lists, changed_by_learning, growing, is_declared, leaves
-from bandstrap.policies.journal import put_back_whole, save_whole
+from bandstrap.policies.kernels.restricted import duplicate
 from bandstrap.policies.linear.known_actions import doubled
 from bandstrap.policies.linear.ridge import predictions
-from bandstrap.policies.online import LivePolicy
-from bandstrap.policies.policy import FIRST_ROOM
-from bandstrap.policies.restricted import duplicate
-from bandstrap.policies.table import ActionRow, Table
-from bandstrap.policies.weights import by_drawing, copy_of
-from bandstrap.registry import register
-from bandstrap.seeds import make_generator
+from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
+from bandstrap.policies.online.journal import put_back_whole, save_whole
+from bandstrap.policies.online.live_policy import LivePolicy
+from bandstrap.policies.online.policy import FIRST_ROOM
+from bandstrap.policies.online.probabilities import by_drawing, copy_of
+from bandstrap.policies.online.table import ActionRow, Table
+from bandstrap.policies.states.fields import as_lists, changed_by_learning, growing, is_declared, leaves
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.policies.linear.known_actions import KnownActions, find_action, record, start_known
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, predictions, start_regression

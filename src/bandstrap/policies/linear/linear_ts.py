@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count, check_number, requirement
-from bandstrap.policies.draws import random_index
-from bandstrap.policies.fields import Scratch
+from bandstrap.policies.kernels.draws import random_index
+from bandstrap.policies.kernels.schedule import Alpha, Schedule, error_probability
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.ridge import (
     Regression,
@@ -21,7 +21,7 @@ from bandstrap.policies.linear.ridge import (
     predictions,
     start_regression,
 )
-from bandstrap.policies.schedule import Alpha, Schedule, error_probability
+from bandstrap.policies.states.fields import Scratch
 
 Inflation = Literal["none", "paper", "agrawal-goyal"]
 INFLATIONS: dict[Inflation, int] = {word: code for code, word in enumerate(get_args(Inflation))}

@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import compiled_body, inlined
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import compiled_body, inlined
 from bandstrap.multipliers.weights import (
     EFRON,
     EXPONENTIAL,

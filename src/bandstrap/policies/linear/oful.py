@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import Kernel, jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count
-from bandstrap.policies.draws import random_index
+from bandstrap.policies.kernels.draws import random_index
+from bandstrap.policies.kernels.schedule import Alpha
 from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
-from bandstrap.policies.schedule import Alpha
 
 
 class Params(NamedTuple):

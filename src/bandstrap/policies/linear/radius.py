@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, get_args
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import jitable
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
+from bandstrap.policies.kernels.schedule import Schedule, error_probability
 from bandstrap.policies.linear.ridge import log_determinant
-from bandstrap.policies.schedule import Schedule, error_probability
 
 Radius = Literal["theorem", "closed-form", "printed"]
 RADII: dict[Radius, int] = {word: code for code, word in enumerate(get_args(Radius))}

@@ -16,12 +16,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import compiled_body, inlined, jitable
-from bandstrap.policies.draws import random_bits
-from bandstrap.policies.fields import AddedLabels, ArrayOfCounts, Field, Observations
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import compiled_body, inlined, jitable
+from bandstrap.policies.kernels.draws import random_bits
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.ridge import ROUNDING
+from bandstrap.policies.states.fields import AddedLabels, ArrayOfCounts, Field, Observations
 
 Words = NDArray[np.uint64]
 Times = NDArray[np.uint8]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandstrap.arrays import Floats
-from bandstrap.engine.kernel import compiled_body, jitable
-from bandstrap.policies.fields import Numbers, Scratch
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import compiled_body, jitable
+from bandstrap.policies.states.fields import Numbers, Scratch
 
 # Every so many observations the factor is compared with the sums it stands for ...
 CHECK_EVERY = 1024

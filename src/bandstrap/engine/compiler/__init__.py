@@ -1,0 +1,1 @@
+"""Plain Python functions as machine code: compiled on first need, known by content, kept on disk. Only it knows numba."""

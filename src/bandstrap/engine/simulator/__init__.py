@@ -1,0 +1,1 @@
+"""The simulator: rewards drawn ahead, policies played against them, what came of it."""

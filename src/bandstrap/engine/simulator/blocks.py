@@ -1,0 +1,342 @@
+"""Blocks of replications: what to play, playing it, and the outcome."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.sources import code_digest
+from bandstrap.engine.compiler.locks import taking_turns
+from bandstrap.engine.compiler.refusals import KERNEL_ERRORS, refusal
+from bandstrap.engine.simulator.feedback import AT_ONCE, Arrivals, Feedback
+from bandstrap.engine.simulator.plain import play_plain
+from bandstrap.engine.simulator.play import (
+    compiled_play,
+    compiled_play_late,
+    compiled_play_linear,
+    compiled_play_linear_late,
+    in_a_sentence,
+)
+from bandstrap.engine.simulator.streams import POLICY, stream
+from bandstrap.engine.simulator.tape import Tape, bytes_of_replication, open_tape, opened
+from bandstrap.engine.work.interrupts import step
+from bandstrap.engine.work.memory import Room
+from bandstrap.errors import SlowWarning, brief, requirement
+
+
+class PolicyLike(Protocol):
+    """What the simulator needs of a policy."""
+
+    @property
+    def kernel(self) -> Any:
+        """Its compiled functions; a plain object has none."""
+        ...
+
+    @property
+    def plays(self) -> str:
+        """``"arms"`` or ``"actions"``."""
+        ...
+
+    @property
+    def n_initial(self) -> int:
+        """Pulls of each arm before it chooses."""
+        ...
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval rewards must lie in."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Name shown in results."""
+        ...
+
+    def make_params(self, horizon: int | None) -> Any:
+        """Numbers for the kernel."""
+        ...
+
+    def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> Any:
+        """A new state for ``size`` arms, or for actions with ``size`` features."""
+        ...
+
+
+class EnvironmentLike(Protocol):
+    """What the simulator needs of an environment."""
+
+    n_arms: int
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        ...
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval all rewards lie in."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Name shown in results."""
+        ...
+
+    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means and rewards of one replication, and the sets of actions where there are any."""
+        ...
+
+
+# Replications in a block: handing one out costs nothing compared with playing it, and a stopped run loses few.
+BLOCK_SIZE = 25
+N_CHECKPOINTS = 200
+# What games that threads play at the same time hold.
+GAMES = Room()
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Replications ``first`` to ``last - 1`` of a policy on an environment, and the rounds at which regret is recorded."""
+
+    policy: PolicyLike
+    environment: EnvironmentLike
+    horizon: int
+    seed: int
+    first: int
+    last: int
+    checkpoints: NDArray[np.int64]
+    feedback: Feedback = AT_ONCE
+    # Replications of a piece; no number depends on it.
+    size: int = BLOCK_SIZE
+    # Whether every choice is kept. Nothing else depends on it, so it is not among what the block is about.
+    keeps_choices: bool = False
+
+    @property
+    def work(self) -> int:
+        """How much work it is: replications."""
+        return self.last - self.first
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """Blocks of one group meet the same tapes, which are drawn once for all of them."""
+        return *self.race, self.first, self.last
+
+    @property
+    def race(self) -> tuple[Any, ...]:
+        """Blocks of one race meet the same tapes, delays and losses in the replications they share."""
+        return self.environment.label, self.feedback.label, self.horizon, self.seed
+
+    @property
+    def needs(self) -> tuple[str, str, bool]:
+        """The compiled code it is played with."""
+        policy = self.policy
+        code = policy.label if policy.kernel is None else policy.kernel.identity.digest
+        return code, policy.plays, self.feedback.is_at_once
+
+    @property
+    def label(self) -> str:
+        """Who plays."""
+        return self.policy.label
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """Everything its numbers depend on, as text and numbers."""
+        player = getattr(self.policy, "made", type(self.policy))
+        return {
+            "policy": self.policy.label,
+            "environment": self.environment.label,
+            "feedback": self.feedback.label,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "first": self.first,
+            "last": self.last,
+            "checkpoints": self.checkpoints.tolist(),
+            "code": code_digest(__name__, player.__module__, type(self.environment).__module__),
+        }
+
+    def cut(self, size: int | None = None) -> Iterator[Block]:
+        """The block in pieces of at most ``size`` replications, each made when it is asked for."""
+        most = self.size if size is None else size
+        starts = range(self.first, self.last, most)
+        return (replace(self, first=first, last=min(first + most, self.last)) for first in starts)
+
+    def record(self) -> PlayedSoFar:
+        """Where its pieces are put together."""
+        shape = self.last - self.first, self.checkpoints.size, self.environment.n_arms
+        return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
+
+
+Choices = NDArray[np.unsignedinteger[Any]]
+
+
+class Played(NamedTuple):
+    """The outcome of a block: regret ``(replication, checkpoint)``, pulls ``(replication, arm)``, core-seconds.
+
+    And, if they were to be kept, the choices ``(replication, round)``.
+    """
+
+    regret: Floats
+    pulls: NDArray[np.int64]
+    seconds: float
+    choices: Choices | None = None
+
+
+class PlayedSoFar:
+    """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
+
+    def __init__(self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: Choices | None = None) -> None:
+        self.regret, self.pulls, self.choices = regret, pulls, choices
+        self.is_there = np.zeros(len(regret), dtype=np.bool_)
+        self._first = first
+        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order pieces come in
+
+    def put(self, piece: Block, played: Played) -> None:
+        """Add a piece."""
+        rows = slice(piece.first - self._first, piece.last - self._first)
+        self.regret[rows], self.pulls[rows], self.is_there[rows] = played.regret, played.pulls, True
+        if self.choices is not None and played.choices is not None:
+            self.choices[rows] = played.choices
+        self._nanoseconds += round(1e9 * played.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Core-seconds of all pieces."""
+        return self._nanoseconds / 1e9
+
+
+def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest type of whole numbers that the arms can be told apart with.
+
+    >>> type_of_choices(10), type_of_choices(256), type_of_choices(257)
+    (dtype('uint8'), dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(n_arms - 1)
+
+
+def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDArray[np.int64]:
+    """Rounds at which regret is recorded, ascending, the last round included."""
+    if checkpoints is None:
+        return np.unique(np.linspace(1, horizon, min(N_CHECKPOINTS, horizon)).round().astype(np.int64))
+    try:
+        marks = np.unique(np.asarray(checkpoints))
+    except (TypeError, ValueError):  # lists of different lengths, and what has no order
+        marks = np.array([])
+    if marks.size == 0 or marks.dtype.kind not in "iu" or marks[0] < 1 or marks[-1] > horizon:
+        raise requirement("checkpoints", "simulate", f"rounds between 1 and {horizon}", brief(checkpoints))
+    return np.union1d(marks, [horizon]).astype(np.int64)
+
+
+def play_blocks(blocks: Sequence[Block]) -> list[Played]:
+    """Play blocks of one group, side by side on the same tapes; a thread waits while others have taken the memory."""
+    one = blocks[0]
+    needed = bytes_of_replication(one.environment, one.horizon, is_late=not one.feedback.is_at_once)
+    with GAMES.taken(needed, lambda: step(0)):
+        return play_side_by_side(blocks)
+
+
+def play_side_by_side(blocks: Sequence[Block]) -> list[Played]:
+    """Play blocks of one group on the same tapes, which are drawn once."""
+    one = blocks[0]
+    n_arms = one.environment.n_arms
+    found = [
+        Played(
+            np.empty((block.work, block.checkpoints.size)),
+            np.empty((block.work, n_arms), dtype=np.int64),
+            0.0,
+            np.empty((block.work, block.horizon), dtype=type_of_choices(n_arms)) if block.keeps_choices else None,
+        )
+        for block in blocks
+    ]
+    seconds = np.zeros(len(blocks))
+    choices = np.empty(one.horizon, dtype=np.int64)
+    params = [block.policy.make_params(block.horizon) for block in blocks]
+    for i, replication in enumerate(range(one.first, one.last)):
+        start = time.thread_time()
+        tape = open_tape(one.environment, one.horizon, one.seed, replication)
+        arrivals = None if one.feedback.is_at_once else one.feedback.arrivals(one.horizon, one.seed, replication)
+        drawing = time.thread_time() - start
+        for p, block in enumerate(blocks):
+            start = time.thread_time()
+            rng = stream(block.seed, replication, POLICY)
+            play_policy(block.policy, params[p], tape, choices, rng, arrivals)
+            found[p].regret[i] = np.cumsum(tape.lost(choices))[block.checkpoints - 1]
+            found[p].pulls[i] = np.bincount(choices, minlength=n_arms)
+            kept = found[p].choices
+            if kept is not None:
+                kept[i] = choices
+            seconds[p] += time.thread_time() - start + drawing
+            step()
+    return [played._replace(seconds=float(spent)) for played, spent in zip(found, seconds, strict=True)]
+
+
+def play_policy(
+    policy: PolicyLike,
+    params: Any,
+    tape: Tape,
+    choices: NDArray[np.int64],
+    rng: np.random.Generator,
+    arrivals: Arrivals | None = None,
+) -> None:
+    """Play one replication with one policy: compiled, unless it is a plain object; by default it learns at once."""
+    tape.rewind()
+    kernel, n_arms = policy.kernel, len(tape.rewards)
+    plays_actions = policy.plays == "actions"
+    size = tape.action_sets[0].shape[-1] if plays_actions else n_arms
+    bookmark = opened(
+        None, n_arms, 0 if arrivals is None else choices.size, size if plays_actions and tape.by_round else 0
+    )
+    state = policy.start(size, choices.size, rng)
+    if kernel is None:
+        play_plain(state, policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0))
+        return
+    while bookmark.n_played[0] < choices.size:
+        try:
+            if plays_actions:
+                game = kernel, params, state, tape.action_sets[0], tape.rewards, rng, choices
+                if arrivals is None:
+                    compiled_play_linear(*game, bookmark)
+                else:
+                    compiled_play_linear_late(*game, arrivals, bookmark)
+            elif arrivals is None:
+                n_first = n_arms * policy.n_initial
+                compiled_play(kernel, params, state, tape.rewards, rng, choices, n_first, tape.by_round, bookmark)
+            else:
+                how = arrivals, policy.n_initial, tape.by_round
+                compiled_play_late(kernel, params, state, tape.rewards, rng, choices, *how, bookmark)
+        except KERNEL_ERRORS as error:
+            raise refusal(policy, error, bookmark.at, range(n_arms)) from error
+        tape.turn(bookmark, choices)
+        step(0)  # a game that takes minutes can be called off in its midst
+
+
+def warm(block: Block) -> None:
+    """Compile or load what a block's policy is played with.
+
+    This is done before any block of the policy is handed out, and once by every other process that plays it: two workers
+    must not compile the same at once, and the time of a block must not be that of a compiler.
+    """
+    warm_policy(block.policy, block.environment, is_late=not block.feedback.is_at_once)
+
+
+def warm_policy(policy: PolicyLike, environment: EnvironmentLike, *, is_late: bool = False) -> None:
+    """Play a few rounds, so that a policy that cannot be played is found at once."""
+    if policy.kernel is None:
+        message = f"{policy.label} is a plain object: it is played in Python, many times slower than a compiled policy."
+        warnings.warn(message, SlowWarning, stacklevel=2)
+    else:
+        policy.kernel.forget_identity()
+    horizon = environment.n_arms * max(policy.n_initial, 1) + 1
+    tape = open_tape(environment, horizon, 0, 0)
+    choices = np.empty(horizon, dtype=np.int64)
+    params = policy.make_params(horizon)
+    # Nothing is late so soon, or a policy might not come to choose.
+    arrivals = AT_ONCE.arrivals(horizon, 0, 0) if is_late else None
+    with in_a_sentence(policy.kernel, policy.label), taking_turns():
+        play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals)

@@ -1,0 +1,143 @@
+"""Plain objects among policies: anything with ``select()`` and ``update(arm, reward)`` can be raced, slowly."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.basics.calls import Call
+from bandstrap.engine.simulator.feedback import Arrivals
+from bandstrap.engine.simulator.own_file import told_errors
+from bandstrap.engine.simulator.tape import Tape, opened
+from bandstrap.errors import InvalidInput, requirement
+
+
+class PlainObject(Protocol):
+    """An object that can be raced: arms are numbers from 0."""
+
+    def select(self) -> int | np.integer[Any]:
+        """The arm to pull next."""
+        ...
+
+    def update(self, arm: int, reward: float, /) -> object:
+        """Be told what the arm earned."""
+        ...
+
+
+class PlainMaker(Protocol):
+    """A class of such objects, told the number of arms."""
+
+    def __call__(self, *, n_arms: int) -> PlainObject:
+        """A new object."""
+        ...
+
+
+class PlainMakerWithRandomness(Protocol):
+    """A class of such objects, told the number of arms and given a generator."""
+
+    def __call__(self, *, n_arms: int, rng: np.random.Generator) -> PlainObject:
+        """A new object."""
+        ...
+
+
+def is_plain(thing: Any) -> bool:
+    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
+
+
+class PlainPolicy:
+    """A plain object, or a class of them, as the simulator takes it.
+
+    Parameters
+    ----------
+    source
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
+        An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
+        every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
+    options
+        Further arguments for a class.
+    origin
+        Where a class was found, for the label.
+
+    Notes
+    -----
+    What draws random numbers elsewhere, from ``random`` or ``numpy.random`` itself, is not the same from run to run.
+    """
+
+    kernel = None
+    plays = "arms"
+    n_initial = 0
+    direction = "max"
+
+    def __init__(self, source: Any, options: Mapping[str, Any] | None = None, origin: str | None = None) -> None:
+        self.source = source
+        self.options = dict(options or {})
+        self.origin = origin
+        self.support: tuple[float, float] = getattr(source, "support", (-np.inf, np.inf))
+
+    @property
+    def label(self) -> str:
+        """The label of the object, or the name of its class, with options."""
+        given = getattr(self.source, "label", None)
+        if isinstance(given, str):
+            return given
+        return str(Call(self.origin or self.made.__name__, self.options))
+
+    @property
+    def made(self) -> type:
+        """The class of what plays."""
+        return self.source if isinstance(self.source, type) else type(self.source)
+
+    def make_params(self, horizon: int | None) -> None:
+        """No parameters: the object has its own."""
+
+    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
+        """A new object."""
+        if isinstance(self.source, type):
+            wanted = inspect.signature(self.source).parameters
+            offered = {"n_arms": n_arms, "rng": rng}
+            told = {name: value for name, value in offered.items() if name in wanted and name not in self.options}
+            with told_errors(lambda: f"the policy {self.label} cannot be made"):
+                return self.source(**told, **self.options)
+        try:
+            live = copy.deepcopy(self.source)
+        except TypeError as error:
+            raise InvalidInput(f"the policy {self.label} cannot be copied for each replication: {error}.") from error
+        if callable(getattr(live, "reset", None)):
+            with told_errors(lambda: f"the policy {self.label} cannot be reset"):
+                live.reset(n_arms, rng)
+        else:
+            for name, value in list(getattr(live, "__dict__", {}).items()):
+                if isinstance(value, np.random.Generator):
+                    setattr(live, name, rng)
+        return live
+
+
+def play_plain(live: Any, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
+    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.simulator.play.play_late`."""
+    rewards, by_round = tape.rewards, tape.by_round
+    n_arms, length = rewards.shape
+    bookmark = opened(None, n_arms, 0, 0)
+    used = bookmark.used
+    earned = []
+    n_learned = 0
+    t = 0
+    with told_errors(lambda: f"the policy {label} fails in round {t + 1}"):
+        for t in range(choices.size):
+            arm = live.select()
+            if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
+                raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
+            earned.append((arm, float(rewards[arm, t if by_round else used[arm]])))
+            used[arm] += 1
+            if used[arm] == length:
+                tape.turn(bookmark, choices)
+            choices[t] = arm
+            while n_learned < arrivals.due[t]:
+                live.update(*earned[arrivals.order[n_learned]])
+                n_learned += 1

@@ -1,0 +1,240 @@
+"""The rewards of a replication: a whole tape, or, where that would be too long, the next ones of each arm.
+
+An arm's rewards are read in order, each once in a game. So a world too large for a tape needs only those that come next:
+a row for each arm, filled anew when play has used it up. The same numbers come back for every policy, in whatever order the
+arms are pulled, because a row is drawn from a generator of its own
+(:class:`~bandstrap.engine.simulator.streams.RewardStreams`). Where actions change from round to round, the rounds that come next are drawn likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import compiled_body, inlined
+from bandstrap.engine.simulator.own_file import told_errors
+from bandstrap.engine.simulator.streams import ENVIRONMENT, RewardStreams, stream
+from bandstrap.engine.work.memory import bytes_of_tape
+from bandstrap.errors import InvalidInput, requirement
+
+# Numbers on the longest tape, 512 MiB of them. This is a rule of the world alone: what is drawn must depend neither on the
+# machine nor on who plays.
+LONGEST_TAPE = 2**26
+# Numbers at hand of a world without a tape, of all arms together. Play stops once in as many numbers as a row has, for
+# about as long as it takes to draw them.
+AT_HAND = 2**20
+SHORTEST_ROW = 16  # more than 1: one set of actions alone is one that never changes
+
+
+class Bookmark(NamedTuple):
+    """How far a game is, so that it can go on from there.
+
+    ``n_played[0]`` rounds have been played, and ``used[arm]`` rewards of the arm's row on the tape. Where rewards are late,
+    ``known[arm]`` of the arm have been learned, and ``earned[t]`` is the reward of round ``t``, learned or not. Where
+    actions change, ``taken[t]`` holds the features of the one that earned it. ``at`` is where the kernel is, see
+    ``refusals.py``.
+    """
+
+    n_played: NDArray[np.int64]
+    used: NDArray[np.int64]
+    known: NDArray[np.int64]
+    earned: Floats
+    taken: Floats
+    at: NDArray[np.int64]
+
+
+@inlined
+def opened(bookmark: Bookmark | None, n_arms: int, n_late: int, n_features: int) -> Bookmark:
+    """The bookmark, or that of a game that has not begun, with room for ``n_late`` rewards that are learned late."""
+    if bookmark is not None:
+        return bookmark
+    none, used, known, at = (np.zeros(size, dtype=np.int64) for size in (1, n_arms, n_arms, 2))
+    return Bookmark(none, used, known, np.empty(n_late), np.empty((n_late, n_features)), at)
+
+
+@compiled_body(opened)
+def opened_before(bookmark: Bookmark, n_arms: int, n_late: int, n_features: int) -> Bookmark:
+    """The bookmark, which compiled code is always given."""
+    return bookmark
+
+
+class Tape:
+    """A whole tape: means, ``rewards[arm, i]``, and sets of actions where there are any.
+
+    Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
+    """
+
+    means: Floats
+    rewards: Floats
+    action_sets: tuple[Floats, ...]
+
+    def __init__(self, means: Floats, rewards: Floats, *action_sets: Floats) -> None:
+        self.put(means, rewards, *action_sets)
+
+    def put(self, means: Floats, rewards: Floats, *action_sets: Floats) -> None:
+        """Have these at hand."""
+        self.means, self.rewards, self.action_sets = means, rewards, action_sets
+        self._gaps = means.max(axis=-1, keepdims=True) - means
+
+    @property
+    def by_round(self) -> bool:
+        """Whether means change, and rewards are those of rounds."""
+        return self.means.ndim == 2
+
+    def rewind(self) -> None:
+        """Have the first rewards at hand, for another policy."""
+
+    def turn(self, bookmark: Bookmark, choices: NDArray[np.int64]) -> None:
+        """Have the next rewards at hand where those that were are used up."""
+
+    def lost(self, choices: NDArray[np.int64]) -> Floats:
+        """What the choice of each round lost on average, compared with the best."""
+        return self._gaps[np.arange(choices.size), choices] if self.by_round else self._gaps[choices]
+
+
+class EndlessTape(Tape):
+    """The next rewards of every arm, of a world whose arms can be drawn from one by one."""
+
+    def __init__(self, environment: Any, seed: int, replication: int) -> None:
+        self._environment, self._streams = environment, RewardStreams(seed, replication)
+        self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
+        n_arms = environment.n_arms
+        self._row = np.full(n_arms, -1)  # the number of the row that is at hand
+        sets = self._world[1:] if "actions" in environment.offers else ()
+        super().__init__(self._world[0], np.empty((n_arms, row_length(environment))), *sets)
+
+    def rewind(self) -> None:
+        """Fill the rows that are not the first ones."""
+        for arm in np.flatnonzero(self._row != 0).tolist():
+            self._fill(arm, 0)
+
+    def turn(self, bookmark: Bookmark, choices: NDArray[np.int64]) -> None:
+        """Fill the rows that are used up."""
+        for arm in np.flatnonzero(bookmark.used == self.rewards.shape[1]).tolist():
+            self._fill(arm, int(self._row[arm]) + 1)
+            bookmark.used[arm] = 0
+
+    def _fill(self, arm: int, row: int) -> None:
+        rng = self._streams.row(arm, row)
+        with told_errors(trouble_of(self._environment)):
+            self.rewards[arm] = self._environment.draw_arm(self._world, arm, self.rewards.shape[1], rng)
+        self._row[arm] = row
+
+
+class EndlessRounds(Tape):
+    """The next rounds, of a world that can be drawn round by round."""
+
+    def __init__(self, environment: Any, horizon: int, seed: int, replication: int) -> None:
+        self._environment, self._streams = environment, RewardStreams(seed, replication)
+        self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
+        self._lost = np.empty(horizon)
+        self._fill(0)
+
+    def rewind(self) -> None:
+        """Draw the first rounds."""
+        if self._row != 0:
+            self._fill(0)
+
+    def turn(self, bookmark: Bookmark, choices: NDArray[np.int64]) -> None:
+        """Draw the next rounds, once it is known what those that were played lost."""
+        n_rounds, last = self.rewards.shape[1], int(bookmark.n_played[0])
+        first = self._row * n_rounds
+        self._lost[first:last] = super().lost(choices[first:last])
+        if last < choices.size:
+            self._fill(self._row + 1)
+
+    def lost(self, choices: NDArray[np.int64]) -> Floats:
+        """What was lost in the rounds that were played."""
+        return self._lost
+
+    def _fill(self, row: int) -> None:
+        rng = self._streams.row(0, row)
+        self.put(*self._environment.draw_rounds(self._world, row_length(self._environment), rng))
+        self._row = row
+
+
+def numbers_per_round(environment: Any) -> int:
+    """Numbers on a tape for each round: rewards, and where actions change their means and features."""
+    n_arms: int = environment.n_arms
+    return n_arms * (environment.dimension + 2) if environment.drawn_by == "round" else n_arms
+
+
+def row_length(environment: Any) -> int:
+    """Rewards of an arm, or rounds, at hand where there is no tape."""
+    return max(AT_HAND // numbers_per_round(environment), SHORTEST_ROW)
+
+
+def numbers_at_hand(environment: Any, horizon: int) -> int | None:
+    """Numbers at hand in a world without a tape: it would be too long, and arms or rounds can be drawn one by one.
+
+    Of other worlds, ``None``.
+    """
+    # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
+    if not hasattr(type(environment), "drawn_by") or environment.drawn_by == "tape":
+        return None
+    if numbers_per_round(environment) * horizon <= LONGEST_TAPE:
+        return None
+    return numbers_per_round(environment) * row_length(environment)
+
+
+def bytes_of_replication(environment: Any, horizon: int, *, is_late: bool) -> int:
+    """Bytes that one replication holds at a time, on a tape or without."""
+    features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
+    n_at_hand = numbers_at_hand(environment, horizon)
+    return bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
+
+
+def open_tape(environment: Any, horizon: int, seed: int, replication: int) -> Tape:
+    """The rewards of one replication."""
+    if numbers_at_hand(environment, horizon) is None:
+        return Tape(*draw_tape(environment, horizon, stream(seed, replication, ENVIRONMENT)))
+    if environment.drawn_by == "round":
+        return EndlessRounds(environment, horizon, seed, replication)
+    return EndlessTape(environment, seed, replication)
+
+
+def trouble_of(environment: Any) -> Callable[[], str]:
+    """How a sentence about an error of an environment, perhaps of a user's own, begins."""
+    return lambda: f"the environment {environment.label} cannot be played"
+
+
+def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+    """Means and rewards of one replication, and sets of actions where there are any; refused unless they fit.
+
+    Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
+    """
+
+    def refusal(name: str, rule: str, received: str) -> InvalidInput:
+        # A label takes as long as a hundred rounds, so it is made only where it is told.
+        return requirement(name, f"the environment {environment.label}", rule, received)
+
+    with told_errors(trouble_of(environment)):
+        parts = environment.tape(horizon, rng)
+    try:
+        means, rewards, *others = (np.ascontiguousarray(part, dtype=np.float64) for part in parts)
+    except (TypeError, ValueError):
+        raise refusal("tape", "a pair of means and rewards, made of numbers", repr(type(parts))) from None
+    n_arms = environment.n_arms
+    if means.shape not in ((n_arms,), (horizon, n_arms)):
+        rule = (
+            f"one per arm, shape ({n_arms},), or one per round and arm, shape ({horizon}, {n_arms}), where they change"
+        )
+        raise refusal("means", rule, f"shape {means.shape}")
+    if rewards.shape != (n_arms, horizon):
+        rule = f"one row per arm, shape ({n_arms}, {horizon})"
+        raise refusal("rewards", rule, f"shape {rewards.shape}")
+    if "actions" in environment.offers:
+        when, n_sets = ("per round", horizon) if means.ndim == 2 else ("for all rounds", 1)
+        shape = others[0].shape if others else None
+        if shape is None or len(shape) != 3 or shape[:2] != (n_sets, n_arms):  # which compiled play would not notice
+            rule = f"one set of actions {when}, shape ({n_sets}, {n_arms}, features)"
+            raise refusal("actions", rule, "none" if shape is None else f"shape {shape}")
+    for name, part in (("means", means), ("rewards", rewards)):
+        if not np.isfinite(part).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(part))[0])
+            raise refusal(name, "finite", f"{part[where]} at {where}")
+    return means, rewards, *others

@@ -1,0 +1,170 @@
+"""What is known of some of the arms, as a state of its own: to a policy that is shown it, there are no others.
+
+Such a part shares with the whole, in plain Python, the rows of its arms: rewards, and what was worked out from an arm's own
+rewards, so that work done for the part is done for the whole. What was worked out by comparing arms is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bandstrap.policies.online.journal import save_whole
+from bandstrap.policies.states.ceilings import Ceilings, without_bounds
+from bandstrap.policies.states.duels import contest_among, contest_of_all
+from bandstrap.policies.states.fields import declared_leaves, is_declared, is_scratch, leaves
+
+# Fields of a round of duels, which name arms.
+DUELS = ("queue", "contest")
+# What is to be written into an array or a list, and where.
+Change = tuple[Any, Any, Any]
+
+
+def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]) -> Any:
+    """The state of some arms, which are numbered anew, in the same order.
+
+    Parameters
+    ----------
+    state
+        The state of all arms.
+    arms
+        Those that count, in ascending order.
+    by_arm, across
+        Names of the fields with an entry or a row per arm, and of those with rows in which each arm has an entry. Others
+        belong to no arm.
+    """
+    own = is_declared(state)
+
+    def of(name: str, value: Any) -> Any:
+        if isinstance(value, Ceilings):
+            return without_bounds(part_of(value, arms, by_arm, across))
+        if hasattr(value, "_fields"):
+            return part_of(value, arms, by_arm, across)
+        if name == "order":
+            return ranking(value, arms)
+        if name in by_arm:
+            return [value[arm] for arm in arms] if isinstance(value, list) else value[list(arms)]
+        if name in across:
+            if isinstance(value, list):
+                return [[row[arm] for arm in arms] for row in value]
+            return np.ascontiguousarray(value[:, list(arms)])
+        # What one of our own states has worked out from all arms does not hold for a part of them, nor the other way round.
+        return (
+            save_whole(value) if own and isinstance(value, np.ndarray | list) and not is_scratch(state, name) else value
+        )
+
+    part = type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
+    if holds_duels(state):
+        queue, contest = contest_among(state.queue, state.contest, arms)
+        part = part._replace(queue=queue, contest=contest)
+    return part
+
+
+def with_another_arm(state: Any, fresh: Any, place: int, by_arm: Collection[str], across: Collection[str]) -> Any:
+    """A state with one arm more, the last one of a ``fresh`` state of so many, at a ``place`` in the order of ties.
+
+    What belongs to the other arms, or to none, is shared with ``state``, which stays as it is.
+    """
+
+    def of(name: str, value: Any, new: Any) -> Any:
+        if hasattr(value, "_fields"):
+            return with_another_arm(value, new, place, by_arm, across)
+        if name == "order":
+            order = list(value)
+            order.insert(place, len(order))
+            return order if isinstance(value, list) else np.array(order, dtype=value.dtype)
+        if name in by_arm:
+            return [*value, new[-1]] if isinstance(value, list) else np.concatenate([value, like(value[:1], new[-1:])])
+        if name in across:
+            if isinstance(value, list):
+                return [[*row, other[-1]] for row, other in zip(value, new, strict=True)]
+            return np.concatenate([value, new[:, -1:]], axis=1)
+        return value
+
+    both = zip(state._fields, state, fresh, strict=True)
+    return type(state)(*(of(name, value, new) for name, value, new in both))
+
+
+def like(row: Any, new: Any) -> Any:
+    """A new row with as much room as another."""
+    wide = np.zeros_like(row)
+    wide[tuple(slice(size) for size in new.shape)] = new
+    return wide
+
+
+def ranking(order: Any, arms: Sequence[int]) -> Any:
+    """The order of ties among some arms, by their new numbers."""
+    places = {arm: place for place, arm in enumerate(arms)}
+    among = [places[arm] for arm in order if arm in places]
+    return among if isinstance(order, list) else np.array(among, dtype=order.dtype)
+
+
+def changes(
+    state: Any, part: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
+) -> list[Change]:
+    """What a choice among some arms did to their part, and the whole does not have yet; facts it leaves alone.
+
+    Of what could be worked out again, single numbers are left behind: they may be bounds that hold in the part alone.
+    """
+    found: list[Change] = []
+    in_rounds = holds_duels(state)
+    for (name, field, values), (_, entries) in zip(declared_leaves(state), leaves(part), strict=True):
+        if field.kind in ("fact", "scratch") or name == "order" or not (name in across or name in by_arm):
+            continue
+        if in_rounds and name in DUELS:
+            continue
+        if isinstance(values, np.ndarray):
+            key = (slice(None), list(arms)) if name in across else list(arms)
+            is_kept = values.ndim > 1 or field.kind == "path-dependent"
+            if is_kept and not np.array_equal(values[key], entries):
+                found.append((values, key, entries))
+        elif name in across:
+            for row, few in zip(values, entries, strict=True):
+                found.extend(differing(row, few, arms))
+        elif field.kind == "path-dependent" and field.form == "list" and not isinstance(values[0], list):
+            found.extend(differing(values, entries, arms))
+    if in_rounds:
+        found.extend(contest_of_all(state.queue, state.contest, part.queue, part.contest, arms))
+    return found
+
+
+def differing(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Change]:
+    """The change of a row in which some arms have other entries, if they have."""
+    return [] if few == [row[arm] for arm in arms] else [(row, slice(None), merged(row, few, arms))]
+
+
+def merged(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Any]:
+    """A row with the entries of some arms in place of its own."""
+    whole = row[:]
+    for arm, entry in zip(arms, few, strict=True):
+        whole[arm] = entry
+    return whole
+
+
+def duplicate(state: Any) -> Any:
+    """A copy of a state that shares nothing with it that matters: what is written before it is read may be shared."""
+
+    def of(name: str, value: Any) -> Any:
+        if hasattr(value, "_fields"):
+            return duplicate(value)
+        if is_scratch(state, name) or not isinstance(value, np.ndarray | list):
+            return value
+        if isinstance(value, list):
+            return [row.copy() for row in value] if value and hasattr(value[0], "copy") else value[:]
+        return value.copy()
+
+    return type(state)(*(of(name, value) for name, value in zip(state._fields, state, strict=True)))
+
+
+def what_choices_depend_on(state: Any) -> Iterator[Any]:
+    """The arrays or lists that a choice may change, and on which others may depend then, were it not for chance."""
+    for _, field, values in declared_leaves(state):
+        if field.kind == "path-dependent":
+            yield from values if isinstance(values, list) and field.form == "rows" else [values]
+
+
+def holds_duels(state: Any) -> bool:
+    """Whether a state is one of those that ``duels.py`` plays rounds with."""
+    return is_declared(state) and "contest" in state._fields

@@ -1,0 +1,1 @@
+"""The object a user holds: ``select``, ``update``, labels, locks, probabilities of arms."""

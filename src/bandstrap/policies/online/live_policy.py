@@ -1,0 +1,116 @@
+"""What makes a policy live, whether it plays arms or actions: its generator, its lock, its journal, its machine code."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Self
+
+from bandstrap.basics.seeds import make_generator
+from bandstrap.engine.compiler.machine import Machine
+from bandstrap.errors import brief, requirement
+from bandstrap.policies.online.described import Described, Randomness
+from bandstrap.policies.online.journal import OwnLock, Rows, Undo, put_back_whole, refuse_inside_update, uses_generator
+
+
+def saving() -> Any:
+    """The module that saves policies and restores them.
+
+    There is no import statement for it: :mod:`bandstrap.basics.sources` would follow that, and no result of a policy
+    depends on how the policy would be saved.
+    """
+    return import_module("bandstrap.policies.saving.saved")
+
+
+class LivePolicy(Described):
+    """A policy that decides and learns, one call at a time; an update happens as a whole, see ``journal.py``."""
+
+    # Attributes that an update may give another value.
+    changing: ClassVar[tuple[str, ...]]
+    # Methods that change something that is written down before.
+    steps: ClassVar[tuple[str, ...]] = ("_take_in",)
+    _params: Any
+    _state: Any
+    _rows: Rows
+
+    def _go_live(self, rng: Randomness, compiled: bool) -> None:
+        """Be ready for decisions and rewards."""
+        self.rng = make_generator(rng, type(self).__name__, "rng")
+        self.n_rewards = 0
+        self._lock = OwnLock()
+        self._undo: Undo | None = None
+        self._machine = Machine(self.plays, self.name) if compiled else None
+
+    def _check_compiled(self, compiled: Any) -> bool:
+        """Whether steps are to be compiled: a plain truth value, because no command line or file has a word for it."""
+        if not isinstance(compiled, bool):
+            raise requirement("compiled", type(self).__name__, "True or False", brief(compiled))
+        return compiled
+
+    def copy(self) -> Self:
+        """An independent twin that will go on exactly as this one would; labels of arms are shared, not copied."""
+        if not hasattr(self, "_lock"):  # a description
+            return copy.deepcopy(self)
+        with self._lock:
+            self._settle()
+            return copy.deepcopy(self, {id(label): label for label in self.arms})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the policy knows, as a dictionary that JSON can hold.
+
+        Class, settings, direction, arms or the number of features, counts, state and generator: what :meth:`from_dict`
+        makes of it goes on to the last bit as this policy would. Labels of arms must be texts, numbers, truth values,
+        ``None``, or tuples of these, and no setting a function.
+        """
+        saved: dict[str, Any] = saving().to_dict(self)
+        return saved
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
+        """The policy that :meth:`to_dict` was called of, of this class or one derived from it.
+
+        It runs as machine code if that one did, unless ``compiled`` says otherwise. What is not of the form that
+        :meth:`to_dict` gives is refused. Numbers of the right form that no rewards could have led to are not: hand it what
+        you would hand your own program.
+        """
+        policy: Self = saving().from_dict(cls, saved, compiled)
+        return policy
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to a file, for :func:`bandstrap.load`.
+
+        The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
+        when this returns; a file that was there before is replaced then and not sooner.
+        """
+        saving().save(self, path)
+
+    def draws_in_update(self) -> bool:
+        """Whether taking in a reward draws random numbers."""
+        return uses_generator(self.kernel.learn)
+
+    def _take_in(self, *observations: Any) -> None:
+        """Take in observations, all or none; the first step is to make an entry in ``_undo``."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """Take back an update that was interrupted, and whose taking back was interrupted as well."""
+        if self._undo is not None:
+            refuse_inside_update([getattr(type(self), step).__code__ for step in self.steps], self)
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Make everything as it was before the update under way, if there is one."""
+        if self._undo is None:
+            return
+        attributes, drawn, whole, rows_of_arms = self._undo
+        for name, value in zip(self.changing, attributes, strict=True):
+            setattr(self, name, value)
+        for values, content in whole:
+            put_back_whole(values, content)
+        for arm, rows in rows_of_arms.items():
+            self._rows.put_back(arm, rows)
+        if drawn is not None:
+            self.rng.bit_generator.state = drawn
+        self._undo = None

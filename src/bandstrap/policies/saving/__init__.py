@@ -1,0 +1,1 @@
+"""A live policy as JSON, and back."""

@@ -1,0 +1,203 @@
+"""What each field of a policy's state is, said where the field is defined.
+
+A state is a NamedTuple of arrays, or of such tuples. The type of a field says more than that it is an array:
+
+>>> class State(NamedTuple):
+...     order: Order
+...     pulls: Counts
+...     history: History
+>>> declared(State)["history"]
+Field(kind='fact', form='rows', grows=True, learned='added')
+
+Who keeps, saves, copies or takes back states reads it here, once for each class. A class that does not say it of all its
+fields is taken as it is: every field may matter, stays one array, and may be changed anywhere by any reward.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.basics.arrays import Floats
+
+
+class Field(NamedTuple):
+    """What a field is.
+
+    Parameters
+    ----------
+    kind
+        ``"fact"``
+            What is known of rewards, and of draws made when they were learned. A choice leaves it alone.
+        ``"path-dependent"``
+            What a choice may change too, and what later choices depend on, be it in the last bit: a round of duels that is
+            under way, the start of a solver.
+        ``"memory"``
+            The same of what was worked out from an arm's rewards alone, and would be again but for the last bit. Choices
+            that are drawn to count them, see :meth:`bandstrap.Policy.weights`, need not each work it out anew.
+        ``"recomputable"``
+            What was worked out from the others, and would be again, bit for bit, if it were as in a new state.
+        ``"scratch"``
+            Room to work in. Nothing is lost with its content.
+    form
+        How it is kept online, in plain Python: as ``"list"``, of lists if it has rows, which Python reads and writes
+        several times faster; as list of ``"rows"`` that are arrays, because they are long or NumPy works on them whole; or
+        as one ``"array"``. Machine code keeps arrays.
+    grows
+        Whether it has room for a number of rewards, which is doubled when they fill it: along the second axis where there
+        is a row for each arm, along the first in a tuple that counts what it holds in ``size``.
+    learned
+        What taking in a reward does to the entry or the row of its arm: it changes ``"any"`` of it; any of it while the
+        arm's ``"first"`` rewards fill the row, and nothing later; nothing, but has more ``"added"`` behind what is in use;
+        ``"never"`` anything.
+    """
+
+    kind: Literal["fact", "path-dependent", "memory", "recomputable", "scratch"]
+    form: Literal["list", "rows", "array"] = "list"
+    grows: bool = False
+    learned: Literal["any", "first", "added", "never"] = "any"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether a policy could not go on without it."""
+        return self.kind in ("fact", "path-dependent", "memory")
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether taking in a reward may change what is in use and matters.
+
+        What is added behind the last is not in use without its count, and what is scratch is written before it is read.
+        """
+        return self.learned in ("any", "first") and self.kind != "scratch"
+
+
+# The order that breaks ties, drawn at the start.
+Order = Annotated[NDArray[np.int64], Field("fact", learned="never")]
+# Facts: whole numbers, and others.
+Counts = Annotated[NDArray[np.int64], Field("fact")]
+Numbers = Annotated[Floats, Field("fact")]
+# The rewards of each arm in the order in which they were learned, or a number for each of them that stays as it is.
+History = Annotated[Floats, Field("fact", "rows", grows=True, learned="added")]
+# The first few of them, and what is worked out of these alone.
+FirstRewards = Annotated[Floats, Field("fact", "rows", learned="added")]
+OfFirstRewards = Annotated[Floats, Field("fact", "rows", learned="first")]
+# What choices change.
+Path = Annotated[Floats, Field("path-dependent")]
+Memory = Annotated[Floats, Field("memory")]
+PathCounts = Annotated[NDArray[np.int64], Field("path-dependent")]
+ShuffledHistory = Annotated[Floats, Field("path-dependent", "rows", grows=True, learned="added")]
+# What is one array: whole numbers, others, and such with a row for each observation, or to which rows are only added.
+ArrayOfCounts = Annotated[NDArray[np.int64], Field("fact", "array")]
+Array = Annotated[Floats, Field("fact", "array")]
+GrowingCounts = Annotated[NDArray[np.int64], Field("fact", "array", grows=True)]
+GrowingArray = Annotated[Floats, Field("fact", "array", grows=True)]
+AddedLabels = Annotated[NDArray[np.int64], Field("fact", "array", grows=True, learned="added")]
+Observations = Annotated[Floats, Field("fact", "array", grows=True, learned="added")]
+# What follows from the rest, and room to work in.
+Cache = Annotated[Floats, Field("recomputable")]
+Scratch = Annotated[Floats, Field("scratch")]
+
+UNDECLARED = Field("path-dependent", "array")
+
+
+@functools.cache
+def declared(cls: type) -> dict[str, Field | type] | None:
+    """What the fields of a class of states are, a class for a tuple inside it; ``None`` unless all of them are declared."""
+    try:
+        hints = get_type_hints(cls, include_extras=True)
+    except Exception:  # noqa: BLE001 - a user's annotation may name anything, or nothing that is there
+        return None
+    found: dict[str, Field | type] = {}
+    for name in getattr(cls, "_fields", ()):
+        hint = hints.get(name)
+        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Field)]
+        if notes:
+            found[name] = notes[0]
+        elif isinstance(hint, type) and hasattr(hint, "_fields") and declared(hint) is not None:
+            found[name] = hint
+        else:
+            return None
+    return found
+
+
+def is_declared(state: Any) -> bool:
+    """Whether a state says what its fields are."""
+    return declared(state.__class__) is not None
+
+
+def is_scratch(state: Any, name: str) -> bool:
+    """Whether a field of a state is room to work in."""
+    field = (declared(state.__class__) or {}).get(name)
+    return isinstance(field, Field) and field.kind == "scratch"
+
+
+def leaves(state: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays or lists of a state by name, those of tuples inside it included; what else it holds cannot change."""
+    return ((name, value) for name, _, value in declared_leaves(state))
+
+
+def declared_leaves(state: Any) -> Iterator[tuple[str, Field, Any]]:
+    """The same, with what they are; no part of a state is declared unless all of it is."""
+    known = declared(state.__class__)
+    for name, value in zip(state._fields, state, strict=True):
+        field = UNDECLARED if known is None else known[name]
+        if isinstance(value, np.ndarray | list):
+            yield name, field if isinstance(field, Field) else UNDECLARED, value
+        elif hasattr(value, "_fields"):
+            for inner, what, leaf in declared_leaves(value):
+                yield inner, UNDECLARED if known is None else what, leaf
+
+
+def changed_by_learning(state: Any) -> Sequence[Any]:
+    """The arrays or lists of a state in which ``learn`` may change what is in use and matters."""
+    if declared(state.__class__) is None:
+        return [values for _, values in leaves(state)]
+    found: tuple[Any, ...] = getter_of_changed(state.__class__)(state)
+    return found
+
+
+@functools.cache
+def getter_of_changed(cls: type) -> Callable[[Any], Any]:
+    """What takes those of a declared class out of a state; found once, because updates are many."""
+
+    def paths(inner: type) -> Iterator[str]:
+        for name, field in (declared(inner) or {}).items():
+            if not isinstance(field, Field):
+                yield from (f"{name}.{path}" for path in paths(field))
+            elif field.is_rewritten:
+                yield name
+
+    found = list(paths(cls))
+    get = operator.attrgetter(*found)
+    return get if len(found) > 1 else lambda state: (get(state),)
+
+
+@functools.cache
+def growing(cls: type) -> tuple[str, ...]:
+    """Names of the fields of a class that grow; none of a class that declares none."""
+    return tuple(name for name, field in (declared(cls) or {}).items() if isinstance(field, Field) and field.grows)
+
+
+def as_lists(state: Any) -> Any:
+    """A state in the form in which plain Python keeps it online, with the same numbers.
+
+    Rows that are arrays are lists of them, so that each can grow on its own. A state that does not say what its fields are
+    stays as it is: its functions may use arrays as a whole.
+    """
+    known = declared(state.__class__)
+    if known is None:
+        return state
+
+    def converted(field: Field | type, value: Any) -> Any:
+        if not isinstance(field, Field):
+            return as_lists(value)
+        if field.form == "array":
+            return value
+        return [row.copy() for row in value] if field.form == "rows" else value.tolist()
+
+    return type(state)(*(converted(known[name], value) for name, value in zip(state._fields, state, strict=True)))

@@ -1,0 +1,32 @@
+"""What a policy that looks at means alone remembers of an arm: count and sum of rewards.
+
+``moments.py`` is the same with the spread of the rewards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.policies.states.fields import Counts, Numbers, Order
+
+
+class State(NamedTuple):
+    """Pulls and sum of rewards of each arm, and the order that breaks ties."""
+
+    order: Order
+    pulls: Counts
+    sums: Numbers
+
+
+def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
+    """The state before the first reward."""
+    return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
+
+
+def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Count the pull and add the reward."""
+    state.pulls[arm] += 1
+    state.sums[arm] += reward
