@@ -25,7 +25,7 @@ import numpy as np
 from bandstrap import live
 from bandstrap.live.database import Durability
 from bandstrap.live.fold import State
-from bandstrap.live.rows import Entry
+from bandstrap.live.rows import LogEntry
 from benchmarks.document import Row, Table
 
 ARMS = ["red", "green", "blue", "teal", "plum"]
@@ -398,8 +398,8 @@ def cost_of_weights(policy: str, n_first: int = 2000, n_versions: int = 50) -> R
     def context() -> str | None:
         return json.dumps(rng.uniform(-1, 1, (20, 5)).tolist()) if is_linear else None
 
-    def entry(seq: int) -> Entry:
-        return Entry(seq, "reward", None, int(rng.integers(5)), rng.random(), None, None, context())
+    def entry(seq: int) -> LogEntry:
+        return LogEntry(seq, "reward", None, int(rng.integers(5)), rng.random(), None, None, context())
 
     def spent(call: Callable[[], object]) -> float:
         start = time.thread_time()

@@ -19,7 +19,7 @@ from bandstrap.bounds.coverage import CoverageRow, binomial_interval, measure, s
 from bandstrap.bounds.distributions import target
 from bandstrap.bounds.resampling import N_RESAMPLES
 from bandstrap.engine.simulator.parquet import read_about
-from bandstrap.experiments.folder import Folder, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.folder import CurvePoint, Folder, Planned, PlannedCurve, PlannedPanel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.store import Measured
 from study.laws import BY_NAME
@@ -146,11 +146,11 @@ class StudyPanel:
 
     def planned(self) -> PlannedPanel:
         """As the folder has it: a curve for each bound, level and side, of miss rates against sample sizes."""
-        curves: dict[tuple[str, float, str], list[Point]] = {}
+        curves: dict[tuple[str, float, str], list[CurvePoint]] = {}
         for cell in self.cells:
             for bound, _ in cell.about["bounds"]:
                 key = bound, cell.alpha, cell.side
-                curves.setdefault(key, []).append(Point(at=float(cell.n), about=cell.about))
+                curves.setdefault(key, []).append(CurvePoint(at=float(cell.n), about=cell.about))
         return PlannedPanel(
             name=self.name,
             title=self.name,

@@ -24,7 +24,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.text import ONE, listed, shortened, visible
 
 # One of a few words, where a parameter takes no others.
-Word = TypeVar("Word", bound=str)
+Option = TypeVar("Option", bound=str)
 # Compiled code counts in 64 bits.
 LARGEST_COUNT = 2**63 - 1
 # A count from which on only its first digits are shown.
@@ -145,11 +145,11 @@ def check_flag(value: Any, parameter: str, owner: str) -> bool:
     raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", brief(value))
 
 
-def check_choice(value: Any, parameter: str, owner: str, choices: Collection[Word]) -> Word:
+def check_choice(value: Any, parameter: str, owner: str, choices: Collection[Option]) -> Option:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), brief(value))
-    return cast("Word", value)
+    return cast("Option", value)
 
 
 def check_sample(sample: ArrayLike, owner: str) -> Floats:

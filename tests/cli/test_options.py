@@ -15,7 +15,7 @@ from bandstrap.bounds.bound import Side
 from bandstrap.bounds.differences.compare import Simultaneous
 from bandstrap.cli import options
 from bandstrap.cli.commands import app
-from bandstrap.cli.listing import Kind
+from bandstrap.cli.listing import ListedKind
 from bandstrap.cli.options import split_labels
 from bandstrap.live.database import Durability
 from bandstrap.live.settings import Mode
@@ -86,7 +86,7 @@ def test_help_of_every_parameter_is_a_sentence(path):
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        (("list",), "|".join(get_args(Kind))),
+        (("list",), "|".join(get_args(ListedKind))),
         (("list",), "table|json|csv"),
         (("bound",), "upper|lower|two-sided"),
         (("bound",), "bonferroni|max"),
@@ -262,7 +262,7 @@ def test_arms_by_their_old_name_are_taken_as_they_are_with_a_warning(run, tmp_pa
 # --- lists --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("kind", get_args(ListedKind))
 def test_a_list_is_plain_text_in_80_columns_and_the_same_in_json(kind, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = run("list", kind).stdout

@@ -12,7 +12,7 @@ from bandstrap.engine.simulator.result import Result
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments import choices as module
-from bandstrap.experiments.choices import Choices
+from bandstrap.experiments.choices import ChoiceFiles
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.plan import CurvePlan, PanelPlan
 from bandstrap.experiments.spec import Curve, Panel
@@ -36,7 +36,7 @@ def save(store, whole, size=25):
 
 
 def chosen(about, folder):
-    return np.concatenate([array for _, array in Choices(folder.choices).read(about)])
+    return np.concatenate([array for _, array in ChoiceFiles(folder.choices).read(about)])
 
 
 def names(folder):
@@ -201,7 +201,7 @@ def test_a_kill_at_any_step_of_merging_loses_nothing(folder, monkeypatch):
 def test_choices_are_read_while_another_process_merges_them(folder):
     save(folder.store(), block(), 7)
     whole = chosen(block().about, folder)
-    reading = Choices(folder.choices).read(block().about)
+    reading = ChoiceFiles(folder.choices).read(block().about)
     first = [next(reading)]
     folder.store().choices.merge(block())  # and removes the pieces
     assert names(folder) == ["0-60.parquet"]
@@ -223,7 +223,7 @@ def test_the_type_of_arms_is_found_while_another_process_merges(folder, monkeypa
         return whole(file)
 
     monkeypatch.setattr(polars, "read_parquet_schema", merged_meanwhile)
-    assert Choices(folder.choices).kind(block().about) == polars.UInt8
+    assert ChoiceFiles(folder.choices).kind(block().about) == polars.UInt8
 
 
 def test_damaged_files_of_another_size_go_when_the_choices_are_merged(folder):

@@ -16,7 +16,7 @@ from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import plan
 from bandstrap.experiments.plan import BoundBlock, plan_panel
-from bandstrap.experiments.spec import Curve, Experiment, Panel, Sweep
+from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel, Sweep
 
 PLAY = Block(UCB1(), Gaussian(), 100, 7, 0, 20, np.array([100]))
 BOUND = BoundBlock("sign_flip", "normal", 5, 0.05, 10, 7)
@@ -39,7 +39,7 @@ def key(block):
 
 
 def keys(one, *, seed=7, share=1.0, **experiment):
-    whole = Experiment(**{"title": "t", "panels": (one,), "horizon": 50, "replications": 30} | experiment)
+    whole = ExperimentSpec(**{"title": "t", "panels": (one,), "horizon": 50, "replications": 30} | experiment)
     return [key(piece) for block in plan_panel(one, whole, seed, share) for piece in block.cut()]
 
 
@@ -167,7 +167,7 @@ def test_a_curve_in_two_panels_is_run_once():
 
 
 def replications(one, share=1.0, total=30):
-    whole = Experiment(title="t", panels=(one,), horizon=50, replications=total)
+    whole = ExperimentSpec(title="t", panels=(one,), horizon=50, replications=total)
     plans = plan_panel(one, whole, 7, share)
     return [[(b.first, b.last) for b in block.cut()] for curve in plans.curves for block in curve.blocks]
 
@@ -200,7 +200,7 @@ def test_a_sweep_has_blocks_at_every_value():
         horizon="{s}",
         sweep=Sweep(name="s", values=(10, 20)),
     )
-    whole = Experiment(title="t", panels=(swept,), horizon=50, replications=3)
+    whole = ExperimentSpec(title="t", panels=(swept,), horizon=50, replications=3)
     (curve,) = plan_panel(swept, whole, 7).curves
     assert curve.places == (10, 20)
     assert [(b.policy.label, b.environment.label, b.horizon) for b in curve.blocks] == [

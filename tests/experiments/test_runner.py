@@ -26,7 +26,7 @@ from bandstrap.experiments.panels import CurveData, read_panels
 from bandstrap.experiments.plan import BoundBlock, plan_panel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Curve
-from bandstrap.experiments.store import Store
+from bandstrap.experiments.store import BlockStore
 from stops import interrupted_after
 
 TEXT = """
@@ -307,7 +307,7 @@ def test_a_full_disk_is_told(run, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Store, "save", full)
+    monkeypatch.setattr(BlockStore, "save", full)
     with pytest.raises(OSError, match="No space"):
         run()
 
@@ -352,5 +352,5 @@ def test_the_old_door_still_runs_and_warns(run, tmp_path):
     experiment = read_experiment(tmp_path / "mine.toml")
     plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
     with pytest.warns(DeprecationWarning, match=r"bandstrap\.experiments\.run takes its place"):
-        found = run_experiments(plans, Store(tmp_path / "old" / "blocks"), progress=False)
+        found = run_experiments(plans, BlockStore(tmp_path / "old" / "blocks"), progress=False)
     assert bits(found) == bits(expected)

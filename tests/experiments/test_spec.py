@@ -16,7 +16,7 @@ from bandstrap.experiments import spec, toml
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import (
     Curve,
-    Experiment,
+    ExperimentSpec,
     Panel,
     make_feedback,
     make_policy,
@@ -176,7 +176,7 @@ def test_a_swept_name_stands_in_policies_environment_and_horizon(read):
 def test_a_swept_name_stands_in_delay_batch_and_lost(read, values, panel, labels):
     (panel,) = read(sweep(values, policy="ucb1", panel=panel)).panels
     assert [make_feedback(panel, value).label for value in panel.sweep.values] == labels
-    blocks = plan_panel(panel, Experiment(title="", panels=(panel,)), 0)
+    blocks = plan_panel(panel, ExperimentSpec(title="", panels=(panel,)), 0)
     assert [block.feedback.label for block in blocks] == labels
 
 

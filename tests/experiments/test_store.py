@@ -16,7 +16,7 @@ from bandstrap.engine.simulator.blocks import Block, Played
 from bandstrap.environments import Gaussian
 from bandstrap.experiments import store as module
 from bandstrap.experiments.plan import BoundBlock
-from bandstrap.experiments.store import Measured, Store
+from bandstrap.experiments.store import BlockStore, Measured
 
 PLAY = Block(UCB1(), Gaussian(), 30, 7, 0, 3, np.array([1, 10, 30]))
 BOUND = BoundBlock("sign_flip", "normal", 2, 0.05, 10, 7)
@@ -35,7 +35,7 @@ def measured():
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "new" / "blocks")
+    return BlockStore(tmp_path / "new" / "blocks")
 
 
 def test_play_comes_back_bit_for_bit(store):

@@ -12,7 +12,7 @@ from bandstrap.basics.sources import Code, code_here
 from bandstrap.engine.compiler.locks import end_turn, lock_of, take_turn, taking_turns
 from bandstrap.engine.simulator.own_file import load_file
 from bandstrap.engine.work import dispatch as errand
-from bandstrap.engine.work.dispatch import Errand, Parcel, UnfitWorker, WorkerError, nothing
+from bandstrap.engine.work.dispatch import RemoteTaskCall, TaskCall, UnfitWorker, WorkerError, nothing
 from bandstrap.engine.work.interrupts import Task
 from bandstrap.errors import InvalidInput
 from pieces import Number, Odd, count_prepared, odd_error, squares
@@ -22,12 +22,12 @@ PATIENCE = 30
 
 def sent(run, pieces, prepare=nothing):
     """Work as it arrives elsewhere."""
-    return pickle.loads(pickle.dumps(Errand(Task(), run, prepare, pieces)))  # noqa: S301 - our own bytes
+    return pickle.loads(pickle.dumps(TaskCall(Task(), run, prepare, pieces)))  # noqa: S301 - our own bytes
 
 
 def test_it_is_done_where_it_arrives():
     parcel = sent(squares, [Number(3), Number(4)])
-    assert isinstance(parcel, Parcel)
+    assert isinstance(parcel, RemoteTaskCall)
     assert parcel() == pickle.loads(pickle.dumps(parcel))() == [9, 16]  # noqa: S301 - our own bytes
 
 
@@ -104,7 +104,7 @@ def test_who_needs_something_else_does_not_wait(tmp_path):
 def test_other_code_is_refused(code, says):
     parcel = sent(squares, [Number(3)])
     with pytest.raises(UnfitWorker, match=says):
-        Parcel(code, parcel.ahead, parcel.content)()
+        RemoteTaskCall(code, parcel.ahead, parcel.content)()
 
 
 def test_ones_own_files_come_first_and_an_edited_one_is_missed(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_ones_own_files_come_first_and_an_edited_one_is_missed(tmp_path, monkeyp
 def test_what_cannot_be_sent_is_refused_in_a_sentence():
     lock = threading.Lock()  # which dask and loky, once they are loaded, cannot send either
     with pytest.raises(InvalidInput, match=r"number 3 cannot be sent to another process .* played in threads\."):
-        pickle.dumps(Errand(Task(), lambda pieces: [lock], nothing, [Number(3)]))
+        pickle.dumps(TaskCall(Task(), lambda pieces: [lock], nothing, [Number(3)]))
 
 
 @pytest.mark.usefixtures("plainly_sent")
@@ -136,7 +136,7 @@ def test_an_error_that_would_not_arrive_is_told_in_words():
 
 
 def test_every_errand_is_another_to_dask():
-    one = Errand(Task(), squares, nothing, [Number(3)])
+    one = TaskCall(Task(), squares, nothing, [Number(3)])
     assert one.__dask_tokenize__() != one.__dask_tokenize__()
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from bandstrap import UCB1, simulate
 from bandstrap.engine.work import executors, workers
-from bandstrap.engine.work.dispatch import Errand, WorkerError
+from bandstrap.engine.work.dispatch import TaskCall, WorkerError
 from bandstrap.engine.work.executors import worker_count
 from bandstrap.engine.work.pool import Unfinished, finish
 from bandstrap.engine.work.workers import Processes
@@ -351,7 +351,7 @@ def test_much_work_that_kills_workers_does_not_end_the_rest():
 
         def submit(self, fn, /, *args, **kwargs):
             future: Future = Future()
-            if isinstance(fn, Errand) and fn.pieces[0].i < 20:
+            if isinstance(fn, TaskCall) and fn.pieces[0].i < 20:
                 future.set_exception(BrokenExecutor("it was killed"))
             else:
                 future.set_result(fn(*args, **kwargs))

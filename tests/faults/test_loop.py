@@ -14,7 +14,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from bandstrap.engine.work.dispatch import Errand
+from bandstrap.engine.work.dispatch import TaskCall
 from bandstrap.engine.work.interrupts import CalledOff, Quit, Task, answered, listening, step
 from bandstrap.engine.work.pool import IN_FLIGHT, finish
 from bandstrap.errors import InvalidInput
@@ -179,7 +179,7 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
             self.pool = ThreadPoolExecutor(2)
 
         def submit(self, fn, /, *args, **kwargs):
-            return self.pool.submit(Errand(Task(), fn.run, fn.prepare, fn.pieces))
+            return self.pool.submit(TaskCall(Task(), fn.run, fn.prepare, fn.pieces))
 
     def run(pieces):
         if pieces[0].i == 0:

@@ -12,7 +12,7 @@ from bandstrap.league import standings
 from bandstrap.league.standings import (
     DRAWS,
     Interval,
-    Results,
+    LeagueResults,
     compare,
     drawn_mean,
     drawn_quantile,
@@ -31,7 +31,7 @@ def results(**environments):
     regret = {
         name: {p: np.asarray(v, dtype=float) for p, v in players.items()} for name, players in environments.items()
     }
-    return Results(regret, told)
+    return LeagueResults(regret, told)
 
 
 def percentile(values, level):

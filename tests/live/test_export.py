@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import export
-from bandstrap.live.export import Row, open_bandit_feedback, write_dsjson, write_log
+from bandstrap.live.export import ExportRow, open_bandit_feedback, write_dsjson, write_log
 
 NOON = 1_763_300_000.0
 ABOUT = {
@@ -32,7 +32,7 @@ LINEAR = {**ABOUT, "arms": []}
 def row(number, action, reward, weights, /, **other):
     """A decision of the policy, settled by its reward."""
     labels = ABOUT["arms"]
-    plain = Row(
+    plain = ExportRow(
         time=NOON + number,
         decision=f"id{number}",
         key=f"key{number}",
@@ -91,7 +91,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 counts = st.integers(0, 2**62)
 rows_of_any_kind = st.builds(
-    Row,
+    ExportRow,
     time=st.floats(0, 4e9),
     decision=texts,
     key=texts,
@@ -130,7 +130,7 @@ def test_every_bit_is_read_back(tmp_path, monkeypatch, rows):
     path = tmp_path / "any.parquet"
     write_log(path, iter(rows), ABOUT)
     found = polars.read_parquet(path)
-    assert found.columns == list(Row._fields)
+    assert found.columns == list(ExportRow._fields)
     assert found["time"].dtype == polars.Datetime("us", "UTC")
     for wanted, got in zip(rows, found.iter_rows(named=True), strict=True):
         for name, value in wanted._asdict().items():

@@ -9,7 +9,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live import fold
-from bandstrap.live.rows import Entry
+from bandstrap.live.rows import LogEntry
 from live.checkout import ARMS, make
 
 
@@ -179,7 +179,7 @@ def test_an_older_copy_of_the_database_takes_effect(target, tmp_path):
 
 def test_a_log_with_a_gap_is_not_folded(target):
     state = fold.State(make(target, policy="ucb1").definition)
-    entries = [Entry(seq, "reward", None, 0, 1.0, None, None, None) for seq in (1, 2, 4)]
+    entries = [LogEntry(seq, "reward", None, 0, 1.0, None, None, None) for seq in (1, 2, 4)]
     with pytest.raises(live.StoreError, match=r"entry 3 is missing"):
         state.fold(entries)
 
@@ -187,7 +187,10 @@ def test_a_log_with_a_gap_is_not_folded(target):
 def test_a_sum_beyond_what_a_policy_takes_is_the_largest_it_takes(target):
     state = fold.State(make(target, policy="ucb1").definition)
     state.fold(
-        [Entry(1, "reward", None, 0, 3e150, None, None, None), Entry(2, "reward", None, 0, -3e200, None, None, None)]
+        [
+            LogEntry(1, "reward", None, 0, 3e150, None, None, None),
+            LogEntry(2, "reward", None, 0, -3e200, None, None, None),
+        ]
     )
     assert state.rewards == [2, 0, 0]
 

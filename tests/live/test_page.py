@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from bandstrap import live
-from bandstrap.live.history import History
+from bandstrap.live.history import CountHistory
 from bandstrap.live.page import MOST_CURVES, write_status_page
-from bandstrap.live.status import Interval
+from bandstrap.live.status import IntervalPromise
 from bandstrap.live.tally import Tally
 
 ODD = "<b>rot</b> & \"x\" '$x$' 漢字 😀\x1b[31m\u202e"
@@ -129,7 +129,7 @@ def test_many_arms_huge_and_equal_rewards_and_no_holdout(shop, tmp_path):
             dataclasses.replace(status.arms[0], label=f"arm {i}", state=state, mean=mean, lower=ends[0], upper=ends[1])
         )
         learned[f"arm {i}"] = [Tally(3, mean, 2.0 if half else 0.0)] * 60
-    history = History(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
+    history = CountHistory(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
     many = dataclasses.replace(
         status, arms=tuple(arms), lift=None, settings=status.settings | {"holdout": 0.0}, history=history
     )
@@ -148,7 +148,7 @@ def test_of_very_many_arms_the_pictures_have_the_busiest(shop, tmp_path):
     status = shop.status()
     arms = tuple(dataclasses.replace(status.arms[0], label=f"arm {i}", decisions=i) for i in range(100))
     learned = {arm.label: [Tally(3, 1.0, 2.0)] * 60 for arm in arms}
-    history = History(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
+    history = CountHistory(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
     page = page_of(dataclasses.replace(status, arms=arms, history=history), tmp_path)
     bars, intervals, *_ = map(words_of, page.pictures)
     for words in (bars, intervals):
@@ -190,5 +190,7 @@ def test_shadow_mode_says_that_a_difference_is_chance(shop, tmp_path):
 
 def test_what_an_interval_promises_is_on_the_page(shop, tmp_path):
     trade(shop, 10)
-    status = dataclasses.replace(shop.status(), interval=Interval("betting", 0.05, "It holds at all times together."))
+    status = dataclasses.replace(
+        shop.status(), interval=IntervalPromise("betting", 0.05, "It holds at all times together.")
+    )
     assert "It holds at all times together." in page_of(status, tmp_path).text

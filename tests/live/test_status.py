@@ -14,7 +14,7 @@ from bandstrap import live
 from bandstrap.bounds import betting, difference, student_t
 from bandstrap.live import counting
 from bandstrap.live.fold import checksum, write_snapshot
-from bandstrap.live.history import History
+from bandstrap.live.history import CountHistory
 from bandstrap.live.rows import Change
 from bandstrap.live.status import ALPHA, DAY, RECENT, last_change_of_groups
 from bandstrap.live.tally import Tally, student_interval, welch_interval
@@ -417,6 +417,6 @@ def test_a_snapshot_is_tried_out(target):
 
 
 def test_an_empty_history_has_nothing_to_draw():
-    history = History.empty()
+    history = CountHistory.empty()
     assert history.ends.size == 0
     assert history.running_lift(ALPHA).size == 0

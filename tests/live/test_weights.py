@@ -10,7 +10,7 @@ from scipy import stats
 
 from bandstrap.live.weights import (
     WHOLE,
-    Rule,
+    ShareRule,
     cut,
     decision_id,
     encoded,
@@ -31,7 +31,7 @@ def situations(draw):
     """A rule, rewards of arms, and what a policy would answer."""
     share = draw(st.floats(0.01, 1))
     floor = draw(st.floats(0, min(share, 0.999)))
-    rule = Rule(floor, draw(st.integers(0, 5)), share, draw(st.integers(0, 3)))
+    rule = ShareRule(floor, draw(st.integers(0, 5)), share, draw(st.integers(0, 3)))
     rewards = draw(st.lists(st.integers(0, 8), min_size=1, max_size=6))
     wishes = draw(st.lists(st.integers(0, 20), min_size=len(rewards), max_size=len(rewards)))
 
@@ -70,12 +70,12 @@ def test_a_policy_is_asked_about_no_arm_that_it_cannot_score():
         asked.append(list(arms))
         return [1 / len(arms)] * len(arms)
 
-    shares(Rule(0.0, 5, 0.1, 2), [3, 4, 7, 9], [9, 1, 3, 0], ask)
+    shares(ShareRule(0.0, 5, 0.1, 2), [3, 4, 7, 9], [9, 1, 3, 0], ask)
     assert asked == [[3, 7], [3]]
 
 
 def test_established_arms_share_what_new_ones_leave():
-    found = shares(Rule(0.0, 20, 0.1, 1), [0, 1, 2], [50, 30, 0], lambda arms: [0.75, 0.25])
+    found = shares(ShareRule(0.0, 20, 0.1, 1), [0, 1, 2], [50, 30, 0], lambda arms: [0.75, 0.25])
     assert found == pytest.approx([0.675, 0.225, 0.1])
 
 

@@ -20,8 +20,8 @@ from bandstrap.paper.claims import (
     UNDECIDED,
     VERDICTS,
     Finding,
-    Number,
     Power,
+    ReportedNumber,
     examine,
 )
 from bandstrap.paper.claims.figure4 import width_seen
@@ -248,7 +248,11 @@ def test_json_has_no_nan_and_every_claim():
     findings = tuple(examine(agreeing()))
     claim = findings[0][0]
     wild = Finding(
-        DEPENDS, 'π < θ & "ψ"', (Number("x", math.nan, math.inf, -math.inf), Number("y", 1.5)), Power(None, "x"), "so"
+        DEPENDS,
+        'π < θ & "ψ"',
+        (ReportedNumber("x", math.nan, math.inf, -math.inf), ReportedNumber("y", 1.5)),
+        Power(None, "x"),
+        "so",
     )
     content = strict(claims_as_json(Reproduction((), (*findings, (claim, wild)), 7, 200)))
     assert [one["name"] for one in content["claims"]] == [*(c.name for c in CLAIMS), claim.name]

@@ -23,8 +23,8 @@ from bandstrap.paper.claims import (
     SECTIONS,
     UNDECIDED,
     Finding,
-    Number,
     Power,
+    ReportedNumber,
     examine,
 )
 from bandstrap.paper.formulas import typeset
@@ -175,7 +175,7 @@ def test_text_is_escaped(tmp_path):
     whole = reproduction(tmp_path)
     evil = '<script>alert("1")</script> & <b>'
     claim = dataclasses.replace(CLAIMS[0], where=evil, says=evil)
-    finding = Finding(DEPENDS, evil, (Number(evil, 1.0),), Power(None, evil), evil)
+    finding = Finding(DEPENDS, evil, (ReportedNumber(evil, 1.0),), Power(None, evil), evil)
     experiment = whole.chapters[0].experiment.model_copy(update={"title": evil, "readings": (evil,)})
     chapters = (dataclasses.replace(whole.chapters[0], experiment=experiment),)
     item = dict.fromkeys(("id", "where", "printed", "reading", "code"), evil)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from bandstrap.paper.claims import CLAIMS
 from bandstrap.paper.reproduce import errata
-from bandstrap.paper.sentences import Part, Sentence, as_markdown, read_sentences
+from bandstrap.paper.sentences import PaperSection, Sentence, as_markdown, read_sentences
 
 PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
 
@@ -28,9 +28,9 @@ def test_claims_and_errata_that_reasons_speak_of_exist():
 
 
 def test_sentences_are_in_the_papers_order_and_no_part_is_left_out():
-    order = [get_args(Part).index(sentence.part) for sentence in read_sentences()]
+    order = [get_args(PaperSection).index(sentence.part) for sentence in read_sentences()]
     assert order == sorted(order)
-    assert {get_args(Part)[i] for i in order} == set(get_args(Part))
+    assert {get_args(PaperSection)[i] for i in order} == set(get_args(PaperSection))
     said = [(sentence.where, sentence.says) for sentence in read_sentences()]
     assert len(set(said)) == len(said)
 

@@ -5,15 +5,15 @@ import math
 import pytest
 from matplotlib.colors import to_hex
 
-from bandstrap.plots.groups import Interval, plot_groups
+from bandstrap.plots.groups import GroupInterval, plot_groups
 from bandstrap.plots.style import COLOURS, save_figure
 
 GROUPS = [
-    Interval("a", 10, 1.0, 0.5, 2.0),
-    Interval("b", 4, 1.5, -math.inf, 3.0),
-    Interval("c", 1, 2.0, -math.inf, math.inf),
-    Interval("d", 9, 0.7, 0.2, 0.6, is_contradicted=True),
-    Interval("e", 3, 0.4, math.nan, math.nan, is_contradicted=True),
+    GroupInterval("a", 10, 1.0, 0.5, 2.0),
+    GroupInterval("b", 4, 1.5, -math.inf, 3.0),
+    GroupInterval("c", 1, 2.0, -math.inf, math.inf),
+    GroupInterval("d", 9, 0.7, 0.2, 0.6, is_contradicted=True),
+    GroupInterval("e", 3, 0.4, math.nan, math.nan, is_contradicted=True),
 ]
 
 
@@ -54,10 +54,10 @@ def test_bars_end_where_the_bounds_do_and_arrows_point_where_there_is_none():
 @pytest.mark.parametrize(
     "groups",
     [
-        [Interval("a", 2, 0.0, -math.inf, 0.0)],
-        [Interval("$x_1$\x1b", 2, 1e300, -1e300, math.inf), Interval("_b", 2, -1e300, -1e300, 1e300)],
-        [Interval("a", 2, 5e-324, 0.0, 5e-324)],
-        [Interval("a", 2, math.nan, math.nan, math.nan)],
+        [GroupInterval("a", 2, 0.0, -math.inf, 0.0)],
+        [GroupInterval("$x_1$\x1b", 2, 1e300, -1e300, math.inf), GroupInterval("_b", 2, -1e300, -1e300, 1e300)],
+        [GroupInterval("a", 2, 5e-324, 0.0, 5e-324)],
+        [GroupInterval("a", 2, math.nan, math.nan, math.nan)],
     ],
     ids=["point", "huge", "tiny", "nothing"],
 )

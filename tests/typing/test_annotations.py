@@ -13,7 +13,7 @@ from bandstrap.bounds import BOUNDS, coverage
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
-from bandstrap.policies.kernels.schedule import Rule
+from bandstrap.policies.kernels.schedule import LevelRule
 
 CLASSES = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
 every_class = pytest.mark.parametrize("name", CLASSES)
@@ -108,13 +108,13 @@ def test_words_are_found_everywhere():
     assert len(found) > 60
 
 
-@pytest.mark.parametrize("word", get_args(Rule))
+@pytest.mark.parametrize("word", get_args(LevelRule))
 def test_a_schedule_is_one_of_its_words(word):
     assert POLICIES["ucb1"](alpha=word, horizon=10, arms=2).select() == 0
 
 
 def test_a_refused_schedule_is_answered_with_its_words():
-    words = ", ".join(map(repr, get_args(Rule)))
+    words = ", ".join(map(repr, get_args(LevelRule)))
     with pytest.raises(InvalidInput, match=re.escape(f"one of {words}, a number in (0, 1) or a callable")):
         POLICIES["ucb1"](alpha="1/t")
 

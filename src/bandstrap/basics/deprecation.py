@@ -1,4 +1,4 @@
-"""Old names of parameters: they still work, and each warns once per place that uses it."""
+"""Old names of parameters and classes: they still work, and each warns once per place that uses it."""
 
 from __future__ import annotations
 
@@ -71,3 +71,20 @@ def with_new_names(
         )
         found[new] = found.pop(old)
     return found
+
+
+def old_name(name: str, new_names: Mapping[str, str], module: str) -> str:
+    """The new name of something in a module, with a ``DeprecationWarning``; no attribute if it never had another.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     old_name("Status", {"Status": "FolderStatus"}, "bandstrap.experiments")
+    'FolderStatus'
+    >>> print(caught[0].message)
+    bandstrap.experiments.Status is called FolderStatus now; the old name goes with the next minor release.
+    """
+    if name not in new_names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} is called {new_names[name]} now; the old name goes with the next minor release."
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return new_names[name]

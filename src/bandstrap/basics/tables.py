@@ -56,7 +56,7 @@ class Hints(NamedTuple):
     encoding: str = ""
 
 
-class Record(NamedTuple):
+class TableRecord(NamedTuple):
     """A row: where it stands, its group, and its number or what is written for it; ``None`` if nothing is."""
 
     where: str
@@ -210,7 +210,7 @@ def csv_records(
     decimal: str,
     encoding: str | None,
     hints: Hints,
-) -> Generator[Record]:
+) -> Generator[TableRecord]:
     """The rows of a CSV file."""
     is_utf_8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     text = io.TextIOWrapper(file, encoding="utf-8-sig" if is_utf_8 else encoding, newline="")
@@ -233,7 +233,7 @@ def csv_records(
                 hint = f" ({hints.separator})" if hints.separator and between == "," else ""
                 raise InvalidInput(f"{where} has more fields than the header line{hint}.")
             fields = [row[i] if i < len(row) else "" for i in places]
-            yield Record(where, "all" if by is None else fields[1], fields[0].strip())
+            yield TableRecord(where, "all" if by is None else fields[1], fields[0].strip())
     finally:
         text.detach()
 
@@ -296,7 +296,7 @@ def no_number(text: str, hint: str) -> str:
 # --- Parquet ----------------------------------------------------------------------------------------------------------
 
 
-def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | None) -> Generator[Record]:
+def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | None) -> Generator[TableRecord]:
     """The rows of a Parquet file."""
     import polars
 
@@ -316,7 +316,7 @@ def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | N
     groups = itertools.repeat("all") if by is None else map(group_name, frame[by].to_list())
     for i, (value, group) in enumerate(zip(frame[column].to_list(), groups, strict=False)):
         number = value.strip() if isinstance(value, str) else None if value is None else float(value)
-        yield Record(f"Row {i + 1} of {name}", group, number)
+        yield TableRecord(f"Row {i + 1} of {name}", group, number)
 
 
 def group_name(value: Any) -> str:

@@ -46,7 +46,7 @@ FEW_VALUES = 5
 # Sixth powers of numbers between this and its inverse are floats.
 SMALLEST_SCALE = 1e-50
 
-Options = Mapping[str, Any]
+BoundOptions = Mapping[str, Any]
 
 
 class Verdict(NamedTuple):
@@ -76,11 +76,11 @@ class Assumption:
     """
 
     name: AssumptionName
-    of_law: Callable[[Any, Options], Verdict]
-    contradicted_by: Callable[[Floats, Options], list[str]]
+    of_law: Callable[[Any, BoundOptions], Verdict]
+    contradicted_by: Callable[[Floats, BoundOptions], list[str]]
 
 
-def judge(name: str, options: Options, law: Any) -> Verdict:
+def judge(name: str, options: BoundOptions, law: Any) -> Verdict:
     """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
 
     >>> from scipy import stats
@@ -98,7 +98,7 @@ def judge(name: str, options: Options, law: Any) -> Verdict:
 GRAVITY = (False, None, True)
 
 
-def judge_phi(options: Options, law: Any) -> Verdict:
+def judge_phi(options: BoundOptions, law: Any) -> Verdict:
     """The same for the preliminary width of a bound, if it has one."""
     phi = phi_told(options)
     if phi is None:
@@ -108,14 +108,14 @@ def judge_phi(options: Options, law: Any) -> Verdict:
     return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
 
 
-def phi_told(options: Options) -> Any:
+def phi_told(options: BoundOptions) -> Any:
     """The preliminary width that these options name: Hoeffding's where they have a scale or a support alone."""
     phi = options.get("phi")
     has_scale = any(options.get(name) is not None for name in ("sigma", "support"))
     return "hoeffding" if phi is None and has_scale else phi
 
 
-def contradictions(name: str, rewards: Floats, options: Options, *, in_order: bool = False) -> list[str]:
+def contradictions(name: str, rewards: Floats, options: BoundOptions, *, in_order: bool = False) -> list[str]:
     """Features of a sample that contradict what the bound ``name`` assumes, one sentence each; usually none.
 
     The sample is one that the bound does not refuse. ``in_order`` says that the rewards are in the order in which the
@@ -132,7 +132,7 @@ def contradictions(name: str, rewards: Floats, options: Options, *, in_order: bo
     return list(dict.fromkeys(found))
 
 
-def nothing(rewards: Floats, options: Options) -> list[str]:
+def nothing(rewards: Floats, options: BoundOptions) -> list[str]:
     """Nothing contradicts what a bound checks of each reward, and refuses samples by."""
     return []
 
@@ -210,7 +210,7 @@ def binary_symmetry_p_value(count: int, n: int) -> float:
     return min(1.0, 2 * float(bdtr(min(count, n - count), n, 0.5)))
 
 
-def skew(rewards: Floats, options: Options) -> list[str]:
+def skew(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of symmetry; of rewards of two values that of a fair coin, which is exact."""
     return skew_of(scaled(np.sort(rewards)), rewards)
 
@@ -274,7 +274,7 @@ def normality_of(ordered: Floats) -> float:
     return float(ndtr(-z / (1.0308 - 0.26758 * (v + 2 / u))))
 
 
-def not_normal(rewards: Floats, options: Options) -> list[str]:
+def not_normal(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of normality; where it rejects and one of symmetry does, too, that is what is told."""
     ordered = scaled(np.sort(rewards))
     if ordered.size < FEWEST or ordered[0] == ordered[-1]:
@@ -286,14 +286,14 @@ def not_normal(rewards: Floats, options: Options) -> list[str]:
     return skew_of(ordered, rewards) or [sentence]
 
 
-def symmetric_law(law: Any, options: Options) -> Verdict:
+def symmetric_law(law: Any, options: BoundOptions) -> Verdict:
     """Symmetry about the mean, or about the median where there is none."""
     if not has_quantiles(law):
         return Verdict(None, "nothing is known of the law's quantiles")
     return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the law is not symmetric")
 
 
-def normal_law(law: Any, options: Options) -> Verdict:
+def normal_law(law: Any, options: BoundOptions) -> Verdict:
     """The normal family."""
     return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the law is not normal")
 
@@ -301,7 +301,7 @@ def normal_law(law: Any, options: Options) -> Verdict:
 # --- bounded, sub-Gaussian, sub-Weibull -------------------------------------------------------------------------------
 
 
-def bounded_law(law: Any, options: Options) -> Verdict:
+def bounded_law(law: Any, options: BoundOptions) -> Verdict:
     """A law inside the support that was told."""
     support = options["support"]
     low, high = (float(end) for end in law.support())
@@ -311,7 +311,7 @@ def bounded_law(law: Any, options: Options) -> Verdict:
     return Verdict(holds=False, why=f"the law reaches beyond [{support[0]:g}, {support[1]:g}]")
 
 
-def sub_gaussian_law(law: Any, options: Options) -> Verdict:
+def sub_gaussian_law(law: Any, options: BoundOptions) -> Verdict:
     """A law known to have the scale that was told, or the support."""
     if options.get("support") is not None:
         return bounded_law(law, options)
@@ -329,7 +329,7 @@ def sub_gaussian_law(law: Any, options: Options) -> Verdict:
     return Verdict(None, f"the law is not known to be {why}")
 
 
-def above_scale(rewards: Floats, options: Options) -> list[str]:
+def above_scale(rewards: Floats, options: BoundOptions) -> list[str]:
     """A standard deviation that is larger than ``sigma``, by the test for normal rewards."""
     sigma = options.get("sigma")
     if sigma is None or rewards.size < FEWEST:
@@ -352,7 +352,7 @@ def above_scale(rewards: Floats, options: Options) -> list[str]:
     return [f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}"]
 
 
-def sub_weibull_law(law: Any, options: Options) -> Verdict:
+def sub_weibull_law(law: Any, options: BoundOptions) -> Verdict:
     """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
     if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
         norm = f"the psi_{options['beta']:g} norm of the law"
@@ -360,7 +360,7 @@ def sub_weibull_law(law: Any, options: Options) -> Verdict:
     return symmetric_law(law, options) if options.get("symmetric") else HOLDS
 
 
-def skew_if_symmetric(rewards: Floats, options: Options) -> list[str]:
+def skew_if_symmetric(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of symmetry where that was claimed; of the tails of a law a sample tells too little to contradict anything."""
     return skew(rewards, options) if options.get("symmetric") else []
 
@@ -368,7 +368,7 @@ def skew_if_symmetric(rewards: Floats, options: Options) -> list[str]:
 # --- binary -----------------------------------------------------------------------------------------------------------
 
 
-def binary_law(law: Any, options: Options) -> Verdict:
+def binary_law(law: Any, options: BoundOptions) -> Verdict:
     """A law of the two values that were told, by default 0 and 1."""
     values = options.get("support", ZERO_OR_ONE)
     if is_two_valued(law, values):

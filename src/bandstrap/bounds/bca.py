@@ -10,7 +10,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.deprecation import renamed
 from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
-from bandstrap.bounds.resampling import N_RESAMPLES, Rows, build_resampled, resampled_moments
+from bandstrap.bounds.resampling import N_RESAMPLES, SampleRows, build_resampled, resampled_moments
 
 
 @register(assumes=())
@@ -78,7 +78,7 @@ def bca(
     .. [1] Efron. Better bootstrap confidence intervals. JASA 82, 1987.
     """
 
-    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+    def widths(rows: SampleRows, alpha: float, seed: int) -> Floats:
         n = rows.rewards.shape[-1]
         found = np.empty(len(rows.rewards))
         for block, (means,) in resampled_moments(rows.residuals, n_resamples, seed, order=1):

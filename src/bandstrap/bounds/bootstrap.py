@@ -33,8 +33,8 @@ from bandstrap.multipliers.order_statistic import order_rank, order_statistics
 from bandstrap.multipliers.quantile import METHODS, Method, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS, Weights
 
-Interval = Literal["percentile", "basic"]
-INTERVALS: tuple[Interval, ...] = get_args(Interval)
+IntervalKind = Literal["percentile", "basic"]
+INTERVALS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 # That of the paper's experiments.
 DEFAULT_DELTA = 0.1
 
@@ -78,7 +78,7 @@ def bootstrap(
     sigma: float | None = None,
     support: tuple[float, float] | None = None,
     beta: float | None = None,
-    interval: Interval = "percentile",
+    interval: IntervalKind = "percentile",
     quantile: Method = "auto",
     n_resamples: int = 200,
     shrunk: bool = True,
@@ -292,7 +292,7 @@ def assumption(weights: str, correction: str, proved: bool, by_draws: bool) -> s
     return "large samples only"
 
 
-def check_drawn_sharp(weights: Weights, interval: Interval, is_shrunk: bool) -> None:
+def check_drawn_sharp(weights: Weights, interval: IntervalKind, is_shrunk: bool) -> None:
     """Refuse what the sharp correction from Monte Carlo draws is not proved for."""
     for parameter, needed, given in (
         ("weights", "rademacher", weights),

@@ -11,7 +11,7 @@ from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
     N_RESAMPLES,
-    Rows,
+    SampleRows,
     build_resampled,
     lower_quantile,
     resampled_moments,
@@ -90,7 +90,7 @@ def bootstrap_t(
        Mathematical Statistics 27, 1956.
     """
 
-    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+    def widths(rows: SampleRows, alpha: float, seed: int) -> Floats:
         n = rows.rewards.shape[-1]
         quantiles = np.empty(len(rows.rewards))
         for block, moments in resampled_moments(rows.residuals, n_resamples, seed, order=2):

@@ -34,7 +34,7 @@ from bandstrap.errors import (
 Side = Literal["upper", "lower", "two-sided"]
 SIDES: tuple[Side, ...] = get_args(Side)
 # Of one sample, and of each sample of a batch.
-Number = float | Floats
+FloatOrArray = float | Floats
 Support = tuple[float, float]
 # That of rewards of two values, unless another is told.
 ZERO_OR_ONE: Support = (0.0, 1.0)
@@ -115,10 +115,10 @@ class Bound(Displayed):
     name: str
     side: Side
     alpha: float
-    mean: Number
-    lower: Number
-    upper: Number
-    parts: Mapping[str, Number]
+    mean: FloatOrArray
+    lower: FloatOrArray
+    upper: FloatOrArray
+    parts: Mapping[str, FloatOrArray]
     method: str
     guarantee: float | None
     holds_for: str
@@ -139,14 +139,14 @@ class Bound(Displayed):
         return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
-    def value(self) -> Number | tuple[Number, Number]:
+    def value(self) -> FloatOrArray | tuple[FloatOrArray, FloatOrArray]:
         """The bound: a number, or the pair ``(lower, upper)`` if two-sided."""
         if self.side == "two-sided":
             return self.lower, self.upper
         return self.upper if self.side == "upper" else self.lower
 
     @property
-    def width(self) -> Number:
+    def width(self) -> FloatOrArray:
         """Distance between mean and bound, or between the two ends if two-sided."""
         with np.errstate(over="ignore"):  # a width beyond the largest float is infinite
             if self.side == "two-sided":
@@ -202,7 +202,7 @@ class Ends(NamedTuple):
 
     lower: Floats
     upper: Floats
-    parts: Mapping[str, Number]
+    parts: Mapping[str, FloatOrArray]
     method: str
     why_infinite: str | None
 
@@ -210,7 +210,7 @@ class Ends(NamedTuple):
 def ends_of(mean: Floats, alpha: float, side: Side, threshold: MirroredThreshold) -> Ends:
     """The ends that a side asks for: the lower one is the upper one of the negative, and two share ``alpha``."""
     ends = {"lower": np.full_like(mean, -np.inf), "upper": np.full_like(mean, np.inf)}
-    parts: dict[str, Number] = {}
+    parts: dict[str, FloatOrArray] = {}
     methods, reasons = [], []
     one_sided = side != "two-sided"
     for end in ends:
@@ -340,7 +340,7 @@ def build(
 
 
 def note_on_equal_rewards(
-    name: str, rewards: Floats, parts: Mapping[str, Number], lower: Floats, upper: Floats
+    name: str, rewards: Floats, parts: Mapping[str, FloatOrArray], lower: Floats, upper: Floats
 ) -> list[str]:
     """What equal rewards cannot show to a bound that reads its width off them."""
     if not {"symmetric", "normal"} & set(BOUNDS[name].assumes):
@@ -429,7 +429,7 @@ def check_level(alpha: Any, owner: str) -> float:
     return level
 
 
-def as_number(value: ArrayLike, shape: tuple[int, ...]) -> Number:
+def as_number(value: ArrayLike, shape: tuple[int, ...]) -> FloatOrArray:
     """A float for one sample, an array of the batch shape otherwise."""
     array = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
     return array.copy() if shape else float(array)
@@ -536,7 +536,7 @@ class RegisteredBound:
 
 
 BOUNDS: dict[str, RegisteredBound] = {}
-Function = TypeVar("Function", bound=Callable[..., Bound])
+BoundFunction = TypeVar("BoundFunction", bound=Callable[..., Bound])
 
 
 def register(
@@ -545,13 +545,13 @@ def register(
     needs: tuple[str, ...] = (),
     walks: bool = False,
     covers: Covers | None = None,
-) -> Callable[[Function], Function]:
+) -> Callable[[BoundFunction], BoundFunction]:
     """Register a bound; listing, coverage lab, command line and benchmarks read the registry.
 
     What the arguments mean is said at :class:`RegisteredBound`.
     """
 
-    def add(function: Function) -> Function:
+    def add(function: BoundFunction) -> BoundFunction:
         BOUNDS[function.__name__] = RegisteredBound(function.__name__, function, assumes, needs, walks, covers)
         return function
 

@@ -22,12 +22,12 @@ from bandstrap.bounds.bound import (
 from bandstrap.bounds.resampling import why_no_spread
 from bandstrap.errors import check_choice, check_number
 
-Form = Literal["audibert", "maurer-pontil"]
-FORMS: tuple[Form, ...] = get_args(Form)
+BernsteinForm = Literal["audibert", "maurer-pontil"]
+FORMS: tuple[BernsteinForm, ...] = get_args(BernsteinForm)
 
 
 def empirical_bernstein_terms(
-    variance: Floats, n: int, alpha: float, spread: float, form: Form = "audibert"
+    variance: Floats, n: int, alpha: float, spread: float, form: BernsteinForm = "audibert"
 ) -> tuple[Floats, float]:
     """Variance term and range term; ``variance`` is the sample variance with 1/n, ``spread`` the length of the support."""
     if form == "audibert":
@@ -46,7 +46,7 @@ def empirical_bernstein(
     *,
     side: Side = "upper",
     support: tuple[float, float] | None = None,
-    form: Form = "audibert",
+    form: BernsteinForm = "audibert",
     spread: float | None = None,
     check: bool = True,
 ) -> Bound:

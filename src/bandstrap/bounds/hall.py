@@ -14,7 +14,7 @@ from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import Bound, Side, register
 from bandstrap.bounds.resampling import (
     N_RESAMPLES,
-    Rows,
+    SampleRows,
     build_resampled,
     lower_quantile,
     resampled_moments,
@@ -24,8 +24,8 @@ from bandstrap.bounds.resampling import (
 )
 from bandstrap.errors import check_choice
 
-Quantile = Literal["bootstrap", "normal"]
-QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
+HallQuantile = Literal["bootstrap", "normal"]
+QUANTILES: tuple[HallQuantile, ...] = get_args(HallQuantile)
 
 
 def remove_skewness(t: Floats, skewness: Floats, n: int) -> Floats:
@@ -48,7 +48,7 @@ def hall(
     alpha: float,
     *,
     side: Side = "upper",
-    quantile: Quantile = "bootstrap",
+    quantile: HallQuantile = "bootstrap",
     n_resamples: int = N_RESAMPLES,
     seed: Seed = None,
     check: bool = True,
@@ -108,7 +108,7 @@ def hall(
     check_choice(quantile, "quantile", "hall", QUANTILES)
     is_drawn = quantile == "bootstrap"
 
-    def widths(rows: Rows, alpha: float, seed: int) -> Floats:
+    def widths(rows: SampleRows, alpha: float, seed: int) -> Floats:
         n = rows.rewards.shape[-1]
         values = np.full(len(rows.rewards), ndtri(alpha) / np.sqrt(n))
         if is_drawn:

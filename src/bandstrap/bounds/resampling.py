@@ -31,7 +31,7 @@ LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing i
 TOLD_A_SUPPORT = "a bound that is told a support, such as betting, is finite"
 
 
-class Rows(NamedTuple):
+class SampleRows(NamedTuple):
     """Samples of ``n`` rewards as they are resampled, one per row.
 
     Attributes
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 class Widths(Protocol):
     """Distances from the mean to the upper bound, one per row and in units of its residuals."""
 
-    def __call__(self, rows: Rows, alpha: float, seed: int, /) -> Floats:
+    def __call__(self, rows: SampleRows, alpha: float, seed: int, /) -> Floats:
         """Widths at ``alpha``, from resamples that start from ``seed``."""
         ...
 
@@ -87,9 +87,9 @@ def build_resampled(
         n = rewards.shape[-1]
         ordered = np.sort(rewards.reshape(-1, n), axis=-1)
         residuals, exponents = scaled_residuals(ordered)
-        rows = Rows(ordered, residuals, rounding_of_means(ordered, exponents))
+        rows = SampleRows(ordered, residuals, rounding_of_means(ordered, exponents))
         if drawn is None and is_drawn:
-            each = (Rows(*(part[i : i + 1] for part in rows)) for i in range(len(ordered)))
+            each = (SampleRows(*(part[i : i + 1] for part in rows)) for i in range(len(ordered)))
             scaled = np.array([widths(one, alpha, seed_of(None, one.rewards[0]))[0] for one in each])
         else:
             scaled = widths(rows, alpha, drawn or 0)

@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import Bound, Number, Side, Threshold, build, register, too_few
+from bandstrap.bounds.bound import Bound, FloatOrArray, Side, Threshold, build, register, too_few
 from bandstrap.errors import near_one
 
 
-def student_width(n: int, deviation: Number, alpha: float) -> Number:
+def student_width(n: int, deviation: FloatOrArray, alpha: float) -> FloatOrArray:
     """``t_{n-1, 1-alpha} s / sqrt(n)``, with ``deviation`` the standard deviation (1/(n-1)) of ``n >= 2`` rewards."""
     return -stdtrit(n - 1, alpha) * deviation / np.sqrt(n)
 

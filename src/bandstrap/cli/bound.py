@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandstrap.cli.files import (
-    Column,
+    ColumnOption,
     Data,
     Decimal,
     DropMissing,
@@ -20,7 +20,7 @@ from bandstrap.cli.files import (
     read,
 )
 from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
-from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
+from bandstrap.cli.options import DataSeed, Plot, SideOption, SimultaneousName
 from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice, check_number
 
@@ -32,7 +32,7 @@ OWNER = "bandstrap bound"
 
 def bound(
     data: Data,
-    column: Column,
+    column: ColumnOption,
     by: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +50,7 @@ def bound(
             "bounds. auto chooses for each group by what is stated of the rewards, and says why."
         ),
     ] = "auto",
-    side: Side = "two-sided",
+    side: SideOption = "two-sided",
     simultaneous: Annotated[
         SimultaneousName | None,
         typer.Option(help="Let alpha hold for all groups together; max is for --method auto or bootstrap."),

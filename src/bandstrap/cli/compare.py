@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bandstrap.cli.files import (
-    Column,
+    ColumnOption,
     Data,
     Decimal,
     DropMissing,
@@ -20,7 +20,7 @@ from bandstrap.cli.files import (
     read,
 )
 from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
-from bandstrap.cli.options import DataSeed, Plot, Side, SimultaneousName
+from bandstrap.cli.options import DataSeed, Plot, SideOption, SimultaneousName
 from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice
 
@@ -32,7 +32,7 @@ OWNER = "bandstrap compare"
 
 def compare(
     data: Data,
-    column: Column,
+    column: ColumnOption,
     by: Annotated[str, typer.Option(help="Column that names the group of a row.")],
     control: Annotated[str, typer.Option(help="The group that all others are compared with.")],
     alpha: Annotated[float, typer.Option(help="Error probability, below 0.5: 0.05 for a confidence of 95 %.")] = 0.05,
@@ -43,7 +43,7 @@ def compare(
             "differences."
         ),
     ] = "welch",
-    side: Side = "two-sided",
+    side: SideOption = "two-sided",
     support: Annotated[
         tuple[float, float] | None,
         typer.Option(help="Lowest and highest possible reward of all groups, for methods that need them."),

@@ -13,7 +13,7 @@ from bandstrap.basics.calls import Call
 from bandstrap.basics.display import Display
 from bandstrap.basics.text import listed
 from bandstrap.cli.files import check_plot
-from bandstrap.cli.options import Format, Plot, Side
+from bandstrap.cli.options import Format, Plot, SideOption
 from bandstrap.cli.terminal import complain, print_display, write_records
 from bandstrap.errors import InvalidInput
 
@@ -42,7 +42,7 @@ def coverage(
             help="A bound with options, such as hoeffding:sigma=2; may be given more than once. Default: all."
         ),
     ] = None,
-    side: Side = "upper",
+    side: SideOption = "upper",
     replications: Annotated[int, typer.Option(help="Number of samples.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
     plot: Plot = None,

@@ -14,7 +14,7 @@ from bandstrap.cli.options import Format as Format
 from bandstrap.cli.terminal import complain
 
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
-Column = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
+ColumnOption = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
 Separator = Annotated[
     str | None, typer.Option(help="Separator of columns, such as ';' or tab; by default the header line shows it.")
 ]

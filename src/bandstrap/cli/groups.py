@@ -67,11 +67,13 @@ def check_drawable(found: GroupBounds | Comparison) -> None:
 def draw(found: GroupBounds | Comparison, path: Path, axis: str) -> None:
     """Draw the groups into a file; ``axis`` is what their bounds are on."""
     from bandstrap.bounds.shown import display_of
-    from bandstrap.plots.groups import Interval, plot_groups
+    from bandstrap.plots.groups import GroupInterval, plot_groups
     from bandstrap.plots.style import save_figure
 
     intervals = [
-        Interval(group, bound.sizes[0], float(bound.mean), float(bound.lower), float(bound.upper), bound.contradicted)
+        GroupInterval(
+            group, bound.sizes[0], float(bound.mean), float(bound.lower), float(bound.upper), bound.contradicted
+        )
         for group, bound in found.bounds.items()
     ]
     save_figure(plot_groups(intervals, display_of(found, "group").above[0], axis), path)

@@ -10,12 +10,12 @@ import typer
 
 from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import Jobs, Kind, Scheduler
+from bandstrap.cli.workers import ExecutorOption, Jobs, Scheduler
 from bandstrap.engine.work.workers import workers
 
 if TYPE_CHECKING:
     from bandstrap.league import LeagueResult
-    from bandstrap.league.standings import Comparison
+    from bandstrap.league.standings import PolicyComparison
 
 
 def league(
@@ -43,7 +43,7 @@ def league(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
-    executor: Kind = "thread",
+    executor: ExecutorOption = "thread",
     scheduler: Scheduler = None,
     out: Annotated[
         Path,
@@ -115,7 +115,7 @@ def print_overall(result: LeagueResult) -> None:
     print_table(columns, rows, title=title)
 
 
-def show_beside(comparison: Comparison | None) -> str:
+def show_beside(comparison: PolicyComparison | None) -> str:
     """Both ratios to the yardstick; a dash where it was never met."""
     return "-" if comparison is None else f"{comparison.ratio:.2f}, {comparison.ratio_q99:.2f}"
 

@@ -13,11 +13,11 @@ from bandstrap.basics.text import unmarked
 from bandstrap.cli.options import Format
 from bandstrap.cli.terminal import print_entries, write_records
 
-Kind = Literal["policies", "environments", "bounds", "differences", "methods", "weights"]
+ListedKind = Literal["policies", "environments", "bounds", "differences", "methods", "weights"]
 
 
 def listing(
-    kind: Annotated[Kind, typer.Argument(help="Names to list.")],
+    kind: Annotated[ListedKind, typer.Argument(help="Names to list.")],
     format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """List policies, environments, bounds, or what the bootstrap quantile offers.
@@ -32,7 +32,7 @@ def listing(
         write_records(records, format)
 
 
-def entries(kind: Kind) -> Sequence[dict[str, str]]:
+def entries(kind: ListedKind) -> Sequence[dict[str, str]]:
     """A record for each name: what it is and what it takes, as text."""
     if kind == "policies":
         from bandstrap.policies import LINEAR_POLICIES, POLICIES

@@ -29,7 +29,7 @@ app.add_typer(arm)
 Target = Annotated[
     str, typer.Argument(metavar="DATABASE", help="SQLite file, or the address postgresql://user@host/database.")
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the experiment.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the experiment.")]
 Label = Annotated[str, typer.Argument(metavar="ARM", help="Label of the arm.")]
 Id = Annotated[str, typer.Argument(metavar="DECISION", help="Id of a decision, as printed by 'decide'.")]
 Actor = Annotated[
@@ -57,7 +57,7 @@ BurnIn = Annotated[
 NewArmShare = Annotated[
     float | None, typer.Option(help="Largest share of decisions for a new arm; default when created: 0.1.")
 ]
-Mode = Annotated[
+ModeOption = Annotated[
     ModeName | None,
     typer.Option(
         help="'live' serves the policy's choice. 'shadow' serves the control and logs the policy's choice. Default when "
@@ -73,7 +73,7 @@ Refresh = Annotated[
 @app.command()
 def create(
     target: Target,
-    name: Name,
+    name: NameArgument,
     policy: Annotated[
         str,
         typer.Option(
@@ -119,7 +119,7 @@ def create(
     control: Control = None,
     burn_in: BurnIn = None,
     new_arm_share: NewArmShare = None,
-    mode: Mode = None,
+    mode: ModeOption = None,
     refresh: Refresh = None,
     durability: Annotated[
         DurabilityName | None,
@@ -159,7 +159,7 @@ def create(
 @app.command()
 def decide(
     target: Target,
-    name: Name,
+    name: NameArgument,
     unit: Annotated[str | None, typer.Option(help="Id of the visitor, user or order that the decision is for.")] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key returns the same decision.")] = None,
     available: Annotated[
@@ -197,7 +197,7 @@ def decide(
 @app.command(context_settings={"ignore_unknown_options": True})  # a reward may be -1.5
 def reward(
     target: Target,
-    name: Name,
+    name: NameArgument,
     decision: Id,
     value: Annotated[float, typer.Argument(metavar="VALUE", help="Reward of the decision.")],
     key: Annotated[str | None, typer.Option(help="Idempotency key, for a decision with several rewards.")] = None,
@@ -208,7 +208,7 @@ def reward(
 
 
 @app.command()
-def activate(target: Target, name: Name, decision: Id) -> None:
+def activate(target: Target, name: NameArgument, decision: Id) -> None:
     """Activate a deferred decision: from now on it counts."""
     with opened(target, name) as experiment:
         say("activated" if experiment.activate(decision) else "active before")
@@ -217,13 +217,13 @@ def activate(target: Target, name: Name, decision: Id) -> None:
 @app.command()
 def change(
     target: Target,
-    name: Name,
+    name: NameArgument,
     floor: Floor = None,
     holdout: Holdout = None,
     control: Control = None,
     burn_in: BurnIn = None,
     new_arm_share: NewArmShare = None,
-    mode: Mode = None,
+    mode: ModeOption = None,
     refresh: Refresh = None,
     actor: Actor = None,
 ) -> None:
@@ -246,7 +246,7 @@ def change(
 @app.command()
 def status(
     target: Target,
-    name: Name,
+    name: NameArgument,
     as_json: AsJson = False,
     html: Annotated[
         Path | None, typer.Option(help="File for a page with pictures, which can be read without a network.")
@@ -270,7 +270,7 @@ def status(
 
 
 @app.command()
-def replay(target: Target, name: Name, as_json: AsJson = False) -> None:
+def replay(target: Target, name: NameArgument, as_json: AsJson = False) -> None:
     """Recompute every decision from the log and compare it with the stored one.
 
     The exit code is 1 if a decision differs.
@@ -288,7 +288,7 @@ def replay(target: Target, name: Name, as_json: AsJson = False) -> None:
 @app.command()
 def export(
     target: Target,
-    name: Name,
+    name: NameArgument,
     path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, with one row per decision.")],
 ) -> None:
     """Write all decisions, with their rewards and propensities, to a Parquet file."""
@@ -301,25 +301,25 @@ def export(
 
 
 @arm.command()
-def add(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
+def add(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
     """Add an arm; while it is new, its share is limited."""
     change_arm(target, name, lambda experiment: experiment.add_arm(label, actor=actor))
 
 
 @arm.command()
-def pause(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
+def pause(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
     """Stop serving an arm until it is resumed."""
     change_arm(target, name, lambda experiment: experiment.pause(label, actor=actor))
 
 
 @arm.command()
-def resume(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
+def resume(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
     """Serve a paused arm again."""
     change_arm(target, name, lambda experiment: experiment.resume(label, actor=actor))
 
 
 @arm.command()
-def retire(target: Target, name: Name, label: Label, actor: Actor = None) -> None:
+def retire(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
     """Stop serving an arm for good; its data are kept."""
     change_arm(target, name, lambda experiment: experiment.retire(label, actor=actor))
 

@@ -23,12 +23,12 @@ ModeName = Literal["live", "shadow"]
 DurabilityName = Literal["full", "normal"]
 
 Format = Annotated[FormatName, typer.Option(help="Form in which the result is printed.")]
-Side = Annotated[SideName, typer.Option(help="Side of the bound; upper and lower are one-sided.")]
+SideOption = Annotated[SideName, typer.Option(help="Side of the bound; upper and lower are one-sided.")]
 DataSeed = Annotated[
     int | None,
     typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random numbers: the same seed gives the same result.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of all random numbers: the same seed gives the same result.")]
 Plot = Annotated[Path | None, typer.Option(help="File for a picture of the result (png, svg or pdf).")]
 
 

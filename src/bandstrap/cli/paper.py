@@ -11,7 +11,7 @@ import typer
 
 from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
-from bandstrap.cli.workers import Jobs, Kind, Scheduler
+from bandstrap.cli.workers import ExecutorOption, Jobs, Scheduler
 from bandstrap.engine.work.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 
@@ -33,7 +33,7 @@ def paper(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 2019,
     jobs: Jobs = None,
-    executor: Kind = "thread",
+    executor: ExecutorOption = "thread",
     scheduler: Scheduler = None,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")

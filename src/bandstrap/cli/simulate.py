@@ -14,13 +14,13 @@ import typer
 from bandstrap.basics.storage import check_folder, write_text
 from bandstrap.cli.results import print_results
 from bandstrap.cli.terminal import complain, write_csv
-from bandstrap.cli.workers import Jobs, Kind, Scheduler
+from bandstrap.cli.workers import ExecutorOption, Jobs, Scheduler
 from bandstrap.engine.work.progress import tell
 from bandstrap.engine.work.workers import workers
 from bandstrap.errors import InvalidInput, check_count
 
 if TYPE_CHECKING:
-    from bandstrap.experiments import Experiment, Results
+    from bandstrap.experiments import ExperimentSpec, Results
 
 PICTURES = ("panels.png", "panels.svg")
 # What is written beside finished work.
@@ -89,7 +89,7 @@ def simulate(
         ),
     ] = None,
     jobs: Jobs = None,
-    executor: Kind = "thread",
+    executor: ExecutorOption = "thread",
     scheduler: Scheduler = None,
 ) -> None:
     """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
@@ -148,12 +148,12 @@ def simulate(
         raise found.unfinished
 
 
-def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> Experiment:
+def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> ExperimentSpec:
     """The experiment of one panel that policies and options on the command line stand for, checked."""
     from bandstrap.engine.simulator.blocks import BLOCK_SIZE
     from bandstrap.engine.simulator.feedback import Feedback, as_learned
     from bandstrap.engine.simulator.simulate import named_policies
-    from bandstrap.experiments import Curve, Experiment, Panel
+    from bandstrap.experiments import Curve, ExperimentSpec, Panel
     from bandstrap.experiments.spec import check_replications
     from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, check_game, make
 
@@ -170,7 +170,7 @@ def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> Experi
     panel = Panel(name="regret", environment=text, curves=tuple(curves), **late)
     # Enough blocks for every core to have one; no number depends on them.
     size = min(BLOCK_SIZE, math.ceil(sizes["replications"] / (os.cpu_count() or 1)))
-    experiment = Experiment(title=game, panels=(panel,), block_size=size, **sizes)
+    experiment = ExperimentSpec(title=game, panels=(panel,), block_size=size, **sizes)
     check_replications(experiment.panels, experiment)
     return experiment
 

@@ -9,7 +9,7 @@ import typer
 from bandstrap.engine.work.workers import ExecutorName
 
 Jobs = Annotated[int | None, typer.Option(help="Number of threads, processes or ranks; all cores by default.")]
-Kind = Annotated[
+ExecutorOption = Annotated[
     ExecutorName,
     typer.Option(
         "--executor",

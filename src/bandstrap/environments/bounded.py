@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import check_number, requirement
 
 
@@ -64,7 +64,7 @@ class Beta(UnitInterval):
         Concentration, more than 0; the default is the paper's.
     """
 
-    def __init__(self, means: Numbers | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:
+    def __init__(self, means: NumberSequence | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:
         self.v = check_number(v, "v", "Beta", at_least=SMALLEST_V)
         super().__init__(means, **options)
 

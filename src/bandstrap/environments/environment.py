@@ -22,7 +22,7 @@ ENVIRONMENTS: dict[str, type[Environment]] = {}
 # Law of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
 # Numbers one after the other: the arms' means, the coordinates of a vector.
-Numbers = Sequence[float] | NDArray[Any]
+NumberSequence = Sequence[float] | NDArray[Any]
 # Policies sum rewards and their squares, which must not overflow.
 LARGEST_NUMBER = 1e100
 
@@ -64,7 +64,7 @@ class Environment(metaclass=Declared):
         register(ENVIRONMENTS, cls.name, cls)
 
     def __init__(
-        self, means: Numbers | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
+        self, means: NumberSequence | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
     ) -> None:
         owner = type(self).__name__
         self.means = None if means is None else self._checked_means(means)

@@ -12,7 +12,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.calls import fingerprint, parse_call
 from bandstrap.basics.distributions import is_law, law_content, law_name
 from bandstrap.engine.work.memory import WORD, check_memory
-from bandstrap.environments.environment import ENVIRONMENTS, Environment, Numbers
+from bandstrap.environments.environment import ENVIRONMENTS, Environment, NumberSequence
 from bandstrap.environments.noisy import Noisy
 from bandstrap.errors import check_choice, check_count, check_flag, requirement
 
@@ -72,7 +72,7 @@ class LinearBandit(Environment):
         *,
         n_actions: int | None = None,
         contextual: bool = False,
-        theta: Numbers | None = None,
+        theta: NumberSequence | None = None,
         theta_scale: float | None = None,
         actions: ArrayLike | None = None,
         feature_range: float | None = None,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import check_number
 
 
@@ -37,7 +37,9 @@ class Lognormal(Environment):
 
     default_range: ClassVar[Uniform] = (0.5, 1.5)
 
-    def __init__(self, means: Numbers | None = None, *, log_scale: float = 1.0, **options: Unpack[ArmOptions]) -> None:
+    def __init__(
+        self, means: NumberSequence | None = None, *, log_scale: float = 1.0, **options: Unpack[ArmOptions]
+    ) -> None:
         self.log_scale = check_number(log_scale, "log_scale", "Lognormal", above=0)
         super().__init__(means, **options)
 

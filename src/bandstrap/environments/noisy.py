@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.environments.environment import ArmOptions, Environment, Numbers
+from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence
 from bandstrap.errors import check_number, requirement
 
 
@@ -29,7 +29,9 @@ class Noisy(Environment):
         What the noise is multiplied by.
     """
 
-    def __init__(self, means: Numbers | None = None, *, scale: float = 1.0, **options: Unpack[ArmOptions]) -> None:
+    def __init__(
+        self, means: NumberSequence | None = None, *, scale: float = 1.0, **options: Unpack[ArmOptions]
+    ) -> None:
         self.scale = self.checked_scale(scale)
         super().__init__(means, **options)
 
@@ -76,7 +78,7 @@ class ScaleMixture(Noisy):
 
     def __init__(
         self,
-        means: Numbers | None = None,
+        means: NumberSequence | None = None,
         *,
         share: float = 0.1,
         ratio: float = 3.0,
@@ -125,7 +127,9 @@ class Logistic(Noisy):
         See :class:`bandstrap.environments.noisy.Noisy`.
     """
 
-    def __init__(self, means: Numbers | None = None, *, scale: float = 0.5, **options: Unpack[ArmOptions]) -> None:
+    def __init__(
+        self, means: NumberSequence | None = None, *, scale: float = 0.5, **options: Unpack[ArmOptions]
+    ) -> None:
         super().__init__(means, scale=scale, **options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -159,7 +163,9 @@ class StudentT(Noisy):
         fewer the variance is infinite, with the default it is 3.
     """
 
-    def __init__(self, means: Numbers | None = None, *, df: float = 3.0, **options: Unpack[NoiseOptions]) -> None:
+    def __init__(
+        self, means: NumberSequence | None = None, *, df: float = 3.0, **options: Unpack[NoiseOptions]
+    ) -> None:
         self.df = check_number(df, "df", type(self).__name__, above=0)
         if self.df <= 1:
             raise requirement("df", type(self).__name__, "greater than 1, or there is no mean", self.df)
@@ -181,7 +187,9 @@ class SubWeibull(Noisy):
         Tail exponent, more than 0: 2 is as light as normal noise, 1 as Laplace; the default is heavier than both.
     """
 
-    def __init__(self, means: Numbers | None = None, *, beta: float = 0.5, **options: Unpack[NoiseOptions]) -> None:
+    def __init__(
+        self, means: NumberSequence | None = None, *, beta: float = 0.5, **options: Unpack[NoiseOptions]
+    ) -> None:
         self.beta = check_number(beta, "beta", type(self).__name__, above=0)
         super().__init__(means, **options)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import brief, requirement
 
 
@@ -44,9 +44,9 @@ class OwnPrizes(Environment):
 
     def __init__(
         self,
-        means: Numbers | None = None,
+        means: NumberSequence | None = None,
         *,
-        prizes: Numbers | None = None,
+        prizes: NumberSequence | None = None,
         prize_range: Uniform | None = None,
         **options: Unpack[ArmOptions],
     ) -> None:

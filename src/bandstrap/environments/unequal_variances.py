@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.environments.environment import ArmOptions, Environment, Numbers, Uniform
+from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 
 
 class UnequalVariances(Environment):
@@ -31,7 +31,7 @@ class UnequalVariances(Environment):
     """
 
     def __init__(
-        self, means: Numbers | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Unpack[ArmOptions]
+        self, means: NumberSequence | None = None, *, scale_range: Uniform = (0.1, 2.0), **options: Unpack[ArmOptions]
     ) -> None:
         super().__init__(means, **options)
         self.scale_range = self.checked_pair(scale_range, "scale_range", above=0)

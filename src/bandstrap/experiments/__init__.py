@@ -1,17 +1,20 @@
 """Experiments as data: read from TOML, cut into blocks, run on all cores, resumed where they stopped."""
 
+from typing import Any
+
+from bandstrap.basics.deprecation import old_name
 from bandstrap.experiments.api import Results, results, run, run_experiments, status
-from bandstrap.experiments.folder_status import Status
+from bandstrap.experiments.folder_status import FolderStatus
 from bandstrap.experiments.panels import PanelData
-from bandstrap.experiments.spec import Curve, Experiment, Panel, Sweep, read_experiment
+from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel, Sweep, read_experiment
 
 __all__ = [
     "Curve",
-    "Experiment",
+    "ExperimentSpec",
+    "FolderStatus",
     "Panel",
     "PanelData",
     "Results",
-    "Status",
     "Sweep",
     "read_experiment",
     "results",
@@ -19,3 +22,11 @@ __all__ = [
     "run_experiments",
     "status",
 ]
+
+# Names of 0.9, which another class of this package has now to itself.
+OLD_NAMES = {"Experiment": "ExperimentSpec", "Status": "FolderStatus"}
+
+
+def __getattr__(name: str) -> Any:
+    """Find a class by its old name, with a ``DeprecationWarning``."""
+    return globals()[old_name(name, OLD_NAMES, __name__)]

@@ -23,13 +23,13 @@ from bandstrap.engine.work.workers import ExecutorName, at_work
 from bandstrap.errors import check_choice, check_count, check_flag, requirement
 from bandstrap.experiments.cost import check_driver
 from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, planned
-from bandstrap.experiments.folder_status import Status, replications_there, status_of
+from bandstrap.experiments.folder_status import FolderStatus, replications_there, status_of
 from bandstrap.experiments.panels import PanelData, read_panels
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.runner import run_plans
-from bandstrap.experiments.spec import Experiment, prepared, read_experiment
-from bandstrap.experiments.store import Store
-from bandstrap.experiments.tidy import GAME, Row, Tidy
+from bandstrap.experiments.spec import ExperimentSpec, prepared, read_experiment
+from bandstrap.experiments.store import BlockStore
+from bandstrap.experiments.tidy import GAME, Tidy, TidyRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ SHORT = {"replications": "runs", "standard_error": "s.e."}
 
 
 @dataclass(frozen=True, eq=False)
-class Results(Displayed, Sequence[Row]):
+class Results(Displayed, Sequence[TidyRow]):
     """What an experiment found: a row for every panel, curve and place, as ``bandstrap results`` has them.
 
     Attributes
@@ -64,17 +64,17 @@ class Results(Displayed, Sequence[Row]):
     title: str
     seed: int
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TidyRow, ...]
     incomplete: tuple[tuple[str, str], ...] = ()
     unfinished: Unfinished | None = None
     panels: tuple[PanelData, ...] = ()
     _table: Tidy | None = None
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> TidyRow: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Row]: ...
-    def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, place: slice) -> Sequence[TidyRow]: ...
+    def __getitem__(self, place: int | slice) -> TidyRow | Sequence[TidyRow]:
         """A row, or some."""
         return self.rows[place]
 
@@ -107,7 +107,7 @@ class Results(Displayed, Sequence[Row]):
         names = SHORT | ({"at": axes.pop()} if len(axes) == 1 else {})
         return Display([self.heading], {names.get(name, name): [row[name] for row in self.rows] for name in shown})
 
-    def _shared(self) -> Row:
+    def _shared(self) -> TidyRow:
         """What all rows share of what need not stand in each."""
         different = {
             name: {repr(row[name]) for row in self.rows} for name in ("panel", "measure", "axis", "at", "replications")
@@ -130,7 +130,7 @@ class Results(Displayed, Sequence[Row]):
 
 
 def run(
-    experiment: str | Path | Experiment,
+    experiment: str | Path | ExperimentSpec,
     out: str | Path | None = None,
     *,
     seed: int | None = None,
@@ -145,8 +145,8 @@ def run(
     Parameters
     ----------
     experiment
-        A TOML file as ``bandstrap init`` writes one, or an :class:`Experiment`, whose own files are looked for where the
-        program runs.
+        A TOML file as ``bandstrap init`` writes one, or an :class:`ExperimentSpec`, whose own files are looked for where
+        the program runs.
     out
         Folder where everything is kept, made if missing: a run that was stopped, or killed, resumes from there. By default
         nothing is kept.
@@ -186,7 +186,7 @@ def run(
     """
     owner = "experiments.run"
     words: tuple[str, ...] = ()
-    if isinstance(experiment, Experiment):
+    if isinstance(experiment, ExperimentSpec):
         spec = prepared(experiment, f"the experiment {experiment.title!r}", Path())
     elif isinstance(experiment, str | Path):
         spec, words = read_experiment(experiment), words_of_file(experiment, seed, choices=bool(choices))
@@ -210,7 +210,7 @@ def run(
 
 
 def run_experiments(
-    plans: Sequence[PanelPlan], store: Store, *, executor: Executor | None = None, progress: bool = True
+    plans: Sequence[PanelPlan], store: BlockStore, *, executor: Executor | None = None, progress: bool = True
 ) -> list[PanelData]:
     """Old door to the runner, for plans and a store of blocks; :func:`run` takes its place."""
     warnings.warn(
@@ -237,7 +237,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def run_experiment(
-    experiment: Experiment,
+    experiment: ExperimentSpec,
     out: Path | None,
     pool: Executor,
     *,
@@ -302,7 +302,7 @@ def cut(panel: PlannedPanel, n: int) -> PlannedPanel:
     return panel.model_copy(update={"curves": tuple(curves)})
 
 
-def status(folder: str | Path) -> Status:
+def status(folder: str | Path) -> FolderStatus:
     """How far the experiment in a folder is, without reading a number of it; what ``bandstrap status`` shows."""
     return status_of(Folder(Path(folder)))
 

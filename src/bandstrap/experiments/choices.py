@@ -16,17 +16,17 @@ import numpy as np
 
 from bandstrap.basics.storage import read_sealed
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
-from bandstrap.engine.simulator.blocks import Choices as Array
+from bandstrap.engine.simulator.blocks import ChoiceArray as Array
 from bandstrap.engine.simulator.parquet import read_about, rows_of, write_frame
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.lanes import NAME, About, Kept, Listing, Slice, lane_of, name_of, span
+from bandstrap.experiments.lanes import NAME, Kept, Listing, SeriesAbout, Slice, lane_of, name_of, span
 from bandstrap.experiments.merged import LARGEST_FILE, stamp_of
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 
-class Choices:
+class ChoiceFiles:
     """The files of choices in a folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -47,11 +47,11 @@ class Choices:
         """Whether there were files of some replications of a lane when it was last looked; they are not read."""
         return self._listing.cover(lane, first, last) is not None
 
-    def is_whole(self, about: About) -> bool:
+    def is_whole(self, about: SeriesAbout) -> bool:
         """Whether there are files of all replications of a block, and each is what was written, to the last bit."""
         return self._whole_files(about) is not None
 
-    def read(self, about: About) -> Iterator[tuple[int, Array]]:
+    def read(self, about: SeriesAbout) -> Iterator[tuple[int, Array]]:
         """The choices of a block, file by file, each with its first replication; refused if any are missing."""
         first, last = span(about)
         while first < last:
@@ -64,7 +64,7 @@ class Choices:
             yield first, array[first - start : each.last - start]
             first = each.last
 
-    def kind(self, about: About) -> Any:
+    def kind(self, about: SeriesAbout) -> Any:
         """The type of the arms of a block."""
         import polars
 
@@ -75,21 +75,21 @@ class Choices:
             except FileNotFoundError:  # merged into another, meanwhile
                 self._listing.look()
 
-    def _files(self, about: About) -> list[Slice]:
+    def _files(self, about: SeriesAbout) -> list[Slice]:
         """Whole files with all replications of a block, in their order; refused if any are missing."""
         slices = self._whole_files(about)
         if slices is None:
             raise InvalidInput("choices are missing, or damaged: run the experiment again.")
         return slices
 
-    def _whole_files(self, about: About) -> list[Slice] | None:
+    def _whole_files(self, about: SeriesAbout) -> list[Slice] | None:
         """Whole files with all replications of a block, in their order; ``None`` if any are missing."""
         while True:
             slices = self._cover(about)
             if slices is None or all(self._check(each.kept.file, about) for each in slices):
                 return slices
 
-    def _cover(self, about: About) -> list[Slice] | None:
+    def _cover(self, about: SeriesAbout) -> list[Slice] | None:
         """Files with all replications of a block, in their order; ``None`` if any are missing."""
         first, last = span(about)
         lane = lane_of(about)
@@ -103,7 +103,7 @@ class Choices:
     def _is_damaged(self, file: Path) -> bool:
         return file in self._damaged and self._damaged[file] == stamp_of(file)
 
-    def _check(self, file: Path, about: About) -> bool:
+    def _check(self, file: Path, about: SeriesAbout) -> bool:
         """Whether a file is what was written; it is read once."""
         stamp = stamp_of(file)
         if self._whole.get(file) == stamp:
@@ -164,7 +164,7 @@ class Choices:
         return self._folder / name_of(lane, first, last)
 
 
-def check_file(data: bytes, file: Path, about: About) -> int:
+def check_file(data: bytes, file: Path, about: SeriesAbout) -> int:
     """Refuse a file, whose seal is whole, that has another name than its content; its first replication."""
     found = read_about(data)["block"]
     name = NAME.match(file.name)
@@ -174,7 +174,7 @@ def check_file(data: bytes, file: Path, about: About) -> int:
     return first
 
 
-def read_choices(file: Path, about: About) -> tuple[int, Array]:
+def read_choices(file: Path, about: SeriesAbout) -> tuple[int, Array]:
     """The first replication of a file, and the choices in it."""
     import polars
 

@@ -20,7 +20,7 @@ from bandstrap.bounds.distributions import target
 from bandstrap.errors import InvalidInput, check_choice
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
-from bandstrap.theory.tails import Form, sub_weibull_constant
+from bandstrap.theory.tails import TheoremForm, sub_weibull_constant
 from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
 # Samples from which the law of the weighted mean is known, far more than are looked at.
@@ -53,7 +53,7 @@ def theorem_2(
     seed: int,
     *,
     beta: float,
-    form: Form = "corrected",
+    form: TheoremForm = "corrected",
     power: float | None = None,
     weights: Shape = "equal",
 ) -> CoverageRow:

@@ -19,12 +19,12 @@ from bandstrap.basics.storage import NO_SEAL, locked, read_sealed, seal, write_b
 from bandstrap.basics.text import shortened
 from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.choices import Choices
-from bandstrap.experiments.lanes import About, file_of, lane_of, span
+from bandstrap.experiments.choices import ChoiceFiles
+from bandstrap.experiments.lanes import SeriesAbout, file_of, lane_of, span
 from bandstrap.experiments.merged import Merged, pieces_of, put_together
 from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choices
 from bandstrap.experiments.runs import Run
-from bandstrap.experiments.store import WORTH_WAITING, Finished, Store
+from bandstrap.experiments.store import WORTH_WAITING, BlockStore, Finished
 from bandstrap.experiments.toml import Strict
 
 # Characters of the reason that is noted of a piece that failed.
@@ -33,14 +33,14 @@ LONGEST_REASON = 300
 FORMAT: Literal[1] = 1
 
 
-class Point(Strict):
+class CurvePoint(Strict):
     """A point of a curve, or all of one of regret against rounds."""
 
     at: float | None
-    about: About
+    about: SeriesAbout
     block_size: int = BLOCK_SIZE
 
-    def pieces(self) -> Iterator[About]:
+    def pieces(self) -> Iterator[SeriesAbout]:
         """What each piece that is played is about."""
         if "first" not in self.about:
             yield self.about
@@ -62,7 +62,7 @@ class PlannedCurve(Strict):
     published: float | tuple[tuple[float, float], ...] | None
     # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
     factor: float = 1.0
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
 
 
 class PlannedPanel(Strict):
@@ -185,16 +185,16 @@ class Folder:
         return True
 
 
-class FolderStore(Store):
+class FolderStore(BlockStore):
     """Finished work of a folder: blocks, and the panels they were merged into."""
 
     def __init__(self, folder: Folder, run: Run | None) -> None:
         super().__init__(folder.blocks)
         self.merged = Merged(folder.panels)
-        self.choices = Choices(folder.choices)
+        self.choices = ChoiceFiles(folder.choices)
         self._run = run
 
-    def read(self, about: About) -> Finished | None:
+    def read(self, about: SeriesAbout) -> Finished | None:
         """What is there of a piece; whoever merges writes the panel before it removes the blocks, so these come first."""
         return super().read(about) or self.merged.load(about)
 
@@ -202,7 +202,7 @@ class FolderStore(Store):
         """The outcome of a whole block; ``None`` if any piece is missing."""
         return self.whole_of(block.about, pieces_of(block))
 
-    def whole_of(self, about: About, pieces: Iterable[About]) -> Finished | None:
+    def whole_of(self, about: SeriesAbout, pieces: Iterable[SeriesAbout]) -> Finished | None:
         """The same, of what a block and its pieces are about."""
         return self.merged.load(about) or put_together(pieces, self.read)
 
@@ -255,7 +255,7 @@ def planned_panel(plan: PanelPlan) -> PlannedPanel:
             settings=each.curve.settings,
             published=each.curve.published,
             points=tuple(
-                Point(at=at, about=block.about, block_size=getattr(block, "size", BLOCK_SIZE))
+                CurvePoint(at=at, about=block.about, block_size=getattr(block, "size", BLOCK_SIZE))
                 for at, block in zip(each.places, each.blocks, strict=True)
             ),
         )
@@ -273,7 +273,7 @@ def planned_panel(plan: PanelPlan) -> PlannedPanel:
     )
 
 
-def decisions(about: About) -> int:
+def decisions(about: SeriesAbout) -> int:
     """How many decisions a block takes; a measurement counts as its rewards."""
     first, last = span(about)
     return (last - first) * about["horizon"] if "horizon" in about else about["replications"] * about["sample_size"]
@@ -296,6 +296,6 @@ def difference(before: Planned, now: Planned) -> str:
     )
 
 
-def points_of(panels: Iterable[PlannedPanel]) -> list[About]:
+def points_of(panels: Iterable[PlannedPanel]) -> list[SeriesAbout]:
     """What all points of panels are about."""
     return [point.about for panel in panels for curve in panel.curves for point in curve.points]

@@ -9,11 +9,11 @@ from typing import Any
 
 from bandstrap.basics.display import Display, Displayed
 from bandstrap.basics.text import duration
-from bandstrap.experiments.choices import Choices
-from bandstrap.experiments.folder import Folder, Planned, PlannedPanel, Point, decisions
+from bandstrap.experiments.choices import ChoiceFiles
+from bandstrap.experiments.folder import CurvePoint, Folder, Planned, PlannedPanel, decisions
 from bandstrap.experiments.lanes import NAME, Listing, file_of, lane_of, name_of, names_in, span
 from bandstrap.experiments.merged import Merged
-from bandstrap.experiments.runs import Word, words_of
+from bandstrap.experiments.runs import Heartbeat, words_of
 
 # Reasons of failures that are shown.
 MOST_REASONS = 5
@@ -38,14 +38,14 @@ class PanelStatus:
 
 
 @dataclass(frozen=True, repr=False)
-class Status(Displayed):
+class FolderStatus(Displayed):
     """How far an experiment is; it prints as ``bandstrap status`` shows it."""
 
     folder: Path
     planned: Planned
     panels: tuple[PanelStatus, ...]
     # The runs that are going on.
-    runs: tuple[Word, ...]
+    runs: tuple[Heartbeat, ...]
     # Why pieces failed, each reason once.
     reasons: tuple[str, ...]
     # Blocks that belong to no panel: of another file or seed, or played by other code.
@@ -114,13 +114,13 @@ class Status(Displayed):
         return said
 
 
-def status_of(folder: Folder) -> Status:
+def status_of(folder: Folder) -> FolderStatus:
     """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
     planned = folder.read()
     words = list(words_of(folder.runs))
     place = Places(folder, words)
     panels = tuple(place.status_of(panel) for panel in planned.panels)
-    return Status(
+    return FolderStatus(
         folder.path,
         planned,
         panels,
@@ -139,7 +139,7 @@ def replications_there(folder: Folder, panel: PlannedPanel) -> int:
 class Places:
     """Where a piece may be: in a block of whatever size, in a complete panel, with a run; or a run has given it up."""
 
-    def __init__(self, folder: Folder, words: Sequence[Word]) -> None:
+    def __init__(self, folder: Folder, words: Sequence[Heartbeat]) -> None:
         self._running = {key for word in words if word.lives for key in word.running}
         self._failed = {key: reason for word in words for key, reason in word.failed.items()}
         # Blocks first: one that is merged meanwhile is then found among the panels, which are looked at later.
@@ -147,7 +147,7 @@ class Places:
         self._listing.look()
         self._names = names_in(folder.blocks)
         self._merged = Merged(folder.panels, checked=False)
-        self._choices = Choices(folder.choices)
+        self._choices = ChoiceFiles(folder.choices)
         # Why pieces failed, each reason once.
         self.reasons: dict[str, None] = {}
 
@@ -162,7 +162,7 @@ class Places:
                     left += 0 if kind == "done" else n
         return PanelStatus(panel.name, **counts, decisions_left=left)
 
-    def _kinds_of(self, point: Point, *, with_choices: bool) -> Iterator[tuple[int, str]]:
+    def _kinds_of(self, point: CurvePoint, *, with_choices: bool) -> Iterator[tuple[int, str]]:
         """The decisions of each piece of a point, and what has become of it."""
         is_played = "first" in point.about
         lane = lane_of(point.about)
@@ -184,7 +184,7 @@ class Places:
                 kind = "missing"
             yield of_one * (end - start), kind
 
-    def reach(self, point: Point) -> int:
+    def reach(self, point: CurvePoint) -> int:
         """Replications of a point that are there without a gap from the first on."""
         spans = zip(point.spans(), self._kinds_of(point, with_choices=False), strict=True)
         missing = (start for (start, _), (_, kind) in spans if kind != "done")

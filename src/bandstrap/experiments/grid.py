@@ -45,7 +45,7 @@ Values = Annotated[
 ]
 Grid = Annotated[dict[Annotated[str, Field(pattern=f"^{NAME}$")], Values], Field(min_length=1)]
 # One combination of a grid's values.
-Settings = dict[str, Any]
+GridSettings = dict[str, Any]
 
 
 def written(value: Any) -> str:
@@ -59,7 +59,7 @@ def written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else format_value(value)
 
 
-def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[Settings]:
+def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[GridSettings]:
     """Every combination of a grid's values, the first name varying slowest; one of none where there is no grid.
 
     >>> list(combinations({"a": (1, 2), "b": ("x", "y")}))
@@ -83,7 +83,7 @@ def names_in(*texts: Any) -> set[str]:
     return {name for text in texts for name in re.findall(rf"\{{({NAME})\}}", str(text))}
 
 
-def fill(text: str, settings: Settings) -> str:
+def fill(text: str, settings: GridSettings) -> str:
     """A text with values in place of their names, all at once, so that a value may hold brackets itself.
 
     >>> fill("{law}:n_arms={n},{other}", {"law": "gaussian", "n": 3})
@@ -94,19 +94,19 @@ def fill(text: str, settings: Settings) -> str:
     )
 
 
-def fill_value(given: Any, settings: Settings) -> Any:
+def fill_value(given: Any, settings: GridSettings) -> Any:
     """What a key that takes a number has after its names are filled in: a number, where that is what it then is."""
     if not isinstance(given, str) or names_in(given).isdisjoint(settings):
         return given
     return parse_value(fill(given, settings))
 
 
-def described(settings: Settings, names: Iterable[str]) -> str:
+def described(settings: GridSettings, names: Iterable[str]) -> str:
     """``sigma = 0.5, law = gaussian``."""
     return ", ".join(f"{name} = {written(settings[name])}" for name in names)
 
 
-def with_settings(text: str, settings: Settings, between: str) -> str:
+def with_settings(text: str, settings: GridSettings, between: str) -> str:
     """A label or title: its names filled in, and those it does not mention told behind it.
 
     >>> with_settings("UCB", {"sigma": 0.5}, ", "), with_settings("UCB({sigma})", {"sigma": 0.5}, ", ")
@@ -116,7 +116,7 @@ def with_settings(text: str, settings: Settings, between: str) -> str:
     return between.join(part for part in (fill(text, settings), rest) if part)
 
 
-def panel_name(name: str, settings: Settings) -> str:
+def panel_name(name: str, settings: GridSettings) -> str:
     """The name of a panel at a combination, fit for a file's.
 
     >>> panel_name("a", {"law": "gaussian", "n": 2})

@@ -14,27 +14,27 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-About = dict[str, Any]
+SeriesAbout = dict[str, Any]
 
 NAME = re.compile(r"^([0-9a-f]{32})-(\d+)-(\d+)\.parquet$")
 
 
-def digest(about: About) -> str:
+def digest(about: SeriesAbout) -> str:
     """Digest of what a block is about."""
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def lane_of(about: About) -> str:
+def lane_of(about: SeriesAbout) -> str:
     """Digest of all that a block is about but for its replications."""
     return digest({key: value for key, value in about.items() if key not in ("first", "last")})
 
 
-def span(about: About) -> tuple[int, int]:
+def span(about: SeriesAbout) -> tuple[int, int]:
     """The first replication, and the one after the last; a measurement counts as one."""
     return about.get("first", 0), about.get("last", 1)
 
 
-def file_of(about: About) -> str:
+def file_of(about: SeriesAbout) -> str:
     """Name of the file of a block, after all that its numbers depend on; a measurement has no replications."""
     key = lane_of(about)
     return name_of(key, *span(about)) if "first" in about else f"{key[:32]}.json"

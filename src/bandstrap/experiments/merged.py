@@ -28,7 +28,7 @@ from bandstrap.basics.storage import NO_SEAL, place_of_seal, read_sealed, seal, 
 from bandstrap.engine.simulator.blocks import Played
 from bandstrap.engine.simulator.parquet import read_about, rows_of, write_frame
 from bandstrap.engine.work.interrupts import step
-from bandstrap.experiments.lanes import About, digest, lane_of, names_in, span
+from bandstrap.experiments.lanes import SeriesAbout, digest, lane_of, names_in, span
 from bandstrap.experiments.plan import AnyBlock, Blocks
 from bandstrap.experiments.store import Finished, Measured
 
@@ -41,7 +41,7 @@ LONGEST_NAME = 80
 INSTANT = 100_000_000
 
 
-class Lane(NamedTuple):
+class Series(NamedTuple):
     """Replications ``first`` to ``last - 1`` of something that was played, or one measurement: where they are kept."""
 
     file: Path
@@ -51,7 +51,7 @@ class Lane(NamedTuple):
 
 
 @dataclass
-class Part:
+class MergePart:
     """Lanes on the way into one file."""
 
     lanes: list[dict[str, Any]]
@@ -73,7 +73,7 @@ class Merged:
         # Files by name, each with the lanes it has; and those in which there is nothing to be read, as they were then.
         self._files: dict[str, list[str]] = {}
         self._unread: dict[str, tuple[int, int]] = {}
-        self._lanes: dict[str, list[Lane]] = {}
+        self._lanes: dict[str, list[Series]] = {}
         self._arrays: OrderedDict[tuple[Path, int], Played] = OrderedDict()
         self._rows: dict[tuple[Path, int], dict[str, Any]] = {}
         self._times: dict[Path, list[float]] = {}
@@ -83,7 +83,7 @@ class Merged:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def load(self, about: About) -> Finished | None:
+    def load(self, about: SeriesAbout) -> Finished | None:
         """What is there of a block, or of a piece of one; ``None`` unless all of it is."""
         while True:
             lane = self.find(about)
@@ -94,14 +94,14 @@ class Merged:
             except (OSError, ValueError):  # removed by another process, or damaged since it was looked at
                 self._drop(lane.file)
 
-    def find(self, about: About) -> Lane | None:
+    def find(self, about: SeriesAbout) -> Series | None:
         """Where all of a block, or of a piece of one, is kept."""
         self.refresh()
         first, last = span(about)
         lanes = self._lanes.get(lane_of(about), ())
         return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
 
-    def lanes(self, lane: str) -> list[Lane]:
+    def lanes(self, lane: str) -> list[Series]:
         """Where replications of a lane are kept."""
         self.refresh()
         return self._lanes.get(lane, [])
@@ -141,7 +141,7 @@ class Merged:
         for index, lane in enumerate(content["lanes"]):
             first, last = span(lane["about"])
             key = lane_of(lane["about"])
-            self._lanes.setdefault(key, []).append(Lane(file, index, first, last))
+            self._lanes.setdefault(key, []).append(Series(file, index, first, last))
             self._files[file.name].append(key)
             if "row" in lane:
                 self._rows[file, index] = lane["row"]
@@ -158,7 +158,7 @@ class Merged:
         self._files[file.name] = []
         self._unread[file.name] = stamp_of(file)
 
-    def _read(self, lane: Lane, about: About) -> Finished:
+    def _read(self, lane: Series, about: SeriesAbout) -> Finished:
         key = lane.file, lane.number
         if key in self._rows:
             return Measured(self._rows[key], self._time(lane))
@@ -175,7 +175,7 @@ class Merged:
         share = (last - first) / (lane.last - lane.first)
         return Played(whole.regret[rows], whole.pulls[rows], share * self._time(lane))
 
-    def _time(self, lane: Lane) -> float:
+    def _time(self, lane: Series) -> float:
         """Core-seconds of a lane; nothing where that is no longer known."""
         if lane.file not in self._times:
             try:
@@ -187,7 +187,7 @@ class Merged:
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
-    def merge(self, plan: Blocks, read: Callable[[About], Finished | None]) -> bool:
+    def merge(self, plan: Blocks, read: Callable[[SeriesAbout], Finished | None]) -> bool:
         """Put a panel, if it is complete, into files that are on the disk when this ends; whether it is complete.
 
         A file whose every lane is in the new ones is removed.
@@ -196,7 +196,7 @@ class Merged:
         if all(self.find(block.about) is not None for block in blocks.values()):
             return True
         written: list[Path] = []
-        part = Part([], [], [])
+        part = MergePart([], [], [])
         for block in blocks.values():
             whole = put_together(pieces_of(block), read)
             if whole is None:
@@ -208,7 +208,7 @@ class Merged:
                 continue
             if part.played and part.n_bytes + n_bytes(whole) > LARGEST_FILE:
                 written.append(self._write(plan.name, part))
-                part = Part([], [], [])
+                part = MergePart([], [], [])
             part.lanes.append(about)
             part.seconds.append(whole.seconds)
             part.played.append(whole)
@@ -223,7 +223,7 @@ class Merged:
                 self._seconds_of(file).unlink(missing_ok=True)
         return True
 
-    def _write(self, panel: str, part: Part) -> Path:
+    def _write(self, panel: str, part: MergePart) -> Path:
         """Write one file, named after the panel and all that its lanes are about."""
         key = hashlib.sha256("".join(digest(lane["about"]) for lane in part.lanes).encode()).hexdigest()[:16]
         name = re.sub(r"[^\w.=-]", "_", panel)[:LONGEST_NAME]
@@ -265,12 +265,12 @@ class Merged:
         return True
 
 
-def pieces_of(block: AnyBlock) -> Iterator[About]:
+def pieces_of(block: AnyBlock) -> Iterator[SeriesAbout]:
     """What each piece of a block is about."""
     return (piece.about for piece in block.cut())
 
 
-def put_together(pieces: Iterable[About], read: Callable[[About], Finished | None]) -> Finished | None:
+def put_together(pieces: Iterable[SeriesAbout], read: Callable[[SeriesAbout], Finished | None]) -> Finished | None:
     """The outcome of a whole block from those of its pieces; ``None`` if any is missing."""
     parts: list[Played] = []
     for about in pieces:

@@ -19,7 +19,7 @@ from bandstrap.engine.simulator.blocks import Block, type_of_choices
 from bandstrap.experiments.curves import CURVES, measure_curve
 from bandstrap.experiments.spec import (
     Curve,
-    Experiment,
+    ExperimentSpec,
     Panel,
     make_checkpoints,
     make_environment,
@@ -183,7 +183,7 @@ def with_choices(block: Block, *, wanted: bool) -> Block:
 
 
 def plan_panel(
-    panel: Panel, experiment: Experiment, seed: int, share: float = 1.0, *, choices: bool | None = None
+    panel: Panel, experiment: ExperimentSpec, seed: int, share: float = 1.0, *, choices: bool | None = None
 ) -> PanelPlan:
     """A panel's blocks; ``share`` of the replications are run, and at least two unless one is wanted.
 
@@ -211,7 +211,7 @@ def plan_panel(
 
 
 def play_block(
-    panel: Panel, curve: Curve, experiment: Experiment, seed: int, replications: int, value: float | None
+    panel: Panel, curve: Curve, experiment: ExperimentSpec, seed: int, replications: int, value: float | None
 ) -> Block:
     """All replications of a policy at a swept value."""
     policy, environment = make_policy(panel, curve, value), make_environment(panel, value)

@@ -28,7 +28,7 @@ SILENCE = 60.0
 
 
 @dataclass(frozen=True)
-class Word:
+class Heartbeat:
     """What a run last said of itself."""
 
     host: str
@@ -122,14 +122,14 @@ class Run:
                     self.say()
 
 
-def words_of(folder: Path) -> Iterator[Word]:
+def words_of(folder: Path) -> Iterator[Heartbeat]:
     """What the runs of a folder said last, be they alive or dead."""
     for file in sorted(folder.glob("*.json")):
         try:
             content: dict[str, Any] = json.loads(read_sealed(file))
             content.pop("seal")
             content["running"] = tuple(content["running"])
-            yield Word(**content, lives=is_alive(file))
+            yield Heartbeat(**content, lives=is_alive(file))
         except (OSError, ValueError, KeyError, TypeError):  # it has just ended, or is not a run's
             continue
 

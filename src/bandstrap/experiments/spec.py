@@ -105,7 +105,7 @@ from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.grid import (
     NAME,
     Grid,
-    Settings,
+    GridSettings,
     combinations,
     described,
     fill,
@@ -117,10 +117,10 @@ from bandstrap.experiments.grid import (
 )
 from bandstrap.experiments.toml import (
     Count,
-    Flag,
-    Number,
     Strict,
-    Whole,
+    TomlFlag,
+    TomlInteger,
+    TomlNumber,
     check_names,
     first_problem,
     placed,
@@ -139,9 +139,9 @@ class Sweep(Strict):
     """What is varied: ``{name}`` stands for each of the values in the panel's policies, environment and its keys."""
 
     name: Annotated[str, Field(pattern=f"^{NAME}$")]
-    values: Annotated[tuple[Number, ...], Field(min_length=1)]
+    values: Annotated[tuple[TomlNumber, ...], Field(min_length=1)]
     label: str = ""
-    log: Flag = False
+    log: TomlFlag = False
 
     @model_validator(mode="after")
     def log_of_positive(self) -> Sweep:
@@ -164,15 +164,15 @@ class Curve(Strict):
     policy: str | None = None
     bound: str | None = None
     # What others published: regret at the horizon, or pairs of a place on the axis and a value.
-    published: Number | tuple[tuple[Number, Number], ...] | None = None
+    published: TomlNumber | tuple[tuple[TomlNumber, TomlNumber], ...] | None = None
     replications: Count | None = None
     grid: Grid | None = None
     # Of a curve that was made from a grid: its combination, and which of the panel's curves had it.
-    _settings: Settings = PrivateAttr(default_factory=dict)
+    _settings: GridSettings = PrivateAttr(default_factory=dict)
     _number: int | None = PrivateAttr(default=None)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> GridSettings:
         """The values of its own grid that it was made with."""
         return self._settings
 
@@ -190,9 +190,9 @@ class Panel(Strict):
     checkpoints: Checkpoints | None = None
     environment: str | None = None
     # When rewards are learned, see :class:`bandstrap.engine.simulator.feedback.Feedback`; a text may hold a swept name.
-    delay: Whole | str = 0
-    batch: Whole | str = 1
-    lost: Number | str = 0.0
+    delay: TomlInteger | str = 0
+    batch: TomlInteger | str = 1
+    lost: TomlNumber | str = 0.0
     sweep: Sweep | None = None
     distribution: str | None = None
     sample_sizes: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
@@ -200,22 +200,22 @@ class Panel(Strict):
     show: Literal["threshold", "miss rate"] = "threshold"
     # What the axis calls that, where thresholds stand for something else.
     quantity: str = ""
-    band: Annotated[Number, Field(gt=0)] = 2.0
+    band: Annotated[TomlNumber, Field(gt=0)] = 2.0
     # Standard error of a published number that was read off a picture, as a part of it.
-    reading_error: Annotated[Number, Field(ge=0, lt=1)] = 0.03
+    reading_error: Annotated[TomlNumber, Field(ge=0, lt=1)] = 0.03
     # Whether the vertical axis has a log scale.
-    log: Flag = False
+    log: TomlFlag = False
     # Title of axes that the panels with the same words here share; their own titles name the curves there.
     axes: str = ""
     # Whether curves that coincide are drawn beside each other, as markers with bars of standard errors.
-    dodge: Flag = False
+    dodge: TomlFlag = False
     # Whether every choice of every replication is kept; by default as the file says.
-    choices: Flag | None = None
+    choices: TomlFlag | None = None
     grid: Grid | None = None
-    _settings: Settings = PrivateAttr(default_factory=dict)
+    _settings: GridSettings = PrivateAttr(default_factory=dict)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> GridSettings:
         """The values of its grid that it was made with."""
         return self._settings
 
@@ -297,7 +297,7 @@ class Panel(Strict):
         return [*map(str, keys), *(curve.policy or "" for curve in self.curves)]
 
 
-class Experiment(Strict):
+class ExperimentSpec(Strict):
     """A file: panels, and what they share."""
 
     title: str
@@ -308,19 +308,19 @@ class Experiment(Strict):
     checkpoints: Checkpoints | None = None
     # Replications that a worker is handed at a time, and that a run which is killed loses; no number depends on it.
     block_size: Count = BLOCK_SIZE
-    choices: Flag = False
+    choices: TomlFlag = False
     # How settings that a source leaves open were read; shown with the result.
     readings: tuple[str, ...] = ()
     panels: Annotated[tuple[Panel, ...], Field(min_length=1)]
 
 
-def read_experiment(path: str | Path) -> Experiment:
+def read_experiment(path: str | Path) -> ExperimentSpec:
     """Read and check a file, its grids spread out; whatever is wrong with it is reported in one sentence."""
     path = Path(path)
-    return prepared(read_table(path, Experiment), str(path), path.parent)
+    return prepared(read_table(path, ExperimentSpec), str(path), path.parent)
 
 
-def prepared(written: Experiment, where: str, folder: Path) -> Experiment:
+def prepared(written: ExperimentSpec, where: str, folder: Path) -> ExperimentSpec:
     """An experiment with its grids spread out and its files looked for in a folder, once all of it has been checked."""
     check_names(where, "panels", [panel.name for panel in written.panels])
     n_curves = sum(size(panel.grid) * sum(size(curve.grid) for curve in panel.curves) for panel in written.panels)
@@ -389,7 +389,7 @@ def spread_panel(panel: Panel, where: str) -> Iterator[Panel]:
         yield made
 
 
-def spread_curve(curve: Curve, around: Settings) -> Iterator[tuple[dict[str, Any], Settings]]:
+def spread_curve(curve: Curve, around: GridSettings) -> Iterator[tuple[dict[str, Any], GridSettings]]:
     """The curves that a curve stands for, in a panel with some settings, and the settings of each."""
     for own in combinations(curve.grid):
         given = curve.model_dump(exclude_unset=True, exclude={"grid"})
@@ -398,7 +398,7 @@ def spread_curve(curve: Curve, around: Settings) -> Iterator[tuple[dict[str, Any
         yield given, own
 
 
-def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
+def with_files_beside(experiment: ExperimentSpec, folder: Path) -> ExperimentSpec:
     """An experiment whose policies' own files, and data, are looked for beside it."""
 
     def found(curve: Curve) -> Curve:
@@ -427,7 +427,7 @@ def with_files_beside(experiment: Experiment, folder: Path) -> Experiment:
     return experiment.model_copy(update={"panels": tuple(panels)})
 
 
-def check_panel(panel: Panel, experiment: Experiment, where: str) -> None:
+def check_panel(panel: Panel, experiment: ExperimentSpec, where: str) -> None:
     """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
     if panel.distribution is not None:
         placed(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
@@ -451,7 +451,7 @@ def check_panel(panel: Panel, experiment: Experiment, where: str) -> None:
                 placed(f"{where}.curves[{j}].policy", game)
 
 
-def check_replications(panels: Iterable[Panel], experiment: Experiment, share: float = 1.0) -> int:
+def check_replications(panels: Iterable[Panel], experiment: ExperimentSpec, share: float = 1.0) -> int:
     """Refuse more replications than memory would hold, ``share`` of them being played; the bytes that they take."""
     needed = most = 0
     for panel in panels:
@@ -467,7 +467,7 @@ def check_replications(panels: Iterable[Panel], experiment: Experiment, share: f
     return needed
 
 
-def planned_replications(panel: Panel, curve: Curve, experiment: Experiment, share: float = 1.0) -> int:
+def planned_replications(panel: Panel, curve: Curve, experiment: ExperimentSpec, share: float = 1.0) -> int:
     """How often a curve is played: ``share`` of what is wanted, and at least twice unless one is wanted."""
     wanted = curve.replications or panel.replications or experiment.replications
     return max(min(2, wanted), round(share * wanted))
@@ -520,7 +520,7 @@ def resolve_horizon(panel: Panel, default: int, value: float | None) -> int:
     return int(text)
 
 
-def make_checkpoints(panel: Panel, experiment: Experiment, horizon: int) -> NDArray[np.int64]:
+def make_checkpoints(panel: Panel, experiment: ExperimentSpec, horizon: int) -> NDArray[np.int64]:
     """The rounds at which regret of a panel is recorded; of a sweep it is the last one alone."""
     wanted = experiment.checkpoints if panel.checkpoints is None else panel.checkpoints
     return checked_checkpoints(wanted if panel.sweep is None else [horizon], horizon)

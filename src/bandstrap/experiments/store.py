@@ -11,8 +11,8 @@ import numpy as np
 
 from bandstrap.basics.storage import NO_SEAL, read_sealed, seal, write_bytes
 from bandstrap.engine.simulator.blocks import Block, Played
-from bandstrap.engine.simulator.parquet import Table, read_about, read_table, write_table
-from bandstrap.experiments.lanes import About, Listing, Slice, file_of, lane_of, span
+from bandstrap.engine.simulator.parquet import PlayedTable, read_about, read_table, write_table
+from bandstrap.experiments.lanes import Listing, SeriesAbout, Slice, file_of, lane_of, span
 from bandstrap.experiments.plan import AnyBlock
 
 # Core-seconds of a block from which on it is worth waiting for the disk: some ten times as long as that usually takes.
@@ -30,7 +30,7 @@ class Measured:
 Finished = Played | Measured
 
 
-class Store:
+class BlockStore:
     """A folder of finished blocks."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,11 +45,11 @@ class Store:
         """A finished block; ``None`` if it is missing, damaged or the file of another block: it is run again."""
         return self.read(block.about)
 
-    def read(self, about: About) -> Finished | None:
+    def read(self, about: SeriesAbout) -> Finished | None:
         """The same, of what a block is about."""
         return self.read_one(about) or self.read_several(about)
 
-    def read_one(self, about: About) -> Finished | None:
+    def read_one(self, about: SeriesAbout) -> Finished | None:
         """What is in the file of a block."""
         path = self.folder / file_of(about)
         if not path.is_file():
@@ -59,7 +59,7 @@ class Store:
         except (ValueError, OSError):
             return None
 
-    def read_several(self, about: About) -> Played | None:
+    def read_several(self, about: SeriesAbout) -> Played | None:
         """A block from files of other sizes that were there when the folder was last looked at."""
         if "first" not in about:  # a measurement is in one piece
             return None
@@ -91,11 +91,11 @@ class Store:
             write_bytes(self.path(block), seal(json.dumps(about | {"seal": NO_SEAL}).encode()), lasting=lasting)
         elif isinstance(block, Block):
             replications = np.arange(block.first, block.last)
-            table = Table([block.policy.label], replications, finished.regret[None], finished.pulls[None])
+            table = PlayedTable([block.policy.label], replications, finished.regret[None], finished.pulls[None])
             write_table(self.path(block), table, about, lasting=lasting)
 
 
-def read_played(path: Path, about: About) -> Played:
+def read_played(path: Path, about: SeriesAbout) -> Played:
     """What was played in a block, from its file."""
     data = read_sealed(path)
     found = read_about(data)
@@ -104,14 +104,14 @@ def read_played(path: Path, about: About) -> Played:
     return Played(table.regret[0], table.pulls[0], float(found["seconds"]))
 
 
-def read_row(path: Path, about: About) -> Measured:
+def read_row(path: Path, about: SeriesAbout) -> Measured:
     """What was measured, from its file."""
     found = json.loads(read_sealed(path))
     check_block(found, about)
     return Measured(found["row"], float(found["seconds"]))
 
 
-def read_slice(part: Slice, about: About) -> Played:
+def read_slice(part: Slice, about: SeriesAbout) -> Played:
     """Some replications of the file of a block, which may have more."""
     kept = part.kept
     whole = read_played(kept.file, {**about, "first": kept.first, "last": kept.last})
@@ -120,7 +120,7 @@ def read_slice(part: Slice, about: About) -> Played:
     return Played(whole.regret[rows], whole.pulls[rows], share * whole.seconds)
 
 
-def check_block(found: About, about: About) -> None:
+def check_block(found: SeriesAbout, about: SeriesAbout) -> None:
     """Refuse the file of another block."""
     if found.get("block") != about:
         raise ValueError("another block")

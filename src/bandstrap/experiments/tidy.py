@@ -16,9 +16,9 @@ from bandstrap.basics.storage import whole_file
 from bandstrap.engine.simulator.blocks import Played
 from bandstrap.engine.simulator.result import Statistics
 from bandstrap.errors import LARGEST_COUNT
-from bandstrap.experiments.folder import FolderStore, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.folder import CurvePoint, FolderStore, Planned, PlannedCurve, PlannedPanel
 from bandstrap.experiments.grid import written
-from bandstrap.experiments.lanes import About
+from bandstrap.experiments.lanes import SeriesAbout
 from bandstrap.experiments.store import Measured
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ AT_A_TIME = 2**24
 # And rows of a table.
 ROWS_AT_A_TIME = 2**16
 
-Row = dict[str, Any]
+TidyRow = dict[str, Any]
 
 
 class Columns(NamedTuple):
@@ -58,7 +58,7 @@ class Columns(NamedTuple):
         given = {column: self.kept(name, settings.get(name)) for name, column in self.columns.items()}
         return {"panel": panel.name, "curve": curve.label, **given}
 
-    def game(self, about: About) -> dict[str, Any]:
+    def game(self, about: SeriesAbout) -> dict[str, Any]:
         """What was played, or measured."""
         game = (
             about.get("policy", about.get("bound")),
@@ -104,7 +104,7 @@ class Tidy:
         """Names of the columns."""
         return [*BEFORE, *self._grids.columns.values(), *GAME, *AFTER]
 
-    def curves(self) -> Iterator[list[Row]]:
+    def curves(self) -> Iterator[list[TidyRow]]:
         """The rows of each complete curve."""
         self.incomplete.clear()
         for panel in self._planned.panels:
@@ -116,7 +116,7 @@ class Tidy:
                 head = self._grids.head(panel, curve)
                 yield [head | self._grids.game(row["about"]) | {name: row[name] for name in AFTER} for row in found]
 
-    def frame(self, rows: Sequence[Row]) -> DataFrame:
+    def frame(self, rows: Sequence[TidyRow]) -> DataFrame:
         """Rows as a data frame."""
         import polars
 
@@ -124,7 +124,7 @@ class Tidy:
         schema = {name: kinds[name] for name in self.columns}
         return polars.DataFrame({name: [row[name] for row in rows] for name in schema}, schema=schema)
 
-    def write(self, path: Path, curves: Iterable[list[Row]]) -> None:
+    def write(self, path: Path, curves: Iterable[list[TidyRow]]) -> None:
         """Write curves to a Parquet file, whole or not at all."""
         write_frames(path, map(self.frame, curves), ROWS_AT_A_TIME)
 
@@ -149,7 +149,7 @@ def columns_of_grids(planned: Planned) -> Columns:
 
 def rows_of_curve(
     panel: PlannedPanel, curve: PlannedCurve, store: FolderStore, *, every_round: bool
-) -> list[Row] | None:
+) -> list[TidyRow] | None:
     """The rows of a curve; ``None`` if it is not complete."""
     rows = measured_rows(panel, curve, store) if panel.plot == "bounds" else played_rows(panel, curve, store)
     if rows is None:
@@ -160,7 +160,7 @@ def rows_of_curve(
     return rows[-1:] if panel.plot == "regret" and not every_round else rows
 
 
-def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[Row] | None:
+def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[TidyRow] | None:
     """A bound at each sample size; where a measurement has several, the one that the curve is called after."""
     rows = []
     for point in curve.points:
@@ -186,7 +186,7 @@ def measured_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) 
     return rows
 
 
-def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[Row] | None:
+def played_rows(panel: PlannedPanel, curve: PlannedCurve, store: FolderStore) -> list[TidyRow] | None:
     """Regret at each recorded round, or at the horizon for each swept value."""
     columns = []
     for point in curve.points:
@@ -211,7 +211,7 @@ class ChoicesTable(NamedTuple):
     """A row for every replication of every curve whose choices are there, and the curves of which some are missing."""
 
     grids: Columns
-    points: list[tuple[PlannedPanel, PlannedCurve, Point]]
+    points: list[tuple[PlannedPanel, PlannedCurve, CurvePoint]]
     store: FolderStore
     incomplete: list[tuple[str, str]]
 

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bandstrap.errors import LARGEST_COUNT, InvalidInput
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT, strict=True)]
-Whole = Annotated[int, Field(strict=True)]
-Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
+TomlInteger = Annotated[int, Field(strict=True)]
+TomlNumber = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+TomlFlag = Annotated[bool, Field(strict=True)]
 # What pydantic calls things, and what a writer of TOML does.
 IN_TOML = {
     "valid dictionary or instance of Panel": "table",
@@ -25,7 +25,7 @@ IN_TOML = {
     "Tuple should": "the list should",
     " after validation, not 0": "",
 }
-Table = TypeVar("Table", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
@@ -34,7 +34,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def read_table(path: Path, model: type[Table]) -> Table:
+def read_table(path: Path, model: type[Model]) -> Model:
     """A TOML file as a model says it must be."""
     try:
         text = path.read_text(encoding="utf-8")

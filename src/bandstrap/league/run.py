@@ -22,11 +22,11 @@ from bandstrap.engine.work.memory import bytes_of_result, check_memory
 from bandstrap.engine.work.pool import Unfinished
 from bandstrap.engine.work.progress import announce_memory, tell
 from bandstrap.errors import InvalidInput, check_count
-from bandstrap.experiments.folder import Folder, FolderStore, Planned, PlannedCurve, PlannedPanel, Point
+from bandstrap.experiments.folder import CurvePoint, Folder, FolderStore, Planned, PlannedCurve, PlannedPanel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.league.plan import Match, plan_league
 from bandstrap.league.spec import League, make_feedback
-from bandstrap.league.standings import Interval, Overall, Results, Standing, rank_league
+from bandstrap.league.standings import Interval, LeagueResults, Overall, Standing, rank_league
 from bandstrap.names import NAMED_ENVIRONMENTS, make
 
 
@@ -173,7 +173,7 @@ class Race:
                 settings={},
                 published=None,
                 factor=match.factor,
-                points=(Point(at=None, about=match.block.about),),
+                points=(CurvePoint(at=None, about=match.block.about),),
             )
             for match in self.matches
             if match.block is not None
@@ -230,7 +230,7 @@ def gather(
         regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
         seconds[environment, policy] = played.seconds
     told = {policy.name: policy.told for policy in league.policies}
-    standings, overall = rank_league(Results(regret, told))
+    standings, overall = rank_league(LeagueResults(regret, told))
     return LeagueResult(league, horizon, replications, seed, tuple(standings), tuple(overall), sat_out, seconds)
 
 

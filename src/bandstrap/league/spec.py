@@ -35,7 +35,7 @@ from pydantic import Field, model_validator
 from bandstrap.engine.simulator.feedback import Feedback, as_learned
 from bandstrap.engine.simulator.own_file import anchored
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.toml import Number, Strict, Whole, check_names, placed, read_table
+from bandstrap.experiments.toml import Strict, TomlInteger, TomlNumber, check_names, placed, read_table
 from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make
 from bandstrap.policies import POLICIES
 
@@ -49,25 +49,25 @@ TOLD = {
 }
 TRUTHS = tuple(truth for truths in TOLD.values() for truth in truths)
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1)]
+LeagueName = Annotated[str, Field(min_length=1)]
 
 
 class LeagueEnvironment(Strict):
     """An environment, and the truths about it."""
 
-    name: Name
+    name: LeagueName
     call: str
     sigma: Positive
     moment: Positive
     raw_moment: Positive
-    lower: Number | None = None
-    upper: Number | None = None
+    lower: TomlNumber | None = None
+    upper: TomlNumber | None = None
     # The same rewards mapped from [lower, upper] to [0, 1].
     unit: str | None = None
     # When rewards are learned.
-    delay: Whole | str = 0
-    batch: Whole = 1
-    lost: Number = 0.0
+    delay: TomlInteger | str = 0
+    batch: TomlInteger = 1
+    lost: TomlNumber = 0.0
 
     @model_validator(mode="after")
     def range_has_two_ends(self) -> LeagueEnvironment:
@@ -94,7 +94,7 @@ class LeagueEnvironment(Strict):
 class LeaguePolicy(Strict):
     """A policy as a template, and what kind of truth fills it."""
 
-    name: Name
+    name: LeagueName
     call: str
     told: Literal["nothing", "sigma", "range", "moment", "as written"]
     share: Annotated[float, Field(gt=0, le=1)] = 1.0

@@ -79,7 +79,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PolicyComparison:
     """A policy beside a yardstick, over the environments both played.
 
     Attributes
@@ -120,11 +120,11 @@ class Overall:
     relative: float
     relative_interval: Interval
     relative_q99: float
-    beside: Comparison | None
+    beside: PolicyComparison | None
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class LeagueResults:
     """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes.
 
     ``told`` has every policy, the yardstick first.
@@ -134,7 +134,7 @@ class Results:
     told: Mapping[str, str]
 
 
-def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
+def rank_league(results: LeagueResults) -> tuple[list[Standing], list[Overall]]:
     """Standings by environment and rank; overall, policies that played everywhere first, then by regret."""
     weights = resample(counts_of(results))
     standings: list[Standing] = []
@@ -153,7 +153,7 @@ def rank_league(results: Results) -> tuple[list[Standing], list[Overall]]:
     return standings, overall
 
 
-def compare(results: Results, yardstick: str) -> list[Comparison]:
+def compare(results: LeagueResults, yardstick: str) -> list[PolicyComparison]:
     """Every policy that met the yardstick beside it, the lowest regret first."""
     draws = resample(counts_of(results))
     weights = np.concatenate([np.ones((1, draws.shape[1])), draws])  # the replications as they are come first
@@ -173,7 +173,7 @@ def compare(results: Results, yardstick: str) -> list[Comparison]:
         ends = [interval_of(ratio[1:]) for ratio in ratios]
         mean, tail = geometric_mean(np.stack(ratios)), geometric_mean(np.stack(tails[policy]))
         rows.append(
-            Comparison(
+            PolicyComparison(
                 policy=policy,
                 yardstick=yardstick,
                 n_environments=len(ratios),
@@ -188,7 +188,7 @@ def compare(results: Results, yardstick: str) -> list[Comparison]:
     return sorted(rows, key=lambda row: (-row.n_environments, row.ratio, row.policy))
 
 
-def counts_of(results: Results) -> list[int]:
+def counts_of(results: LeagueResults) -> list[int]:
     """The numbers of replications that policies played, ascending."""
     return sorted({values.size for players in results.regret.values() for values in players.values()})
 
@@ -273,7 +273,7 @@ def rank_environment(
 
 
 def combine(
-    policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing], beside: Comparison | None
+    policy: str, told: str, draws: Sequence[Floats], standings: Sequence[Standing], beside: PolicyComparison | None
 ) -> Overall:
     """Geometric means over the environments a policy played."""
     own = [standing for standing in standings if standing.policy == policy]

@@ -33,9 +33,9 @@ from bandstrap.league.standings import Interval
 if TYPE_CHECKING:
     import polars
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 # The lines of a table, from results, names of policies and names of environments.
-Table = Callable[["polars.DataFrame", list[str], list[str]], list[str]]
+TableMaker = Callable[["polars.DataFrame", list[str], list[str]], list[str]]
 # A comment and the lines of the table below it, if there are any.
 MARK = re.compile(r"(<!-- league: (.*?) -->\n)((?:\|.*\n)*)")
 
@@ -68,7 +68,7 @@ def make_table(wanted: str, folder: Path) -> list[str]:
     return KINDS[kind](frame, policies, environments)
 
 
-def by_environment(name: str, show: Callable[[Row], str]) -> Table:
+def by_environment(name: str, show: Callable[[TableRow], str]) -> TableMaker:
     """What makes a table with a row per environment and a column per policy."""
 
     def table(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
@@ -86,7 +86,7 @@ def by_environment(name: str, show: Callable[[Row], str]) -> Table:
     return table
 
 
-def show_cell(row: Row | None, is_best: bool, show: Callable[[Row], str]) -> str:
+def show_cell(row: TableRow | None, is_best: bool, show: Callable[[TableRow], str]) -> str:
     """A cell; a dash where the policy sat out."""
     if row is None or row["mean"] is None:
         return "-"
@@ -106,7 +106,7 @@ def winners(frame: polars.DataFrame, policies: list[str], environments: list[str
     return in_bars(["rewards", "told nothing", "told anything"], lines)
 
 
-def show_first(rows: Iterable[Row]) -> str:
+def show_first(rows: Iterable[TableRow]) -> str:
     """The lowest mean with its error, and the names of those less than two standard errors above it.
 
     The errors are added as if policies had not met the same rewards, so that few are left out who are as good.
@@ -144,28 +144,28 @@ def overall(frame: polars.DataFrame, policies: list[str], environments: list[str
     )
 
 
-def show_mean(row: Row) -> str:
+def show_mean(row: TableRow) -> str:
     """A mean with its standard error, both to the same digit."""
     digits = digits_of(row["mean"])
     return f"{row['mean']:.{digits}f} ± {row['standard_error']:.{digits}f}"
 
 
-def show_worst(row: Row) -> str:
+def show_worst(row: TableRow) -> str:
     """The worst run, and how many times the mean it is."""
     return f"{row['worst']:.0f} ({row['worst'] / row['mean']:.0f} x)"
 
 
-def show_percentile(name: str) -> Callable[[Row], str]:
+def show_percentile(name: str) -> Callable[[TableRow], str]:
     """What shows a percentile with its interval."""
 
-    def show(row: Row) -> str:
+    def show(row: TableRow) -> str:
         digits = 1 if row[name] < 10 else 0
         return f"{row[name]:.{digits}f} ({show_ends(row, name, lambda end: f'{end:.{digits}f}')})"
 
     return show
 
 
-def show_ends(row: Row, name: str, show: Callable[[float], str]) -> str:
+def show_ends(row: TableRow, name: str, show: Callable[[float], str]) -> str:
     """The interval of a column."""
     return show_interval(Interval(row[f"{name}_low"], row[f"{name}_high"]), show)
 
@@ -187,7 +187,7 @@ def in_bars(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 
 
-KINDS: dict[str, Table] = {
+KINDS: dict[str, TableMaker] = {
     "mean": by_environment("mean", show_mean),
     "q95": by_environment("q95", show_percentile("q95")),
     "q99": by_environment("q99", show_percentile("q99")),

@@ -20,7 +20,7 @@ from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.changes import actor_of, check_change
 from bandstrap.live.database import StoreError
-from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, Outcome
+from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, check_text
 from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
@@ -365,7 +365,7 @@ class Experiment:
 
     # --- rewards --------------------------------------------------------------------------------------------------------
 
-    def reward(self, decision: str, value: float, key: str | None = None) -> Outcome:
+    def reward(self, decision: str, value: float, key: str | None = None) -> RewardOutcome:
         """Store a reward of a decision, given by its id.
 
         Parameters
@@ -384,7 +384,7 @@ class Experiment:
         """
         return self.reward_many([(decision, value, key)])[0]
 
-    def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[Outcome]:
+    def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[RewardOutcome]:
         """Store several rewards, each ``(decision, value)`` or ``(decision, value, key)``, in one transaction."""
         rule = "made of (decision, value) or (decision, value, key)"
         if not isinstance(rewards, Iterable):
@@ -475,8 +475,8 @@ class Experiment:
         Parameters
         ----------
         path
-            The file, whose name ends in ``.parquet``. Its columns are those of :class:`bandstrap.live.export.Row`; its
-            metadata have the definition of the experiment and the labels of its arms. However long the log is, little
+            The file, whose name ends in ``.parquet``. Its columns are those of :class:`bandstrap.live.export.ExportRow`;
+            its metadata have the definition of the experiment and the labels of its arms. However long the log is, little
             memory is needed. :func:`bandstrap.live.export.open_bandit_feedback` and
             :func:`bandstrap.live.export.write_dsjson` turn it into what other libraries read.
         """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars
 
     from bandstrap.live.experiment import Experiment
-    from bandstrap.live.rows import Record
+    from bandstrap.live.rows import DecisionRecord
 
 # Rows that are in memory at once, and rows of a row group of the file.
 BATCH = 20_000
@@ -44,7 +44,7 @@ USED = (
 )
 
 
-class Row(NamedTuple):
+class ExportRow(NamedTuple):
     """A decision and what became of it: a row of the table.
 
     Attributes
@@ -101,7 +101,7 @@ class Row(NamedTuple):
     context: list[list[float]] | None
 
 
-class About(TypedDict):
+class ExportMetadata(TypedDict):
     """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
 
     experiment: str
@@ -111,7 +111,7 @@ class About(TypedDict):
     version: int
 
 
-class Feedback(TypedDict):
+class BanditFeedback(TypedDict):
     """The dictionary that Open Bandit Pipeline calls ``bandit_feedback``."""
 
     n_rounds: int
@@ -134,7 +134,7 @@ def export(experiment: Experiment, path: str | Path) -> None:
     version = experiment.refresh()
     definition, arms = experiment.definition, list(experiment.state.arms)
     records = experiment.store.records(experiment.row.id, definition.settle)
-    about: About = {
+    about: ExportMetadata = {
         "experiment": experiment.name,
         "definition": json.loads(experiment.row.definition),
         "arms": arms,
@@ -145,7 +145,7 @@ def export(experiment: Experiment, path: str | Path) -> None:
     write_log(path, (row_of(record, arms) for record in records if record.decision.version <= version), about)
 
 
-def row_of(record: Record, arms: Sequence[str]) -> Row:
+def row_of(record: DecisionRecord, arms: Sequence[str]) -> ExportRow:
     """A decision as it is stored, as a row."""
     decision = record.decision
     try:
@@ -154,7 +154,7 @@ def row_of(record: Record, arms: Sequence[str]) -> Row:
         context = None if decision.context is None else json.loads(decision.context)
     except (ValueError, TypeError, IndexError):
         raise damaged(decision) from None
-    return Row(
+    return ExportRow(
         time=decision.decided_at,
         decision=decision.id,
         key=decision.key,
@@ -197,10 +197,10 @@ def columns() -> dict[str, Any]:
         "activated": time,
         "context": polars.List(polars.List(polars.Float64)),
     }
-    return {name: types.get(name, polars.String) for name in Row._fields}
+    return {name: types.get(name, polars.String) for name in ExportRow._fields}
 
 
-def write_log(path: Path, rows: Iterable[Row], about: About) -> None:
+def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> None:
     """Write the table, whole or not at all; however many rows there are, few of them are in memory at once.
 
     They are read in another thread.
@@ -217,7 +217,7 @@ def write_log(path: Path, rows: Iterable[Row], about: About) -> None:
         try:
             rest = iter(rows)
             while batch := list(itertools.islice(rest, BATCH)):
-                found = dict(zip(Row._fields, map(list, zip(*batch, strict=True)), strict=True))
+                found = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
                 for name in ("time", "activated"):
                     found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
                 yield polars.DataFrame(found, schema=schema)
@@ -238,12 +238,12 @@ def write_log(path: Path, rows: Iterable[Row], about: About) -> None:
         raise
 
 
-def read_about(log: Path) -> About:
+def read_about(log: Path) -> ExportMetadata:
     """What the metadata of an exported file say."""
     import polars
 
     try:
-        about: About = json.loads(polars.read_parquet_metadata(log)["bandstrap"])
+        about: ExportMetadata = json.loads(polars.read_parquet_metadata(log)["bandstrap"])
         if "arms" in about and "direction" in about:
             return about
     except (polars.exceptions.PolarsError, KeyError, ValueError):
@@ -262,7 +262,7 @@ def usable(rows: polars.LazyFrame) -> polars.DataFrame:
     return rows.filter(polars.col("source") == "policy", polars.col("reward").is_not_null()).collect()
 
 
-def open_bandit_feedback(log: str | Path) -> Feedback:
+def open_bandit_feedback(log: str | Path) -> BanditFeedback:
     """Give an exported log in the layout of Open Bandit Pipeline, to estimate what another policy would have earned.
 
     Rounds are the decisions of the policy that have a reward, in order of time. A decision that is open is left out: if
@@ -356,7 +356,7 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
                 file.write(json.dumps(dsjson(row, about), ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def dsjson(row: Mapping[str, Any], about: About) -> dict[str, Any]:
+def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Any]:
     """One line of dsjson."""
     time: datetime = row["time"]
     possible = [index for index, weight in enumerate(row["weights"]) if weight > 0]

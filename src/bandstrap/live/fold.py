@@ -21,14 +21,24 @@ from bandstrap.basics.sources import code_digest, versions
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
-from bandstrap.live.rows import Build, Change, Entry, Snapshot
+from bandstrap.live.rows import Build, Change, LogEntry, Snapshot
 from bandstrap.live.store import Store
-from bandstrap.live.weights import Chances, Rule, cut, give_key, hash_53, is_held_out, keyed_generator, mixed, shares
+from bandstrap.live.weights import (
+    ArmProbabilities,
+    ShareRule,
+    cut,
+    give_key,
+    hash_53,
+    is_held_out,
+    keyed_generator,
+    mixed,
+    shares,
+)
 
 if TYPE_CHECKING:  # a definition comes from outside, and is not what a state is computed by
     from bandstrap.live.settings import Settings
 
-Status = Literal["active", "paused", "retired"]
+ArmStatus = Literal["active", "paused", "retired"]
 
 # The version of a snapshot as it is written.
 FORMAT = 1
@@ -40,10 +50,10 @@ ONE_IN = 20
 # Chances that are remembered within a version, each of other arms or actions.
 MOST_REMEMBERED = 256
 # What a change of an arm makes of it.
-BECOMES: dict[str, Status] = {"pause": "paused", "resume": "active", "retire": "retired"}
+BECOMES: dict[str, ArmStatus] = {"pause": "paused", "resume": "active", "retire": "retired"}
 
 
-class Choice(NamedTuple):
+class ServedChoice(NamedTuple):
     """What is served, and with which chance; arms are numbers, weights JSON."""
 
     source: str
@@ -66,24 +76,24 @@ class State:
         self.settings = definition
         self.version = 0
         self.arms = list(definition.arms)
-        self.status: list[Status] = ["active"] * len(self.arms)
+        self.status: list[ArmStatus] = ["active"] * len(self.arms)
         # Rewards learned of each arm.
         self.rewards = [0] * len(self.arms)
         # Rewards that the policy failed to learn, and what it said of the last; it goes on as if they had not come.
         self.unlearned = 0
         self.failure: str | None = None
         self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
-        self._known: dict[Any, Chances] = {}
+        self._known: dict[Any, ArmProbabilities] = {}
 
     def active(self) -> list[int]:
         """The arms that may be served."""
         return [arm for arm, status in enumerate(self.status) if status == "active"]
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ShareRule:
         """What limits the weights of arms."""
         settings = self.settings
-        return Rule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
+        return ShareRule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
 
     def named(self, arm: int) -> str | int:
         """The label of an arm; an action is its index."""
@@ -99,18 +109,18 @@ class State:
         available: Sequence[int] | None,
         context: str | None,
         owner: str = "decide",
-    ) -> Choice:
+    ) -> ServedChoice:
         """What is served under a key: a pure function, by which decisions are made and made again."""
         settings = self.settings
         among = self._choices(available, context, owner)
         control = self._control(among, context, owner)
         if is_held_out(settings.seed, name, key if unit is None else unit, settings.holdout):
-            return Choice("holdout", control, None, 1.0, None)
+            return ServedChoice("holdout", control, None, 1.0, None)
         chances = self.chances(among) if context is None else self.action_chances(context)
         arm = chances.at(hash_53(settings.seed, name, key))
         if settings.mode == "shadow":
-            return Choice("shadow", control, arm, 1.0, chances.text)
-        return Choice("policy", arm, None, chances.widths[arm], chances.text)
+            return ServedChoice("shadow", control, arm, 1.0, chances.text)
+        return ServedChoice("policy", arm, None, chances.widths[arm], chances.text)
 
     def _choices(self, available: Sequence[int] | None, context: str | None, owner: str) -> Sequence[int]:
         """The arms or actions that can be served."""
@@ -142,7 +152,7 @@ class State:
 
     # --- weights(v) -----------------------------------------------------------------------------------------------------
 
-    def chances(self, among: Sequence[int]) -> Chances:
+    def chances(self, among: Sequence[int]) -> ArmProbabilities:
         """The chance of each arm: 0 for those that are not ``among`` these."""
         key = tuple(among)
         if key not in self._known:
@@ -153,7 +163,7 @@ class State:
             self._remember(key, cut(weights))
         return self._known[key]
 
-    def action_chances(self, context: str) -> Chances:
+    def action_chances(self, context: str) -> ArmProbabilities:
         """The chance of each action; ``context`` is their matrix of features as JSON."""
         if context not in self._known:
             actions = np.array(json.loads(context))
@@ -170,16 +180,16 @@ class State:
     def _generator(self) -> np.random.Generator:
         return keyed_generator(self.settings.seed, "weights", self.version)
 
-    def _remember(self, key: Any, chances: Chances) -> None:
+    def _remember(self, key: Any, chances: ArmProbabilities) -> None:
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
         self._known[key] = chances
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
-    def fold(self, entries: Iterable[Entry]) -> None:
+    def fold(self, entries: Iterable[LogEntry]) -> None:
         """Take in the next entries of the log; a state in which this was cut short is of no use."""
-        batch: list[Entry] = []
+        batch: list[LogEntry] = []
         for entry in entries:
             self._known.clear()
             if entry.seq != self.version + 1:
@@ -197,7 +207,7 @@ class State:
                     raise unreadable(entry) from None
         self._learn(batch)
 
-    def _learn(self, batch: list[Entry]) -> None:
+    def _learn(self, batch: list[LogEntry]) -> None:
         """Have the policy learn rewards: at once if no random numbers are drawn, else each with its own generator."""
         if not batch:
             return
@@ -216,7 +226,7 @@ class State:
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
             self.unlearned += not self._has_learned([entry], [what], [reward])
 
-    def _has_learned(self, batch: list[Entry], learned: list[Any], rewards: list[float]) -> bool:
+    def _has_learned(self, batch: list[LogEntry], learned: list[Any], rewards: list[float]) -> bool:
         """Have the policy learn rewards, all or none, and count them by arm; whether it did.
 
         A reward that the policy fails to learn stays in the log. Whoever replays the log meets the same failure and passes
@@ -232,7 +242,7 @@ class State:
                 self.rewards[entry.arm or 0] += 1
         return True
 
-    def _learned(self, entry: Entry) -> Any:
+    def _learned(self, entry: LogEntry) -> Any:
         """The arm, or the features of the action, whose reward is learned."""
         if self.settings.is_linear:
             return json.loads(entry.context or "")[entry.arm]
@@ -258,7 +268,7 @@ class State:
             raise StoreError(f"The log of the experiment has a change {action!r}, which this version does not know.")
 
 
-def unreadable(entry: Entry | Change) -> StoreError:
+def unreadable(entry: LogEntry | Change) -> StoreError:
     """The refusal of an entry that nobody can have written so."""
     return StoreError(f"The log of the experiment is damaged: entry {entry.seq} cannot be read.")
 

@@ -13,7 +13,7 @@ from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 
 @dataclass(frozen=True)
-class History:
+class CountHistory:
     """Counts of each stretch of time, by label of the arm.
 
     Attributes
@@ -34,7 +34,7 @@ class History:
     compared: Sequence[tuple[Tally, Tally]]
 
     @classmethod
-    def empty(cls) -> History:
+    def empty(cls) -> CountHistory:
         """Before the first decision."""
         return cls(np.zeros(0), {}, {}, ())
 

@@ -16,7 +16,7 @@ from bandstrap.live.report import show_duration, show_reward, show_setting, show
 from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
 from bandstrap.pages import drawn_as_data, write_page
 from bandstrap.plots.bars import Bar, plot_bars
-from bandstrap.plots.groups import LARGEST_NUMBER, Interval, plot_groups
+from bandstrap.plots.groups import LARGEST_NUMBER, GroupInterval, plot_groups
 from bandstrap.plots.small import WIDTH
 from bandstrap.plots.style import draw_figure
 from bandstrap.plots.timelines import Timeline, plot_timelines
@@ -123,7 +123,7 @@ def draw_decisions(status: Status, rows: Sequence[ArmStatus]) -> Picture:
 def draw_means(status: Status, rows: Sequence[ArmStatus]) -> Picture:
     """The mean reward of each arm with its interval."""
     intervals = [
-        Interval(
+        GroupInterval(
             shortened(visible(arm.label), SHORT_NAME),
             arm.n_rewards,
             math.nan if arm.mean is None else arm.mean,

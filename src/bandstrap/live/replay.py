@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bandstrap.live.database import StoreError
 from bandstrap.live.fold import PAGE, State, checksum, read_snapshot, this_build, write_snapshot
-from bandstrap.live.rows import DecisionRow, Entry, ExperimentRow, Record
+from bandstrap.live.rows import DecisionRecord, DecisionRow, ExperimentRow, LogEntry
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import Settle
 from bandstrap.live.store import Store
@@ -128,18 +128,18 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
 
 
-def does_count(record: Record) -> bool:
+def does_count(record: DecisionRecord) -> bool:
     """Whether a decision is to be learned from some day: not of the holdout, and activated if it was deferred."""
     decision = record.decision
     return decision.source != "holdout" and (record.activated_at is not None or not decision.deferred)
 
 
-def is_waiting(record: Record, settle: Settle) -> bool:
+def is_waiting(record: DecisionRecord, settle: Settle) -> bool:
     """Whether a decision must be in the queue of those to be settled."""
     return does_count(record) and record.seq is None and (bool(record.values) or not settle.on_arrival)
 
 
-def check_record(record: Record, settle: Settle, notes: Notes) -> None:
+def check_record(record: DecisionRecord, settle: Settle, notes: Notes) -> None:
     """Check that a decision was settled if it counts, and with what its rewards give."""
     if record.seq is None:
         return
@@ -157,7 +157,7 @@ def check_record(record: Record, settle: Settle, notes: Notes) -> None:
         notes.add(f"{what} has {record.kind} {record.reward!r}, which is not what is to be learned {given}.")
 
 
-def checked_log(store: Store, experiment: int, definition: Settings, last: int, notes: Notes) -> Iterator[Entry]:
+def checked_log(store: Store, experiment: int, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:
     """The log up to ``last``, entry by entry, each compared with the decision that it learns from."""
     done = 0
     while done < last:

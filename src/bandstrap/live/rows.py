@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Outcome = Literal["stored", "duplicate", "late"]
+RewardOutcome = Literal["stored", "duplicate", "late"]
 EntryKind = Literal["reward", "default", "nothing", "change"]
 
 
@@ -72,7 +72,7 @@ class NewReward(NamedTuple):
     value: float
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One entry of the log, with what folding it needs."""
 
     seq: int
@@ -105,7 +105,7 @@ class Snapshot(NamedTuple):
     at: float
 
 
-class Record(NamedTuple):
+class DecisionRecord(NamedTuple):
     """A decision and what became of it, for export, replay and status."""
 
     decision: DecisionRow
@@ -118,7 +118,7 @@ class Record(NamedTuple):
     values: tuple[float, ...]  # of rewards that were not late, in the order of arrival
 
 
-class Counts(NamedTuple):
+class RowCounts(NamedTuple):
     """Numbers of rows of an experiment."""
 
     decisions: int
@@ -133,7 +133,7 @@ class Counts(NamedTuple):
     now: float  # the database's clock
 
 
-class Fate(NamedTuple):
+class DecisionOutcome(NamedTuple):
     """What became of a decision: activated, learned, rewarded."""
 
     activated_at: float | None

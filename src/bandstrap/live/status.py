@@ -16,7 +16,7 @@ from bandstrap.basics.display import Display, Displayed
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.fold import State, read_snapshot, unreadable
-from bandstrap.live.history import History
+from bandstrap.live.history import CountHistory
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class ArmStatus:
 
 
 @dataclasses.dataclass(frozen=True)
-class Interval:
+class IntervalPromise:
     """What the intervals of the arms' means are: a bound's name, and what it promises here."""
 
     method: str
@@ -227,14 +227,14 @@ class Status(Displayed):
     unlearned_because: str | None
     undecided_because: str | None
     arms: tuple[ArmStatus, ...]
-    interval: Interval
+    interval: IntervalPromise
     index_is: str
     lag: Lag | None
     lift: Lift | None
     snapshot: SnapshotStatus | None
     builds: tuple[BuildStatus, ...]
     changes: tuple[ChangeStatus, ...]
-    history: History
+    history: CountHistory
 
     def _display(self) -> Display:
         from bandstrap.live.report import display_of
@@ -250,7 +250,7 @@ class Status(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the history, as JSON has it: an infinite index is ``None``."""
-        found = dataclasses.asdict(dataclasses.replace(self, history=History.empty()))
+        found = dataclasses.asdict(dataclasses.replace(self, history=CountHistory.empty()))
         del found["history"]
         for arm in found["arms"]:
             arm["index"] = arm["index"] if arm["index"] is not None and math.isfinite(arm["index"]) else None
@@ -316,9 +316,9 @@ def status_of(experiment: Experiment) -> Status:
         snapshot=snapshot_of(experiment),
         builds=builds_of(experiment, decided.by_build),
         changes=tuple(shown_change(change) for change in reversed(changes[-MOST_CHANGES:])),
-        history=History.empty()
+        history=CountHistory.empty()
         if time is None
-        else History(
+        else CountHistory(
             time.ends,
             {label: decided.chosen[arm] for arm, label in enumerate(labels)},
             {label: tallies.get(arm, [Tally()] * counting.STRETCHES) for arm, label in enumerate(labels)},
@@ -415,10 +415,10 @@ def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tu
     return None if math.isnan(lower) or math.isnan(upper) else (lower, upper)
 
 
-def interval_of(support: tuple[float, float]) -> Interval:
+def interval_of(support: tuple[float, float]) -> IntervalPromise:
     """Which interval the arms' means have, and what it promises."""
     if np.isfinite(support).all():
-        return Interval(
+        return IntervalPromise(
             "betting",
             ALPHA,
             f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {CONFIDENCE} each. They hold "
@@ -426,7 +426,7 @@ def interval_of(support: tuple[float, float]) -> Interval:
             "looks often breaks them; an arm's rewards must have one mean, whenever they come, and none be missing because "
             "of its size.",
         )
-    return Interval(
+    return IntervalPromise(
         "student_t",
         ALPHA,
         f"Intervals are Student's, {CONFIDENCE} each, as of an ordinary sample, which these rewards are not: the policy "

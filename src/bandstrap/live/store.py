@@ -26,16 +26,16 @@ from bandstrap.live.database import Database, Durability, StoreError, reading, w
 from bandstrap.live.rows import (
     Build,
     Change,
-    Counts,
+    DecisionOutcome,
+    DecisionRecord,
     DecisionRow,
-    Entry,
     EntryKind,
     ExperimentRow,
-    Fate,
+    LogEntry,
     NewDecision,
     NewReward,
-    Outcome,
-    Record,
+    RewardOutcome,
+    RowCounts,
     Snapshot,
 )
 from bandstrap.live.settle import Settle
@@ -167,7 +167,7 @@ class Store(Database):
         return [found.get(id_) for id_ in ids]
 
     @writing
-    def add_rewards(self, experiment: int, rows: Sequence[NewReward], settle: Settle) -> list[Outcome]:
+    def add_rewards(self, experiment: int, rows: Sequence[NewReward], settle: Settle) -> list[RewardOutcome]:
         """Store rewards; an unknown id raises ``InvalidInput``, and nothing is written.
 
         A reward is ``"late"`` if its decision is settled, or has a window that is over; it is kept and never learned. It is
@@ -194,7 +194,7 @@ class Store(Database):
         )
         if settle.on_arrival:
             self._enqueue(experiment, [(decision, time) for decision, _, time, late in stored if not late])
-        outcomes: dict[tuple[str, str], Outcome] = {
+        outcomes: dict[tuple[str, str], RewardOutcome] = {
             (decision, key): "late" if late else "stored" for decision, key, _, late in stored
         }
         return [outcomes.pop((row.decision, row.key), "duplicate") for row in rows]
@@ -307,7 +307,7 @@ class Store(Database):
         return seq
 
     @reading
-    def entries(self, experiment: int, after: int, limit: int, *, context: bool = False) -> list[Entry]:
+    def entries(self, experiment: int, after: int, limit: int, *, context: bool = False) -> list[LogEntry]:
         """At most ``limit`` entries of the log after position ``after``, with the contexts of decisions if asked for."""
         rows = self._ask(
             "SELECT l.seq, l.kind, l.decision, l.arm, l.reward, c.kind, c.body,"
@@ -320,7 +320,7 @@ class Store(Database):
             after,
             limit,
         )
-        return list(map(Entry._make, rows))
+        return list(map(LogEntry._make, rows))
 
     @reading
     def changes(self, experiment: int) -> list[Change]:
@@ -366,7 +366,7 @@ class Store(Database):
 
     # --- reading all of it ----------------------------------------------------------------------------------------------
 
-    def records(self, experiment: int, settle: Settle) -> Iterator[Record]:
+    def records(self, experiment: int, settle: Settle) -> Iterator[DecisionRecord]:
         """All decisions in the order of (time, id), with what became of them; read in pages, without a lock."""
         time, id_ = -math.inf, ""
         while page := self._page(experiment, settle, time, id_):
@@ -374,7 +374,7 @@ class Store(Database):
             time, id_ = page[-1].decision.decided_at, page[-1].decision.id
 
     @reading
-    def _page(self, experiment: int, settle: Settle, time: float, id_: str) -> list[Record]:
+    def _page(self, experiment: int, settle: Settle, time: float, id_: str) -> list[DecisionRecord]:
         """The records after one of this time and id."""
         rows = self._ask(
             f"SELECT {DECISION}, {self.now} FROM live_decision d"
@@ -395,11 +395,13 @@ class Store(Database):
                 if start is not None and (fate.rewards if settle.on_arrival else is_over):
                     kind, reward = settle.of(fate.rewards)
             counts = (len(fate.rewards) + fate.late, fate.late)
-            page.append(Record(decision, fate.activated_at, *counts, fate.seq, kind, reward, tuple(fate.rewards)))
+            page.append(
+                DecisionRecord(decision, fate.activated_at, *counts, fate.seq, kind, reward, tuple(fate.rewards))
+            )
         return page
 
     @reading
-    def counts(self, experiment: int) -> Counts:
+    def counts(self, experiment: int) -> RowCounts:
         """Numbers of rows."""
         (row,) = self._ask(
             "WITH"
@@ -416,7 +418,7 @@ class Store(Database):
             f" {self.now} FROM decisions, rewards, learned, pending",
             *[experiment] * 4,
         )
-        return Counts(*row)
+        return RowCounts(*row)
 
     @reading
     def ask(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -461,7 +463,7 @@ class Store(Database):
             experiment,
         )
 
-    def _fates(self, ids: Iterable[str]) -> dict[str, Fate]:
+    def _fates(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
         """What became of decisions."""
         rows = self._ask_rows(
             "SELECT r.id, a.at, l.seq, l.kind, l.reward, w.received_at, w.id, w.value, w.late"
@@ -470,10 +472,10 @@ class Store(Database):
             {"id": "text"},
             [(id_,) for id_ in ids],
         )
-        fates: dict[str, Fate] = {}
+        fates: dict[str, DecisionOutcome] = {}
         arrivals = defaultdict(list)
         for id_, activated_at, seq, kind, reward, received_at, number, value, is_late in rows:
-            fate = fates.setdefault(id_, Fate(activated_at, seq, kind, reward, [], 0))
+            fate = fates.setdefault(id_, DecisionOutcome(activated_at, seq, kind, reward, [], 0))
             if is_late:
                 fates[id_] = fate._replace(late=fate.late + 1)
             elif value is not None:

@@ -74,7 +74,7 @@ def is_held_out(seed: int, name: str, unit: str, holdout: float) -> bool:
 # --- shares -------------------------------------------------------------------------------------------------------------
 
 
-class Rule(NamedTuple):
+class ShareRule(NamedTuple):
     """What limits the weights of arms: see :func:`shares`."""
 
     floor: float
@@ -97,7 +97,7 @@ class Rule(NamedTuple):
 Ask = Callable[[Sequence[int]], Sequence[float]]
 
 
-def shares(rule: Rule, arms: Sequence[int], rewards: Sequence[int], ask: Ask) -> list[float]:
+def shares(rule: ShareRule, arms: Sequence[int], rewards: Sequence[int], ask: Ask) -> list[float]:
     """The weight of each of ``arms``, which have that many ``rewards``; ``ask`` gives the policy's own among some.
 
     An arm is established with ``burn_in`` rewards, and as many as the policy begins with. Until some arm is, all weigh the
@@ -139,7 +139,7 @@ def mixed(floor: float, weights: Sequence[float]) -> list[float]:
 # --- the line, cut into pieces ------------------------------------------------------------------------------------------
 
 
-class Chances(NamedTuple):
+class ArmProbabilities(NamedTuple):
     """Where the piece of each arm ends, in units of 2^-53, the last one at 2^53; and their lengths, exactly."""
 
     ends: tuple[int, ...]
@@ -151,7 +151,7 @@ class Chances(NamedTuple):
         return bisect_right(self.ends, point)
 
 
-def cut(weights: Sequence[float]) -> Chances:
+def cut(weights: Sequence[float]) -> ArmProbabilities:
     """Cut the line in proportion to weights, of which at least one is above 0.
 
     >>> cut([1, 0, 3]).widths
@@ -160,4 +160,4 @@ def cut(weights: Sequence[float]) -> Chances:
     sums = list(accumulate(weights))
     ends = tuple(round(end / sums[-1] * WHOLE) for end in sums)
     widths = tuple((end - start) / WHOLE for start, end in zip((0, *ends), ends, strict=False))
-    return Chances(ends, widths, json.dumps(widths))
+    return ArmProbabilities(ends, widths, json.dumps(widths))

@@ -27,7 +27,7 @@ from bandstrap.experiments.folder import Folder, FolderStore, planned
 from bandstrap.experiments.panels import PanelData, read_panel
 from bandstrap.experiments.plan import PanelPlan, plan_panel
 from bandstrap.experiments.runner import run_plans
-from bandstrap.experiments.spec import Experiment, check_replications, read_experiment
+from bandstrap.experiments.spec import ExperimentSpec, check_replications, read_experiment
 from bandstrap.paper.claims import CLAIMS, DEPENDS, UNDECIDED, VERDICTS, Claim, Finding, examine
 from bandstrap.paper.formulas import in_symbols, panel_in_symbols
 from bandstrap.paper.report import short_title, write_report
@@ -71,7 +71,7 @@ class Chapter:
     """An experiment of the paper with its result and its pictures."""
 
     name: str
-    experiment: Experiment
+    experiment: ExperimentSpec
     panels: tuple[PanelData, ...]
     pictures: Pictures
 
@@ -95,7 +95,7 @@ class Reproduction:
     seed: int
     replications: int
     asked: tuple[str, ...] = CHAPTERS
-    lack: tuple[Experiment, ...] = ()
+    lack: tuple[ExperimentSpec, ...] = ()
     # What was given up in this run, if anything was.
     unfinished: Unfinished | None = None
 
@@ -237,7 +237,7 @@ def chapters_asked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def finish_chapters(
-    experiments: Mapping[str, Experiment],
+    experiments: Mapping[str, ExperimentSpec],
     plans: Mapping[str, Plans],
     store: FolderStore,
     folder: Path,
@@ -261,7 +261,7 @@ def finish_chapters(
     return tuple(chapters)
 
 
-def pictures_of(name: str, experiment: Experiment, folder: Path) -> Pictures:
+def pictures_of(name: str, experiment: ExperimentSpec, folder: Path) -> Pictures:
     """Where the pictures of a chapter are."""
     first = {panel.drawn_on: panel.name for panel in reversed(experiment.panels)}
     drawn = dict.fromkeys(panel.drawn_on for panel in experiment.panels)

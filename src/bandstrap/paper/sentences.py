@@ -18,7 +18,7 @@ from bandstrap.basics.storage import write_text
 from bandstrap.experiments.toml import Strict, read_table
 
 # The parts of the paper that state anything, in their order.
-Part = Literal[
+PaperSection = Literal[
     "Abstract",
     "1",
     "2",
@@ -64,7 +64,7 @@ python -m bandstrap.paper.sentences docs/sentences.md
 class Sentence(Strict):
     """A sentence in short, where it stands, and the claims that test it or the reason why none does."""
 
-    part: Part
+    part: PaperSection
     # Closer than the part, such as "Remark 1".
     place: str = ""
     says: Annotated[str, Field(min_length=1)]

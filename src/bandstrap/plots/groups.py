@@ -20,7 +20,7 @@ FINE: Look = {"color": COLOURS[0], "linestyle": "-"}
 CONTRADICTED: Look = {"color": COLOURS[1], "linestyle": (0, (2, 1))}
 
 
-class Interval(NamedTuple):
+class GroupInterval(NamedTuple):
     """A group: its name, its size, its mean and both ends; an end that was not asked for is infinite.
 
     Where there is no bound, both ends are ``nan``.
@@ -34,7 +34,7 @@ class Interval(NamedTuple):
     is_contradicted: bool = False
 
 
-def plot_groups(intervals: Sequence[Interval], title: str, label: str, width: float = 8) -> Figure:
+def plot_groups(intervals: Sequence[GroupInterval], title: str, label: str, width: float = 8) -> Figure:
     """Draw the mean of each group as a dot and what lies within its bound as a bar, with an arrow where that has no end.
 
     ``width`` is in inches.

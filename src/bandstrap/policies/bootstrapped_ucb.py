@@ -22,9 +22,9 @@ from bandstrap.policies.kernels.bootstrap_index import (
     PHIS,
     QUANTILES,
     RESAMPLED,
+    IndexPhi,
+    IndexQuantile,
     Params,
-    Phi,
-    Quantile,
     State,
     Way,
     new_state,
@@ -170,12 +170,12 @@ class BootstrappedUCB(Policy[Label]):
         self,
         *,
         sigma: float = 1.0,
-        quantile: Quantile = "resampled",
+        quantile: IndexQuantile = "resampled",
         n_resamples: int = 200,
         interpolate: bool = False,
         weights: Weights = "rademacher",
         correction: Correction = "practical",
-        phi: Phi = "hoeffding",
+        phi: IndexPhi = "hoeffding",
         beta: float = 2.0,
         constant: float | None = None,
         delta: float = 0.1,
@@ -334,10 +334,10 @@ TRIED_SIZES = (1, 2, 5, 20, 100, 1000)
 TRIED_LEVELS = (0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-12)
 
 
-def check_phi(phi: Any, owner: str) -> Phi:
+def check_phi(phi: Any, owner: str) -> IndexPhi:
     """A name, a number of at least 0, or a function that gives such numbers, none smaller at smaller levels."""
     if isinstance(phi, str) and phi in PHIS:
-        return cast("Phi", phi)
+        return cast("IndexPhi", phi)
     if is_number(phi):
         return check_number(phi, "phi", owner, at_least=0)
     names = ", ".join(map(repr, PHIS))

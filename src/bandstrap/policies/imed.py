@@ -16,8 +16,9 @@ from bandstrap.policies.online.policy import Label, Online, Policy
 from bandstrap.policies.states.fields import Counts, History, Numbers, Order, Path
 from bandstrap.policies.states.history import room
 
-Kind = Literal[Divergence, "bounded"]
-KINDS: dict[Kind, int] = {word: code for code, word in enumerate(get_args(Kind))}  # the divergences' codes are the same
+RewardKind = Literal[Divergence, "bounded"]
+# The codes of the divergences are the same.
+KINDS: dict[RewardKind, int] = {word: code for code, word in enumerate(get_args(RewardKind))}
 BOUNDED = KINDS["bounded"]
 
 
@@ -119,7 +120,12 @@ class IMED(Policy[Label]):
     kernel = KERNEL
 
     def __init__(
-        self, *, divergence: Kind = "bernoulli", sigma: float = 1.0, upper: float = 1.0, **online: Unpack[Online[Label]]
+        self,
+        *,
+        divergence: RewardKind = "bernoulli",
+        sigma: float = 1.0,
+        upper: float = 1.0,
+        **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.divergence = check_choice(divergence, "divergence", owner, KINDS)

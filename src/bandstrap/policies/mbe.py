@@ -17,8 +17,8 @@ from bandstrap.policies.states.fields import Counts, History, Numbers, Order
 from bandstrap.policies.states.history import room
 from bandstrap.policies.states.moments import add_reward
 
-Weights = Literal["gaussian", "exponential"]
-LAWS: dict[Weights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
+MBEWeights = Literal["gaussian", "exponential"]
+LAWS: dict[MBEWeights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
 
 
 class Params(NamedTuple):
@@ -132,7 +132,7 @@ class MBE(Policy[Label]):
         self,
         *,
         strength: float = 0.5,
-        weights: Weights = "gaussian",
+        weights: MBEWeights = "gaussian",
         variance: float = 0.5,
         check_range: bool = True,
         **online: Unpack[Online[Label]],

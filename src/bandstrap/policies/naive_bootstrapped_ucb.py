@@ -8,7 +8,7 @@ from typing import Unpack
 from bandstrap.basics.constructors import refuse_misfit
 from bandstrap.multipliers.weights import Weights
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
-from bandstrap.policies.kernels.bootstrap_index import Quantile
+from bandstrap.policies.kernels.bootstrap_index import IndexQuantile
 from bandstrap.policies.kernels.schedule import Alpha
 from bandstrap.policies.online.policy import Label, Online
 
@@ -45,7 +45,7 @@ class NaiveBootstrappedUCB(BootstrappedUCB[Label]):
     def __init__(
         self,
         *,
-        quantile: Quantile = "resampled",
+        quantile: IndexQuantile = "resampled",
         n_resamples: int = 200,
         weights: Weights = "rademacher",
         delta: float = 0.1,

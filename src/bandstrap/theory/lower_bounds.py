@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import Number, as_number
+from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_choice, check_numbers, requirement
 
 Family = Literal["gaussian", "gaussian-unknown-variance", "bernoulli", "exponential", "poisson"]
@@ -25,7 +25,9 @@ def _excess(mean: Floats, change: Floats) -> Floats:
     return change - xlog1py(mean, ratio)
 
 
-def divergence(mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None) -> Number:
+def divergence(
+    mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
+) -> FloatOrArray:
     r"""How hard an arm is to tell from one that would be best: ``KL_inf``.
 
     .. math:: \mathrm{KL}_{\inf} = \inf\{\mathrm{KL}(\nu, \nu') : \nu' \in \text{family}, E_{\nu'} y > \mu^*\}
@@ -83,7 +85,7 @@ def _divergence(
     sigma: ArrayLike | None,
     owner: str,
     parameters: tuple[str, str],
-) -> Number:
+) -> FloatOrArray:
     """:func:`divergence` for an owner, who calls the two means by the names of these parameters."""
     check_choice(family, "family", owner, FAMILIES)
     lowest = -np.inf if family in NEEDS_SIGMA else 0.0
@@ -126,7 +128,7 @@ def _divergence(
 
 def lai_robbins_bound(
     means: ArrayLike, horizon: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
-) -> Number:
+) -> FloatOrArray:
     r"""Asymptotic lower bound on the regret of any consistent policy.
 
     .. math:: \liminf_{T \to \infty} \frac{R(T)}{\log T} \ge \sum_{k : \Delta_k > 0} \frac{\Delta_k}{\mathrm{KL}_{\inf}(k)}

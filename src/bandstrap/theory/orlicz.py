@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import Number, as_number
+from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_flag, check_number, check_sample, near_one, requirement, sample_mean
 
 # Atoms of probability below exp(-DEEPEST) count for nothing.
@@ -92,7 +92,7 @@ def orlicz_norm(law: Any, beta: float, *, centred: bool = True) -> float:
     return _smallest_scale(np.abs(points[matters] - centre), log_weights, exponent)
 
 
-def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) -> Number:
+def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) -> FloatOrArray:
     r"""The ``psi_beta`` norm of the law that puts equal weight on each reward of a sample.
 
     .. math:: \inf\left\{c > 0 : \frac1n \sum_i \exp(|y_i - \bar y|^\beta / c^\beta) \le 2\right\}

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import Number, as_number
+from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, requirement
-from bandstrap.theory.tails import FORMS, Form, sub_weibull_constant
+from bandstrap.theory.tails import FORMS, TheoremForm, sub_weibull_constant
 
 
 def _check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
@@ -54,8 +54,8 @@ def problem_dependent_bound(
     sigma: float,
     beta: float,
     constant: float | None = None,
-    form: Form = "corrected",
-) -> Number:
+    form: TheoremForm = "corrected",
+) -> FloatOrArray:
     r"""Theorem 3: upper bound on the regret of bootstrapped UCB that knows the gaps.
 
     Printed:
@@ -143,8 +143,8 @@ def gap_free_bound(
     beta: float,
     constant: float | None = None,
     best_mean: float | None = None,
-    form: Form = "corrected",
-) -> Number:
+    form: TheoremForm = "corrected",
+) -> FloatOrArray:
     r"""Theorem 3: upper bound on the regret of bootstrapped UCB in which no gap is divided by.
 
     Printed, if ``T >= 2^{2/beta-3} K (log T)^{2/beta-1}``:
@@ -209,7 +209,7 @@ def gap_free_bound(
     return as_number(value, rounds.shape)
 
 
-def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> Number:
+def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> FloatOrArray:
     r"""Theorem 4: lower bound on the regret of bootstrapped UCB without correction, linear in ``T``.
 
     .. math:: R(T) \ge \Delta \left((1 - \mu_1) \mu_2 (T - 2) + 1\right)

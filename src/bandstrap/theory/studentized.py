@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import Number, as_number
+from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, requirement
 from bandstrap.multipliers.normal import ROUGHNESS
 
@@ -204,7 +204,7 @@ def blocks(first: int, last: int, single: int, ratio: float) -> list[int]:
 # --- theorem 1: computed ----------------------------------------------------------------------------------------------
 
 
-class Options(TypedDict, total=False):
+class PullOptions(TypedDict, total=False):
     """What a bound on pulls depends on beside the two arms and the horizon."""
 
     n_arms: int
@@ -212,7 +212,7 @@ class Options(TypedDict, total=False):
     exploration: float
 
 
-class Chances(NamedTuple):
+class PullProbabilities(NamedTuple):
     """Bounds on the probabilities that an arm with ``k`` pulls is pulled again, for ``k`` from ``firsts`` to ``lasts``."""
 
     firsts: NDArray[np.int64]
@@ -229,7 +229,7 @@ def pull_chances(
     n_arms: int = 2,
     caution: float = 1.0,
     exploration: float = 0.25,
-) -> Chances:
+) -> PullProbabilities:
     """Lemma 4, for an arm of standard deviation ``scale`` beside one that is better by ``gap``, in blocks of ``k``."""
     lasts = np.array(blocks(INITIAL_PULLS, horizon - 1, SINGLE_PULLS, PULLS_RATIO), dtype=np.int64)
     firsts = np.concatenate([[INITIAL_PULLS], lasts[:-1] + 1])
@@ -251,10 +251,10 @@ def pull_chances(
     between = -np.diff(tails, axis=1, prepend=1.0)
     chances = np.minimum((between * misses).sum(axis=1) + tails[:, -1], 1.0)
     chances[firsts < exploration * math.log(horizon)] = 1.0
-    return Chances(firsts, lasts, chances)
+    return PullProbabilities(firsts, lasts, chances)
 
 
-def computed_pulls(gap: float, scale: float, best_scale: float, horizon: int, **options: Unpack[Options]) -> float:
+def computed_pulls(gap: float, scale: float, best_scale: float, horizon: int, **options: Unpack[PullOptions]) -> float:
     """Theorem 1: bound on the expected pulls of an arm; ``options`` are those of :func:`pull_chances`."""
     if horizon <= INITIAL_PULLS:
         return float(horizon)
@@ -264,7 +264,7 @@ def computed_pulls(gap: float, scale: float, best_scale: float, horizon: int, **
 
 
 def _computed_bound(means: Floats, scales: Floats, horizon: int, caution: float, exploration: float) -> float:
-    options: Options = {"n_arms": means.size, "caution": caution, "exploration": exploration}
+    options: PullOptions = {"n_arms": means.size, "caution": caution, "exploration": exploration}
     pulls = np.zeros(means.size)
     for arm in range(means.size):
         # Any better arm may stand for the best; one that is worse and not less noisy than another cannot do better.
@@ -345,7 +345,7 @@ def studentized_regret_bound(
     caution: float = 1.0,
     exploration: float = 0.25,
     form: StudentizedForm = "computed",
-) -> Number:
+) -> FloatOrArray:
     r"""Upper bound on the expected regret of ``StudentizedUCB(proved=True)`` with normal rewards.
 
     Arm ``i`` is pulled for the ``k + 1``-st time with a probability of at most

@@ -8,18 +8,18 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.bounds.bound import Number, as_number
+from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.bounds.sub_weibull import finite_width, theorem_constant, theorem_width
 from bandstrap.errors import check_count, check_flag, check_number, check_numbers
 
 # The paper's formulas as they should be, and as they stand.
-Form = Literal["corrected", "printed"]
-FORMS: tuple[Form, ...] = get_args(Form)
+TheoremForm = Literal["corrected", "printed"]
+FORMS: tuple[TheoremForm, ...] = get_args(TheoremForm)
 # Theorem 2 is stated for alpha below exp(-2).
 LARGEST_ALPHA = math.exp(-2)
 
 
-def tail_bound(t: ArrayLike, *, sigma: float, beta: float) -> Number:
+def tail_bound(t: ArrayLike, *, sigma: float, beta: float) -> FloatOrArray:
     r"""Bound on the tail of one sub-Weibull reward.
 
     .. math:: P(|y| \ge t) \le \min\{1, 2 \exp(-(t/\sigma)^\beta)\}

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.sub_weibull import finite_sum_width, grouped, log_product
 from bandstrap.errors import check_choice, check_count, check_flag, check_number, check_numbers, requirement
-from bandstrap.theory.tails import FORMS, Form
+from bandstrap.theory.tails import FORMS, TheoremForm
 
 
 def sum_deviation_bound(
@@ -77,7 +77,7 @@ def sum_deviation_bound(
     return scale * largest * finite_sum_width(grouped(a / largest), level, exponent, is_symmetric, owner)
 
 
-def weighted_terms(weights: ArrayLike, log_level: float, beta: float, *, form: Form = "corrected") -> float:
+def weighted_terms(weights: ArrayLike, log_level: float, beta: float, *, form: TheoremForm = "corrected") -> float:
     r"""The two terms of theorem 2 at level ``exp(-log_level)``, ``C = sigma = 1``; those of lemma 1 at that order.
 
     Parameters

@@ -10,7 +10,7 @@ from scipy import stats
 from bandstrap.experiments import PanelData
 from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
-from bandstrap.paper.claims import DEPENDS, ERROR_RATE, NOT_REPRODUCED, REPRODUCED, Number
+from bandstrap.paper.claims import DEPENDS, ERROR_RATE, NOT_REPRODUCED, REPRODUCED, ReportedNumber
 from bandstrap.paper.claims.end_points import PUBLISHED_RUNS, published_curves
 from bandstrap.paper.claims.statistics import POWER, sidak
 
@@ -44,7 +44,7 @@ def test_a_point_agrees_up_to_the_standard_errors_of_both_and_of_the_reading(err
         mean = 100 + side * factor * limit * whole
         found = published_curves("p")(evidence_of(two_runs(mean, error), 100, reading_error=reading))
         assert (found.verdict, found.setting) == (verdict, "")
-        assert found.numbers == (Number("c (p)", pytest.approx(mean), pytest.approx(error), 100),)
+        assert found.numbers == (ReportedNumber("c (p)", pytest.approx(mean), pytest.approx(error), 100),)
         assert f"{int(verdict == REPRODUCED)} of 1 points agree" in found.statistic
 
 

@@ -9,10 +9,10 @@ from scipy import stats
 from bandstrap.experiments import PanelData
 from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
-from bandstrap.paper.claims import ERROR_RATE, NOT_REPRODUCED, REPRODUCED, UNDECIDED, Number
+from bandstrap.paper.claims import ERROR_RATE, NOT_REPRODUCED, REPRODUCED, UNDECIDED, ReportedNumber
 from bandstrap.paper.claims.statistics import (
     POWER,
-    Comparison,
+    OneSidedComparison,
     distance_seen,
     end,
     exponent,
@@ -93,11 +93,11 @@ def test_a_bound_that_just_holds_is_seldom_accused_and_one_that_does_not_is(rate
 
 def test_the_end_of_a_curve_has_the_published_value_of_its_place():
     curve = published_curve([[1, 2, 3], [1, 2, 5]], ((0.0, 7), (2.0, 9)), places=(0.0, 1.0, 2.0))
-    assert end(curve) == Number("c", 4, 1, 9)
-    assert end(curve, 2.0) == Number("c at 2", 4, 1, 9)
-    assert end(curve, 0.0) == Number("c at 0", 1, 0, 7)
-    assert end(curve, 1.0) == Number("c at 1", 2, 0, None)
-    assert end(published_curve([3], 4)) == Number("c", 3, None, 4)
+    assert end(curve) == ReportedNumber("c", 4, 1, 9)
+    assert end(curve, 2.0) == ReportedNumber("c at 2", 4, 1, 9)
+    assert end(curve, 0.0) == ReportedNumber("c at 0", 1, 0, 7)
+    assert end(curve, 1.0) == ReportedNumber("c at 1", 2, 0, None)
+    assert end(published_curve([3], 4)) == ReportedNumber("c", 3, None, 4)
 
 
 @pytest.mark.parametrize(("total", "allowed", "cells"), [(500, 0.05, 1), (4000, 0.1, 20), (10_000, 0.02, 5)])
@@ -123,11 +123,11 @@ def test_the_advantage_a_comparison_finds_is_found_as_often_as_said(n):
 
 
 def test_several_comparisons_share_the_error_rate():
-    test = Comparison("", 2.4, 0.1, math.inf)
+    test = OneSidedComparison("", 2.4, 0.1, math.inf)
     assert test.holds
     assert not test.holds_among(2)
     assert test.seen_among(2) > test.smallest_seen
-    opposite = Comparison("", -2.4, 0.1, math.inf)
+    opposite = OneSidedComparison("", -2.4, 0.1, math.inf)
     assert opposite.is_contradicted(1)
     assert not opposite.is_contradicted(2)
 
@@ -226,5 +226,5 @@ def test_without_luck_a_power_has_no_error():
     ],
 )
 def test_what_is_not_found_is_undecided_unless_it_would_have_been(z, error, verdict):
-    sure = Comparison("", 9.0, 0.01, 199)
-    assert verdict_of([sure, Comparison("", z, error, 199)]) == verdict
+    sure = OneSidedComparison("", 9.0, 0.01, 199)
+    assert verdict_of([sure, OneSidedComparison("", z, error, 199)]) == verdict

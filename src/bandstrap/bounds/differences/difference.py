@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from bandstrap.basics.deprecation import with_new_names
 from bandstrap.bounds.bound import (
     SIDES,
     Bound,
+    BoundFunction,
     MirroredThreshold,
     Side,
     ends_of,
@@ -66,13 +67,12 @@ class RegisteredDifference:
 
 
 DIFFERENCES: dict[str, RegisteredDifference] = {}
-Function = TypeVar("Function", bound=Callable[..., Bound])
 
 
-def register(*, reads_spread: bool, draws: bool = False) -> Callable[[Function], Function]:
+def register(*, reads_spread: bool, draws: bool = False) -> Callable[[BoundFunction], BoundFunction]:
     """Register a method; what the arguments mean is said at :class:`RegisteredDifference`."""
 
-    def add(function: Function) -> Function:
+    def add(function: BoundFunction) -> BoundFunction:
         DIFFERENCES[function.__name__] = RegisteredDifference(function.__name__, function, reads_spread, draws)
         return function
 

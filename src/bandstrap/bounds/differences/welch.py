@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from bandstrap.bounds.bound import Bound, Number, Side, Threshold, check_level
+from bandstrap.bounds.bound import Bound, FloatOrArray, Side, Threshold, check_level
 from bandstrap.bounds.differences.difference import (
     NO_SPREAD,
     build,
@@ -21,7 +21,7 @@ from bandstrap.bounds.differences.difference import (
 )
 
 
-def welch_width(variances: Sequence[Number], sizes: Sequence[int], alpha: float) -> Number:
+def welch_width(variances: Sequence[FloatOrArray], sizes: Sequence[int], alpha: float) -> FloatOrArray:
     """``t_{nu, 1-alpha} sqrt(s_x^2/m + s_y^2/n)`` of two groups, whose variances (1/(n-1)) are not both 0."""
     parts = [each / size for each, size in zip(variances, sizes, strict=True)]
     total = parts[0] + parts[1]

@@ -173,7 +173,7 @@ class Block:
         return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
 
 
-Choices = NDArray[np.unsignedinteger[Any]]
+ChoiceArray = NDArray[np.unsignedinteger[Any]]
 
 
 class Played(NamedTuple):
@@ -185,13 +185,15 @@ class Played(NamedTuple):
     regret: Floats
     pulls: NDArray[np.int64]
     seconds: float
-    choices: Choices | None = None
+    choices: ChoiceArray | None = None
 
 
 class PlayedSoFar:
     """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
 
-    def __init__(self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: Choices | None = None) -> None:
+    def __init__(
+        self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: ChoiceArray | None = None
+    ) -> None:
         self.regret, self.pulls, self.choices = regret, pulls, choices
         self.is_there = np.zeros(len(regret), dtype=np.bool_)
         self._first = first

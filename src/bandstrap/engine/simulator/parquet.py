@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-class Table(NamedTuple):
+class PlayedTable(NamedTuple):
     """Policies, the replications they all played, and regret and pulls of shape ``(policy, replication, ...)``."""
 
     policies: Sequence[str]
@@ -28,7 +28,7 @@ class Table(NamedTuple):
     choices: NDArray[np.unsignedinteger[Any]] | None = None
 
 
-def write_table(path: Path, table: Table, about: Mapping[str, Any], *, lasting: bool = True) -> None:
+def write_table(path: Path, table: PlayedTable, about: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write a table, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
     import polars
 
@@ -72,14 +72,14 @@ def read_about(data: bytes) -> dict[str, Any]:
     return about
 
 
-def read_table(data: bytes) -> Table:
+def read_table(data: bytes) -> PlayedTable:
     """The table in the bytes of its file, whose seal is whole."""
     import polars
 
     frame = polars.read_parquet(io.BytesIO(data))
     names = frame["policy"].unique(maintain_order=True).to_list()
     shape = len(names), frame.height // len(names)
-    return Table(
+    return PlayedTable(
         names,
         frame["replication"].to_numpy()[: shape[1]].copy(),
         rows_of(frame, "regret").reshape(*shape, -1),

@@ -17,7 +17,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.display import Display, as_html
 from bandstrap.basics.storage import check_seal, has_seal
 from bandstrap.basics.text import visible
-from bandstrap.engine.simulator.parquet import Table, read_about, read_table, write_table
+from bandstrap.engine.simulator.parquet import PlayedTable, read_about, read_table, write_table
 from bandstrap.errors import InvalidInput, check_choice, check_number
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FORMAT = 3
 
 
-class Row(TypedDict):
+class PolicyRow(TypedDict):
     """Final regret of one policy; see :class:`Statistics`."""
 
     policy: str
@@ -71,10 +71,10 @@ class Statistics(NamedTuple):
             }
 
 
-COLUMNS = tuple(Row.__annotations__)
+COLUMNS = tuple(PolicyRow.__annotations__)
 
 
-class Summary(list[Row]):
+class Summary(list[PolicyRow]):
     """Rows of a summary, one per policy; prints as a table."""
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ class Result:
         """Final regret, one row per policy: mean, standard error, median and 90, 95 and 99 % quantiles."""
         final = Statistics.of(self.regret[:, :, -1].T)
         return Summary(
-            Row(policy=name, **dict(zip(Statistics._fields, map(float, numbers), strict=True)))  # type: ignore[typeddict-item]
+            PolicyRow(policy=name, **dict(zip(Statistics._fields, map(float, numbers), strict=True)))  # type: ignore[typeddict-item]
             for name, *numbers in zip(self.policies, *final, strict=True)
         )
 
@@ -228,7 +228,7 @@ class Result:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
-        table = Table(self.policies, self.replications, self.regret, self.pulls, self.choices)
+        table = PlayedTable(self.policies, self.replications, self.regret, self.pulls, self.choices)
         write_table(Path(path), table, about)
 
     @classmethod
@@ -262,7 +262,7 @@ class Result:
             choices=table.choices,
         )
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[PolicyRow]:
         """Rows of :meth:`summary`."""
         return iter(self.summary())
 

@@ -3,7 +3,8 @@
 An arm's rewards are read in order, each once in a game. So a world too large for a tape needs only those that come next:
 a row for each arm, filled anew when play has used it up. The same numbers come back for every policy, in whatever order the
 arms are pulled, because a row is drawn from a generator of its own
-(:class:`~bandstrap.engine.simulator.streams.RewardStreams`). Where actions change from round to round, the rounds that come next are drawn likewise.
+(:class:`~bandstrap.engine.simulator.streams.RewardStreams`). Where actions change from round to
+round, the rounds that come next are drawn likewise.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 from bandstrap.basics.storage import fcntl
-from bandstrap.engine.work.dispatch import Errand
+from bandstrap.engine.work.dispatch import TaskCall
 from bandstrap.engine.work.interrupts import Task
 from bandstrap.engine.work.tasks import Work
 
@@ -55,7 +55,7 @@ class Ahead:
         errands = []
         for whole in first.values():
             with contextlib.suppress(Exception):  # it cannot be sent
-                errands.append(pickle.dumps(Errand(Task(), no_outcomes, self._prepare, [whole])))
+                errands.append(pickle.dumps(TaskCall(Task(), no_outcomes, self._prepare, [whole])))
         if errands:
             command = [sys.executable, "-m", "bandstrap.engine.work.ahead"]
             quiet = subprocess.DEVNULL

@@ -14,16 +14,14 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from bandstrap.basics.sources import Code, code_here
-from bandstrap.engine.work.interrupts import Task
+from bandstrap.engine.work.interrupts import Outcome, Task
 from bandstrap.errors import InvalidInput
 
 # What goes ahead of all work: unpickling it makes a process ready to unpickle the rest. Whoever has something adds it.
 AHEAD: list[Any] = []
-
-Outcome = TypeVar("Outcome")
 
 
 class UnfitWorker(InvalidInput):
@@ -46,7 +44,7 @@ def as_errors(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
         raise WorkerError(f"SystemExit: {error.code}") from error
 
 
-class Errand:
+class TaskCall:
     """Pieces to be done, here or in another process.
 
     Parameters
@@ -74,7 +72,7 @@ class Errand:
         """Do it in this process, where all is prepared."""
         return as_errors(self.task, self.run, self.pieces)
 
-    def __reduce__(self) -> tuple[type[Parcel], tuple[Code, bytes, bytes]]:
+    def __reduce__(self) -> tuple[type[RemoteTaskCall], tuple[Code, bytes, bytes]]:
         # Dask and loky, once they are loaded, send what a notebook defines by its value, and so do we.
         by_value = sys.modules.get("cloudpickle")
         dumps: Callable[[Any], bytes] = pickle.dumps if by_value is None else by_value.dumps
@@ -85,21 +83,21 @@ class Errand:
                 f"{self.pieces[0].label} cannot be sent to another process ({in_words(error)}): classes and functions "
                 "must be defined at the top of a module, or played in threads."
             ) from error
-        return Parcel, (code_here(), pickle.dumps(AHEAD), content)
+        return RemoteTaskCall, (code_here(), pickle.dumps(AHEAD), content)
 
     def __dask_tokenize__(self) -> str:
         # Work is never taken for work that was handed out before, be it by another run or in an earlier try.
         return uuid.uuid4().hex
 
 
-class Parcel:
-    """An errand in another process; see :class:`Errand`."""
+class RemoteTaskCall:
+    """An errand in another process; see :class:`TaskCall`."""
 
     def __init__(self, code: Code, ahead: bytes, content: bytes) -> None:
         self.code, self.ahead, self.content = code, ahead, content
 
-    def __reduce__(self) -> tuple[type[Parcel], tuple[Code, bytes, bytes]]:
-        return Parcel, (self.code, self.ahead, self.content)
+    def __reduce__(self) -> tuple[type[RemoteTaskCall], tuple[Code, bytes, bytes]]:
+        return RemoteTaskCall, (self.code, self.ahead, self.content)
 
     def __call__(self) -> list[Any]:
         """Do it, once this process has all it takes."""

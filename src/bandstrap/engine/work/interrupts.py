@@ -93,7 +93,7 @@ def listening(tell: Callable[[int], None]) -> Iterator[None]:
     taken: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         taken = {number: handler for number in SIGNALS if would_raise(handler := signal.getsignal(number))}
-    ear = Ear(tell)
+    ear = SignalListener(tell)
     try:
         for number in taken:
             signal.signal(number, ear)
@@ -106,7 +106,7 @@ def listening(tell: Callable[[int], None]) -> Iterator[None]:
             raise KeyboardInterrupt  # where a loop around this one has been told, and did not raise
 
 
-class Ear:
+class SignalListener:
     """The handler of signals while work is handed out."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:
@@ -121,7 +121,7 @@ class Ear:
 
 def would_raise(handler: Any) -> bool:
     """Whether a handler would raise ``KeyboardInterrupt``, now or, if it is that of a loop around ours, at its end."""
-    return handler is signal.default_int_handler or isinstance(handler, Quit | Ear)
+    return handler is signal.default_int_handler or isinstance(handler, Quit | SignalListener)
 
 
 def next_event(events: queue.SimpleQueue[Any], *, wait: bool) -> Any:

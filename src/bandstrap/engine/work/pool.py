@@ -23,11 +23,11 @@ from typing import Any, TypeVar
 
 from bandstrap.basics.text import shortened
 from bandstrap.engine.work.ahead import Ahead
-from bandstrap.engine.work.dispatch import Errand, as_errors, causes, in_words, nothing
+from bandstrap.engine.work.dispatch import TaskCall, as_errors, causes, in_words, nothing
 from bandstrap.engine.work.executors import Workers, WorkersDied, check_executor, refusal_in
 from bandstrap.engine.work.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.work.progress import Show, progress_bar
-from bandstrap.engine.work.tasks import Part, StoreLike, Work, groups_of
+from bandstrap.engine.work.tasks import StoreLike, TaskPart, Work, groups_of
 from bandstrap.errors import InvalidInput
 
 
@@ -35,7 +35,7 @@ from bandstrap.errors import InvalidInput
 class Group:
     """Parts to be done together, and how often that has failed."""
 
-    parts: list[Part]
+    parts: list[TaskPart]
     failures: int = 0
     # It was in flight when a worker took the whole pool with it: nothing else is, while it is tried again.
     is_suspect: bool = False
@@ -130,7 +130,7 @@ def finish(
     return records
 
 
-def player_of(part: Part) -> Hashable:
+def player_of(part: TaskPart) -> Hashable:
     """What is prepared for a part: others that need the same code may play, or be played against, otherwise."""
     return part.piece.needs, part.piece.label, part.whole.race
 
@@ -160,14 +160,14 @@ class Loop:
         self._failed: list[tuple[Any, BaseException]] = []
         # A group that waits for pieces to be prepared, the first of them since some time.
         self._held: Group | None = None
-        self._unprepared: deque[Part] = deque()
+        self._unprepared: deque[TaskPart] = deque()
         self._preparing: Future[None] | None = None
         self._since = 0.0
         self._prepared: set[Hashable] = {None}
         self._unfit: dict[Hashable, Exception] = {}
         self._done = self._shown = self._found = 0
 
-    def work_on(self, groups: Iterator[list[Part]]) -> None:
+    def work_on(self, groups: Iterator[list[TaskPart]]) -> None:
         """Do all groups."""
         with listening(self._hear):
             pool = self._lent if self._lent is not None else ThreadPoolExecutor(self._workers.count)
@@ -188,7 +188,7 @@ class Loop:
         self._events.put(number)
         self._called_off.up = True
 
-    def _go_round(self, groups: Iterator[list[Part]], pool: Executor) -> None:
+    def _go_round(self, groups: Iterator[list[TaskPart]], pool: Executor) -> None:
         is_last = False
         while True:
             has_next = bool(self._again) or not is_last
@@ -232,7 +232,7 @@ class Loop:
         else:
             self._workers.take_in(event)
 
-    def _next_of(self, groups: Iterator[list[Part]]) -> Group | None:
+    def _next_of(self, groups: Iterator[list[TaskPart]]) -> Group | None:
         """The next group, without what the store has of it; ``None`` if there are no more."""
         group = next(groups, None)
         return None if group is None else Group(self._missing(group))
@@ -244,10 +244,10 @@ class Loop:
             lacking = {player_of(part): part for part in group.parts if not self._is_ready(part)}
             self._unprepared = deque(lacking.values())
 
-    def _is_ready(self, part: Part) -> bool:
+    def _is_ready(self, part: TaskPart) -> bool:
         return part.piece.needs in self._prepared or player_of(part) in self._unfit
 
-    def _missing(self, group: list[Part]) -> list[Part]:
+    def _missing(self, group: list[TaskPart]) -> list[TaskPart]:
         """What the store does not have; the rest is taken from there."""
         missing = []
         for part in group:
@@ -291,7 +291,7 @@ class Loop:
     def _hand_out(self, group: Group, pool: Executor) -> None:
         task = Task(self._called_off)
         try:
-            future = pool.submit(Errand(task, self._run, self._prepare, [part.piece for part in group.parts]))
+            future = pool.submit(TaskCall(task, self._run, self._prepare, [part.piece for part in group.parts]))
         except Exception as error:
             self._n_suspects -= group.is_suspect
             if "shutdown" in str(error) and isinstance(error, RuntimeError):
@@ -331,7 +331,7 @@ class Loop:
     def _notes_failures(self) -> bool:
         return callable(getattr(self._store, "fail", None))
 
-    def _give_up(self, part: Part, error: BaseException) -> None:
+    def _give_up(self, part: TaskPart, error: BaseException) -> None:
         """Note that a piece is not done, or raise why if there is nowhere to note it."""
         if not self._notes_failures:
             raise error
@@ -346,7 +346,7 @@ class Loop:
                 self._store.save(part.piece, outcome)
             self._put(part, outcome)
 
-    def _put(self, part: Part, outcome: Any) -> None:
+    def _put(self, part: TaskPart, outcome: Any) -> None:
         self._records[part.whole].put(part.piece, outcome)
         self._done += part.piece.work
 

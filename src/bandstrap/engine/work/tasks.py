@@ -47,12 +47,12 @@ class Work(Protocol):
         """Its pieces, each made when it is asked for."""
         ...
 
-    def record(self) -> Record:
+    def record(self) -> Outcomes:
         """Where the outcomes of its pieces are put together."""
         ...
 
 
-class Record(Protocol):
+class Outcomes(Protocol):
     """Outcomes of pieces, put together."""
 
     def put(self, piece: Any, outcome: Any) -> None:
@@ -75,21 +75,21 @@ class StoreLike(Protocol):
         ...
 
 
-class Part(NamedTuple):
+class TaskPart(NamedTuple):
     """A piece, and the work it was cut from."""
 
     whole: Any
     piece: Any
 
 
-def groups_of(wholes: Iterable[Work]) -> Iterator[list[Part]]:
+def groups_of(wholes: Iterable[Work]) -> Iterator[list[TaskPart]]:
     """Pieces in groups that are done together, race by race; each is cut when its turn comes."""
     races: dict[Hashable, list[Work]] = {}
     for whole in wholes:
         races.setdefault(whole.race, []).append(whole)
     for race in races.values():
         for rank in zip_longest(*(parts_of(whole) for whole in race)):
-            groups: dict[Hashable, list[Part]] = {}
+            groups: dict[Hashable, list[TaskPart]] = {}
             for part in rank:
                 if part is not None:
                     groups.setdefault(part.piece.group, []).append(part)
@@ -98,6 +98,6 @@ def groups_of(wholes: Iterable[Work]) -> Iterator[list[Part]]:
                     yield members[start : start + MOST_TOGETHER]
 
 
-def parts_of(whole: Work) -> Iterator[Part]:
+def parts_of(whole: Work) -> Iterator[TaskPart]:
     """The pieces of a work, which they remember."""
-    return (Part(whole, piece) for piece in whole.cut())
+    return (TaskPart(whole, piece) for piece in whole.cut())

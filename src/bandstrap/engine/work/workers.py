@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context, parent_process, resource_tracker
 from types import TracebackType
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from bandstrap.basics.sources import Code, code_here
 from bandstrap.engine.work.dispatch import UnfitWorker, check_code
 from bandstrap.engine.work.executors import check_executor
-from bandstrap.engine.work.interrupts import answered
+from bandstrap.engine.work.interrupts import Outcome, answered
 from bandstrap.engine.work.progress import tell
 from bandstrap.errors import InvalidInput, check_choice, check_count, requirement
 
@@ -29,7 +29,6 @@ SECONDS_TO_ANSWER = 20
 # What a worker of dask's is asked for: not by a function of ours, which may not be there.
 ITS_CODE = "tuple(__import__('importlib').import_module('bandstrap.basics.sources').code_here())"
 
-Outcome = TypeVar("Outcome")
 Ended = type[BaseException] | None
 
 

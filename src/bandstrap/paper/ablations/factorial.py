@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from bandstrap.bounds.corrections import CORRECTIONS
-from bandstrap.experiments.spec import Curve, Experiment, Panel
+from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel
 from bandstrap.multipliers import WEIGHTS
 
 BANDITS = {
@@ -37,14 +37,14 @@ BY_LEVEL = {
 PICTURES: dict[str, dict[str, str]] = BY_RESAMPLES | BY_LEVEL
 
 
-def factorial() -> Experiment:
+def factorial() -> ExperimentSpec:
     """The experiment: a panel per bandit, a curve per combination."""
     policies = {label: policy for picture in PICTURES.values() for label, policy in picture.items()}
     curves = tuple(Curve(label=label, policy=policy) for label, policy in policies.items())
     panels = tuple(
         Panel(name=f"factorial-{name}", title=title, environment=name, curves=curves) for name, title in BANDITS.items()
     )
-    return Experiment(
+    return ExperimentSpec(
         title="Everything together: correction, weights and B; delta and schedule",
         replications=REPLICATIONS,
         readings=(

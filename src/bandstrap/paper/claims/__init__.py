@@ -35,8 +35,8 @@ from bandstrap.paper.claims.claim import (
     Claim,
     Evidence,
     Finding,
-    Number,
     Power,
+    ReportedNumber,
 )
 from bandstrap.paper.claims.end_points import END_POINTS
 from bandstrap.paper.claims.statistics import ERROR_RATE
@@ -84,7 +84,7 @@ __all__ = [
     "Claim",
     "Evidence",
     "Finding",
-    "Number",
     "Power",
+    "ReportedNumber",
     "examine",
 ]

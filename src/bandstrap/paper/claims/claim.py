@@ -46,7 +46,7 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Number:
+class ReportedNumber:
     """One of our numbers, with its standard error and the published one where there are any."""
 
     name: str
@@ -64,7 +64,7 @@ class Finding:
 
     verdict: str
     statistic: str
-    numbers: tuple[Number, ...]
+    numbers: tuple[ReportedNumber, ...]
     power: Power
     setting: str = ""
     hold: tuple[int, int] | None = None

@@ -22,8 +22,8 @@ from bandstrap.paper.claims.claim import (
     Claim,
     Evidence,
     Finding,
-    Number,
     Power,
+    ReportedNumber,
     claim,
 )
 from bandstrap.paper.claims.statistics import ERROR_RATE, OFF, POWER, brief, in_errors, sidak, unless_contradicted
@@ -33,7 +33,7 @@ PUBLISHED_RUNS = 200
 
 
 @dataclass(frozen=True)
-class Point:
+class PublishedPoint:
     """A point of ours beside the published one, and the standard error of their distance."""
 
     name: str
@@ -55,12 +55,12 @@ class Point:
         return float(ndtr((gap - reach) / scatter) + ndtr((-gap - reach) / scatter))
 
     @property
-    def number(self) -> Number:
+    def number(self) -> ReportedNumber:
         """As the report lists it."""
-        return Number(self.name, self.ours, self.error, self.published)
+        return ReportedNumber(self.name, self.ours, self.error, self.published)
 
 
-def points_of(evidence: Evidence, panel: str, label: str, published_of: str | None = None) -> list[Point]:
+def points_of(evidence: Evidence, panel: str, label: str, published_of: str | None = None) -> list[PublishedPoint]:
     """The published points of a curve beside ours; ``published_of`` is the curve that has them, if it is another."""
     data = evidence[panel]
     curve = data[label]
@@ -71,16 +71,16 @@ def points_of(evidence: Evidence, panel: str, label: str, published_of: str | No
     ]
 
 
-def compared(curve: CurveData, place: float, published: float, reading_error: float, name: str) -> Point:
+def compared(curve: CurveData, place: float, published: float, reading_error: float, name: str) -> PublishedPoint:
     """A point of a curve beside the published one."""
     values = curve.at(place)
     mean = float(values.mean())
     reading = reading_error * abs(published)
     if values.size < 2:
-        return Point(name, mean, None, published, reading)
+        return PublishedPoint(name, mean, None, published, reading)
     spread = float(values.std(ddof=1))
     error = spread / math.sqrt(values.size)
-    return Point(name, mean, error, published, math.hypot(error, spread / math.sqrt(PUBLISHED_RUNS), reading))
+    return PublishedPoint(name, mean, error, published, math.hypot(error, spread / math.sqrt(PUBLISHED_RUNS), reading))
 
 
 def name_of_point(curve: CurveData, place: float, panel: str, several: int) -> str:
@@ -89,7 +89,7 @@ def name_of_point(curve: CurveData, place: float, panel: str, several: int) -> s
     return f"{curve.label} ({panel})" if at_end else f"{curve.label} at {place:g} ({panel})"
 
 
-def farthest(points: Sequence[Point]) -> Point:
+def farthest(points: Sequence[PublishedPoint]) -> PublishedPoint:
     """The point that is farthest from the published one."""
     return max(points, key=lambda point: point.distance)
 
@@ -142,13 +142,13 @@ def published_curves(
     return check
 
 
-def flip_probability(points: Sequence[Point], limit: float) -> float:
+def flip_probability(points: Sequence[PublishedPoint], limit: float) -> float:
     """How often other runs of ours would change whether all points agree, taken to be independent."""
     all_agree = math.prod(1 - point.wrong_again(limit) for point in points)
     return 1 - all_agree if farthest(points).distance <= limit else all_agree
 
 
-def power_of_points(points: Sequence[Point], limit: float) -> Power:
+def power_of_points(points: Sequence[PublishedPoint], limit: float) -> Power:
     """What a look at all points sees: how far a single one must be off."""
     seen = sorted(
         in_errors((limit + float(ndtri(POWER))) * point.uncertainty, abs(point.published)) for point in points

@@ -9,13 +9,13 @@ from scipy.special import bdtrc
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.coverage import CoverageRow
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
     EXCESS,
     POWER,
-    Comparison,
     Exponent,
+    OneSidedComparison,
     finding,
     in_errors,
     misses_too_often,
@@ -39,7 +39,9 @@ def naive_is_invalid(evidence: Evidence) -> Finding:
     tails = [float(bdtrc(row.misses - 1, row.replications, row.alpha)) for row in rows]
     worst = int(np.argmax(tails))
     numbers = [
-        Number(f"miss rate at n = {row.sample_size}", row.miss_rate) for row in rows if row.sample_size in (1, 2, 5, 10)
+        ReportedNumber(f"miss rate at n = {row.sample_size}", row.miss_rate)
+        for row in rows
+        if row.sample_size in (1, 2, 5, 10)
     ]
     text = f"largest binomial p-value of a miss rate of 5 %, at n = {rows[worst].sample_size}: {tails[worst]:.2g}"
     rate = smallest_rate_seen(min(row.replications for row in rows), rows[0].alpha, 1)
@@ -66,7 +68,7 @@ def naive_is_smaller(evidence: Evidence) -> Finding:
         for mine, true in zip(panel["bootstrap, naive"].rows, panel["true 95 % quantile of the mean"].rows, strict=True)
     ]
     numbers = [
-        Number(f"naive over true, n = {mine.sample_size}", mine.mean_width / true.mean_width)
+        ReportedNumber(f"naive over true, n = {mine.sample_size}", mine.mean_width / true.mean_width)
         for mine, true in zip(panel["bootstrap, naive"].rows, panel["true 95 % quantile of the mean"].rows, strict=True)
     ]
     return finding(tests, numbers)
@@ -82,7 +84,7 @@ def freedom_of(*rows: CoverageRow) -> float:
     return min((row.replications - 1 for row in rows if row.width_error), default=math.inf)
 
 
-def narrower(first: CoverageRow, second: CoverageRow) -> Comparison:
+def narrower(first: CoverageRow, second: CoverageRow) -> OneSidedComparison:
     """Is the first mean threshold below the second?
 
     Both come from the same samples; their errors are added, which is right whatever they share.
@@ -90,7 +92,7 @@ def narrower(first: CoverageRow, second: CoverageRow) -> Comparison:
     error = width_error(first) + width_error(second)
     text = f"{first.bound} over {second.bound} at n = {first.sample_size}: {first.mean_width / second.mean_width:.3f}"
     gap = second.mean_width - first.mean_width
-    return Comparison(text, in_errors(gap, error), error / second.mean_width, freedom_of(first, second))
+    return OneSidedComparison(text, in_errors(gap, error), error / second.mean_width, freedom_of(first, second))
 
 
 @claim(
@@ -109,11 +111,11 @@ def corrected_is_valid(evidence: Evidence) -> Finding:
     first, last = (ours[i].mean_width / float(truth[i]) - 1 for i in (0, -1))
     error = width_error(ours[-1]) / float(truth[-1]) + 0.5 * width_error(ours[0]) / float(truth[0])
     text = f"excess over the truth {first:.0%} at n = {ours[0].sample_size}, {last:.0%} at n = {ours[-1].sample_size}"
-    falls = Comparison(text, in_errors(0.5 * first - last, error), error / first, freedom_of(ours[0], ours[-1]))
+    falls = OneSidedComparison(text, in_errors(0.5 * first - last, error), error / first, freedom_of(ours[0], ours[-1]))
     numbers = [
-        Number("largest miss rate", max(row.miss_rate for row in rows)),
-        Number("practical over true, n = 20", 1 + first),
-        Number("practical over true, n = 1000", 1 + last),
+        ReportedNumber("largest miss rate", max(row.miss_rate for row in rows)),
+        ReportedNumber("practical over true, n = 20", 1 + first),
+        ReportedNumber("practical over true, n = 1000", 1 + last),
     ]
     text = f"{len(bad)} of {len(rows)} cells miss more than 5 %; {text} ({falls.z:.1f} standard errors below half)"
     rate = smallest_rate_seen(min(row.replications for row in rows), rows[0].alpha, len(rows))
@@ -148,7 +150,7 @@ def bootstrap_is_sharper(evidence: Evidence) -> Finding:
         if mine.sample_size >= 100
     ]
     numbers = [
-        Number(f"{label}, n = 1000", panel[label].rows[-1].mean_width, panel[label].rows[-1].width_error)
+        ReportedNumber(f"{label}, n = 1000", panel[label].rows[-1].mean_width, panel[label].rows[-1].width_error)
         for label in (*forms, *rivals)
     ]
     return finding(tests, numbers)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, Number, claim
+from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import (
-    Comparison,
+    OneSidedComparison,
     ends,
     ends_in,
     finding,
@@ -82,16 +82,16 @@ def thompson_loses_with_a_wrong_sigma(evidence: Evidence) -> Finding:
 def thompson_deteriorates(evidence: Evidence) -> Finding:
     """Beside bootstrapped UCB it is worse in (a) to (c) than in (d); fast: twice the sigma costs half as much again."""
     right = ratio(evidence["2d"], "Jeffreys-TS", BUCB)
-    numbers = [Number("Jeffreys-TS over bootstrapped UCB (2d)", right.value, right.error)]
+    numbers = [ReportedNumber("Jeffreys-TS over bootstrapped UCB (2d)", right.value, right.error)]
     tests = []
     for name in ("2a", "2b", "2c"):
         wrong = ratio(evidence[name], "Jeffreys-TS", BUCB)
-        numbers.append(Number(f"Jeffreys-TS over bootstrapped UCB ({name})", wrong.value, wrong.error))
+        numbers.append(ReportedNumber(f"Jeffreys-TS over bootstrapped UCB ({name})", wrong.value, wrong.error))
         text = f"Jeffreys-TS over {BUCB}: {wrong.value:.2f} in {name}, {right.value:.2f} in 2d"
         # Their errors are put together as if no two panels had met the same rewards.
         error, freedom = math.hypot(wrong.error, right.error), min(wrong.freedom, right.freedom)
         z = in_errors(wrong.value - right.value, error)
-        tests.append(Comparison(text, z, in_errors(error, right.value), freedom))
+        tests.append(OneSidedComparison(text, z, in_errors(error, right.value), freedom))
     # (c) and (d) are one bandit, met by the same rewards.
     right_sigma, wrong_sigma = evidence["2d"]["Jeffreys-TS"].at(), evidence["2c"]["Jeffreys-TS"].at()
     n = min(right_sigma.size, wrong_sigma.size)

@@ -7,7 +7,7 @@ import math
 from scipy.special import ndtri
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import BUCB, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.end_points import PUBLISHED_RUNS
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
@@ -82,7 +82,7 @@ def bands_are_standard_errors(evidence: Evidence) -> Finding:
         ours = float(values.std(ddof=1)) / math.sqrt(PUBLISHED_RUNS)
         own = error_of_deviation(values, values.size)
         printed = math.hypot(error_of_deviation(values, PUBLISHED_RUNS), READING_ERROR_OF_BANDS)
-        numbers.append(Number(f"standard error of {label} at 100", ours, ours * own, published))
+        numbers.append(ReportedNumber(f"standard error of {label} at 100", ours, ours * own, published))
         farthest = max(farthest, abs(in_errors(published - ours, ours * math.hypot(own, printed))))
         seen = max(seen, width_seen(limit, own, printed))
     text = f"published half widths are up to {farthest:.1f} standard errors from ours ({limit:.1f} allowed)"

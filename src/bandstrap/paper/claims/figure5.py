@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from bandstrap.paper.claims.claim import DEPENDS, REPRODUCED, Evidence, Finding, Number, claim
+from bandstrap.paper.claims.claim import DEPENDS, REPRODUCED, Evidence, Finding, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import POWER, ends, exponent, finding, lower, ratio
 
 SIZES = (("5a", 10), ("5b", 20))
@@ -12,7 +12,7 @@ GREATLY = 2 / 3
 PLAIN = "lambda = 1, no S"
 
 
-def ends_by_size(evidence: Evidence, *labels: str) -> list[Number]:
+def ends_by_size(evidence: Evidence, *labels: str) -> list[ReportedNumber]:
     """The ends of curves, told apart by the number of features."""
     return [
         dataclasses.replace(number, name=f"{number.name}, d = {size}")
@@ -64,5 +64,5 @@ def linear_bandits(evidence: Evidence) -> Finding:
 def larger_constant_explodes(evidence: Evidence) -> Finding:
     """Explodes: at least twice the regret of TSL as the paper runs it, which is itself the worst of the three."""
     panel = evidence["5c"]
-    powers = [Number(f"order of growth of {curve.label}", exponent(curve)) for curve in panel.curves]
+    powers = [ReportedNumber(f"order of growth of {curve.label}", exponent(curve)) for curve in panel.curves]
     return finding([lower(panel, "TSL", "TSL, larger constant", factor=0.5)], [*ends(panel), *powers])

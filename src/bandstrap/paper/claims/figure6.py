@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.experiments.spec import make_environment
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
     POWER,
@@ -44,10 +44,10 @@ def is_linear(panel: PanelData, curves: list[CurveData]) -> Finding:
         reached=order <= 1,
     )
     is_below = any(test.is_contradicted(len(curves)) for test in above)
-    orders = [Number(f"order of growth of {curve.label}", exponent(curve)) for curve in curves]
+    orders = [ReportedNumber(f"order of growth of {curve.label}", exponent(curve)) for curve in curves]
     numbers = [number for both in zip(ends, orders, strict=True) for number in both]
     verdict = NOT_REPRODUCED if is_below else unless_unseen(holds, power)
-    return Finding(verdict, text, (*numbers, Number("lower bound", least)), power)
+    return Finding(verdict, text, (*numbers, ReportedNumber("lower bound", least)), power)
 
 
 @claim(
@@ -90,5 +90,7 @@ def naive_loses(evidence: Evidence) -> Finding:
         tests.append(grows_faster(panel[NAIVE], 0.5))
         for other in others:
             tests += [lower(panel, other, NAIVE), grows_slower(panel[other], 1)]
-        powers += [Number(f"order of growth of {label} ({name})", exponent(panel[label])) for label in (NAIVE, *others)]
+        powers += [
+            ReportedNumber(f"order of growth of {label} ({name})", exponent(panel[label])) for label in (NAIVE, *others)
+        ]
     return finding(tests, [*ends_in(evidence, "C6a C6b"), *powers])

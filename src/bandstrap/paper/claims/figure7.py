@@ -9,8 +9,8 @@ from bandstrap.paper.claims.claim import (
     DEPENDS,
     Evidence,
     Finding,
-    Number,
     Power,
+    ReportedNumber,
     claim,
 )
 from bandstrap.paper.claims.end_points import farthest, points_of, power_of_points
@@ -80,7 +80,7 @@ def giro_fails(evidence: Evidence) -> Finding:
         for name, law in UNBOUNDED
         for number in (
             *ends_in(evidence, name, BUCB, *GIROS),
-            *(Number(f"order of growth of {giro}, {law}", exponent(evidence[name][giro])) for giro in GIROS),
+            *(ReportedNumber(f"order of growth of {giro}, {law}", exponent(evidence[name][giro])) for giro in GIROS),
         )
     ]
     setting = f"how many pseudo-rewards Giro adds ({counts})" if verdict == DEPENDS else ""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bandstrap.paper.claims.claim import BUCB, DEPENDS, Evidence, Finding, Power, claim
-from bandstrap.paper.claims.end_points import PUBLISHED_RUNS, Point, farthest, flip_probability
+from bandstrap.paper.claims.end_points import PUBLISHED_RUNS, PublishedPoint, farthest, flip_probability
 from bandstrap.paper.claims.statistics import ERROR_RATE, POWER, Estimate, sidak, unless_contradicted
 
 INTERPOLATED = "Bootstrapped UCB, interpolated"
@@ -30,7 +30,7 @@ PANELS = {
 BOTH_WAYS = [f"I{name}" for name in PANELS[BUCB]]
 
 
-def together(evidence: Evidence, panels: list[str], label: str, published_of: str) -> Point:
+def together(evidence: Evidence, panels: list[str], label: str, published_of: str) -> PublishedPoint:
     """Regret of a policy over the published one, by all its points; 1 is published."""
     excess, reading = [], []
     for name in panels:
@@ -45,7 +45,7 @@ def together(evidence: Evidence, panels: list[str], label: str, published_of: st
     weights /= weights.sum()
     ours, variance = float(weights @ ratios.mean(axis=1)), float(weights @ luck @ weights)
     uncertainty = math.sqrt(variance * (1 / n + 1 / PUBLISHED_RUNS) + float(weights @ read @ weights))
-    return Point(f"{label}, {len(excess)} points", ours, math.sqrt(variance / n), 1.0, uncertainty)
+    return PublishedPoint(f"{label}, {len(excess)} points", ours, math.sqrt(variance / n), 1.0, uncertainty)
 
 
 def lowered(evidence: Evidence) -> Estimate:
@@ -61,7 +61,7 @@ def lowered(evidence: Evidence) -> Estimate:
     return Estimate(float(by_replication.mean()), error, by_replication.size - 1)
 
 
-def in_words(point: Point) -> str:
+def in_words(point: PublishedPoint) -> str:
     """How far a policy is off, all its points together."""
     return f"{point.name}: {point.ours - 1:+.1%} ± {point.uncertainty:.1%}"
 

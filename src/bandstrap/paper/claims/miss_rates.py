@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from bandstrap.bounds.coverage import CoverageRow
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
     EXCESS,
@@ -43,7 +43,7 @@ def miss_finding(evidence: Evidence, names: str, label: str, allowed: float, *, 
         f"{worst.miss_rate / allowed:.0%} of the {allowed:.3f} allowed"
     )
     numbers = tuple(
-        Number(f"largest miss rate, {law}", max(row.miss_rate for other, row in rows if other == law))
+        ReportedNumber(f"largest miss rate, {law}", max(row.miss_rate for other, row in rows if other == law))
         for law in dict.fromkeys(law for law, _ in rows)
     )
     power = power_of_cells(min(row.replications for _, row in rows), allowed, tests)
@@ -127,7 +127,7 @@ def drawn_at_the_usual_level(evidence: Evidence) -> Finding:
     """As printed, B = 20 and B = 200."""
     few = miss_finding(evidence, DRAWN, "printed, B = 20", drawn_allowance(20), several=2)
     many = miss_finding(evidence, DRAWN, "printed, B = 200", drawn_allowance(200), several=2)
-    numbers = [Number(f"{number.name}, B = 200", number.ours) for number in many.numbers]
+    numbers = [ReportedNumber(f"{number.name}, B = 200", number.ours) for number in many.numbers]
     text = f"B = 20: {few.statistic}; B = 200: {many.statistic}"
     power = Power(
         ERROR_RATE,
@@ -163,7 +163,7 @@ def loss_finding(evidence: Evidence, drawn: str, exact: str) -> Finding:
     for (law, one), (_, other) in pairs:
         loss = one.miss_rate - other.miss_rate
         variance = sum(row.miss_rate * (1 - row.miss_rate) / row.replications for row in (one, other))
-        numbers.append(Number(f"lost, {law}, n = {one.sample_size}", loss, math.sqrt(variance)))
+        numbers.append(ReportedNumber(f"lost, {law}, n = {one.sample_size}", loss, math.sqrt(variance)))
         errors.append(math.sqrt(variance))
         lost.append(loss)
     worst = max(range(len(lost)), key=lost.__getitem__)

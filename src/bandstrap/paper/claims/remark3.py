@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Power, ReportedNumber, claim
 
 # A look by Newton's method takes a logarithm and two divisions, one by resampling a random sign and an addition.
 DEARER = 10
@@ -21,7 +21,7 @@ def resampling_is_cheaper(evidence: Evidence) -> Finding:
     drawn, solved = panel["resampling, B = 200"], panel["empirical KL-UCB"]
     cheaper = drawn.mean < DEARER * solved.mean
     numbers = tuple(
-        Number(f"looks at each reward, {curve.label}, n = {place:g}", float(value))
+        ReportedNumber(f"looks at each reward, {curve.label}, n = {place:g}", float(value))
         for curve in (drawn, solved)
         for place, value in zip(curve.places, curve.mean, strict=True)
     )

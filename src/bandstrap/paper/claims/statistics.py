@@ -25,7 +25,7 @@ from scipy.special import bdtrc, bdtri, bdtrik, nctdtrinc, ndtri, stdtrit
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.experiments.panels import CurveData, PanelData
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Number, Power
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Power, ReportedNumber
 
 ERROR_RATE = 0.01
 POWER = 0.9
@@ -48,7 +48,7 @@ def distance_seen(freedom: float, several: int = 1) -> float:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class OneSidedComparison:
     """A one-sided comparison: how many standard errors the paper's side is ahead, and what one of them is worth.
 
     ``error`` is a standard error as a part of what is compared, such as the rival's regret.
@@ -87,7 +87,9 @@ class Comparison:
         return self.seen_among(1)
 
 
-def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None) -> Comparison:
+def lower(
+    panel: PanelData, first: str, second: str, *, factor: float = 1.0, place: float | None = None
+) -> OneSidedComparison:
     """Is the first's mean regret below ``factor`` times the second's? Paired over the replications both played."""
     one, other = panel[first].at(place), panel[second].at(place)
     n = min(one.size, other.size)
@@ -99,12 +101,12 @@ def lower(panel: PanelData, first: str, second: str, *, factor: float = 1.0, pla
     )
 
 
-def mean_below_zero(values: Floats, text: str, unit: float) -> Comparison:
+def mean_below_zero(values: Floats, text: str, unit: float) -> OneSidedComparison:
     """Is the mean of values negative? ``unit`` is what they are to be seen beside."""
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     mean = float(values.mean())
     text = f"{text}: {'+' * (mean >= 0)}{brief(mean)} ± {brief(error, 2)}"
-    return Comparison(text, in_errors(-mean, error), in_errors(error, unit), values.size - 1)
+    return OneSidedComparison(text, in_errors(-mean, error), in_errors(error, unit), values.size - 1)
 
 
 def in_errors(distance: float, error: float | None) -> float:
@@ -114,7 +116,7 @@ def in_errors(distance: float, error: float | None) -> float:
     return distance / error if error else math.copysign(math.inf, distance)
 
 
-def all_hold(tests: list[Comparison]) -> tuple[bool, str]:
+def all_hold(tests: list[OneSidedComparison]) -> tuple[bool, str]:
     """Whether all tests hold, and how many and the weakest of them in words."""
     weakest = min(tests, key=lambda test: test.z)
     held = sum(test.holds for test in tests)
@@ -122,14 +124,14 @@ def all_hold(tests: list[Comparison]) -> tuple[bool, str]:
     return held == len(tests), f"{many}{weakest.text} ({weakest.z:.1f} standard errors)"
 
 
-def finding(tests: list[Comparison], numbers: Sequence[Number], *, goal: float = ADVANTAGE) -> Finding:
+def finding(tests: list[OneSidedComparison], numbers: Sequence[ReportedNumber], *, goal: float = ADVANTAGE) -> Finding:
     """Reproduced if all tests hold; see :func:`verdict_of` for what those that do not decide."""
     _, text = all_hold(tests)
     hold = (sum(test.holds for test in tests), len(tests))
     return Finding(verdict_of(tests, goal), text, tuple(numbers), power_of(tests, goal), hold=hold)
 
 
-def verdict_of(tests: Sequence[Comparison], goal: float = ADVANTAGE) -> str:
+def verdict_of(tests: Sequence[OneSidedComparison], goal: float = ADVANTAGE) -> str:
     """The verdict on a sentence that holds if all of several comparisons do; see the module for what is undecided."""
     failed = [test for test in tests if not test.holds]
     if not failed:
@@ -152,7 +154,7 @@ def unless_unseen(is_found: bool, power: Power) -> str:
     return NOT_REPRODUCED if power.reached else UNDECIDED
 
 
-def power_of(tests: list[Comparison], goal: float = ADVANTAGE) -> Power:
+def power_of(tests: list[OneSidedComparison], goal: float = ADVANTAGE) -> Power:
     """What comparisons of which all must hold would see, of the least sensitive."""
     most = max(test.smallest_seen for test in tests)
     each = "each of these comparisons" if len(tests) > 1 else "the comparison"
@@ -183,21 +185,21 @@ def power_of_cells(total: int, allowed: float, cells: int) -> Power:
     )
 
 
-def end(curve: CurveData, place: float | None = None) -> Number:
+def end(curve: CurveData, place: float | None = None) -> ReportedNumber:
     """A curve's last point, or its point at a place."""
     values = curve.at(place)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else None
     name = curve.label if place is None else f"{curve.label} at {place:g}"
     published = dict(curve.published).get(float(curve.places[-1]) if place is None else place)
-    return Number(name, float(values.mean()), error, published)
+    return ReportedNumber(name, float(values.mean()), error, published)
 
 
-def ends(panel: PanelData) -> list[Number]:
+def ends(panel: PanelData) -> list[ReportedNumber]:
     """The end of every curve of a panel."""
     return [end(curve) for curve in panel.curves]
 
 
-def ends_in(evidence: Evidence, names: str, *labels: str) -> list[Number]:
+def ends_in(evidence: Evidence, names: str, *labels: str) -> list[ReportedNumber]:
     """The ends of curves of several panels, told apart by the panel's name; of all their curves by default."""
     return [
         dataclasses.replace(number, name=f"{number.name} ({name})")
@@ -226,7 +228,7 @@ def exponent(curve: CurveData) -> float:
     return math.log2(ratio) if ratio > 0 else -math.inf
 
 
-def grows_faster(curve: CurveData, power: float) -> Comparison:
+def grows_faster(curve: CurveData, power: float) -> OneSidedComparison:
     """Does regret grow faster than ``T^power``? The last half then costs more than ``2^power`` times the quarter before."""
     late, before = late_and_before(curve)
     bar = 2**power * before
@@ -234,7 +236,7 @@ def grows_faster(curve: CurveData, power: float) -> Comparison:
     return dataclasses.replace(test, text=f"{curve.label} grows like T^{exponent(curve):.2f}, above T^{power:g}")
 
 
-def grows_slower(curve: CurveData, power: float) -> Comparison:
+def grows_slower(curve: CurveData, power: float) -> OneSidedComparison:
     """Does regret grow more slowly than ``T^power``?"""
     late, before = late_and_before(curve)
     bar = 2**power * before
@@ -242,7 +244,7 @@ def grows_slower(curve: CurveData, power: float) -> Comparison:
     return dataclasses.replace(test, text=f"{curve.label} grows like T^{exponent(curve):.2f}, below T^{power:g}")
 
 
-def growth_seen(tests: Sequence[Comparison], power: float, several: int = 1) -> float:
+def growth_seen(tests: Sequence[OneSidedComparison], power: float, several: int = 1) -> float:
     """The order of growth that each of some tests against ``T^power`` tells from it with probability ``POWER``.
 
     Runs are taken to scatter as those at hand do; ``several`` of the tests share the error rate.
@@ -284,27 +286,27 @@ class Exponent:
     error: float
     freedom: float
 
-    def below(self, limit: float) -> Comparison:
+    def below(self, limit: float) -> OneSidedComparison:
         """Is the power below a limit, beyond chance?"""
         text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, below {limit:g}"
         return self._compared(limit - self.value, limit, text)
 
-    def above(self, limit: float) -> Comparison:
+    def above(self, limit: float) -> OneSidedComparison:
         """Is the power above a limit, beyond chance?"""
         text = f"{self.name}: power {self.value:.2f} ± {self.error:.2g}, above {limit:g}"
         return self._compared(self.value - limit, limit, text)
 
-    def _compared(self, ahead: float, limit: float, text: str) -> Comparison:
-        return Comparison(text, in_errors(ahead, self.error), in_errors(self.error, abs(limit)), self.freedom)
+    def _compared(self, ahead: float, limit: float, text: str) -> OneSidedComparison:
+        return OneSidedComparison(text, in_errors(ahead, self.error), in_errors(self.error, abs(limit)), self.freedom)
 
     def distance_seen(self, several: int = 1) -> float:
         """How far from a limit the true power must be to be told from it with probability ``POWER``."""
         return distance_seen(self.freedom, several) * self.error
 
     @property
-    def number(self) -> Number:
+    def number(self) -> ReportedNumber:
         """For the table of numbers."""
-        return Number(f"fitted power, {self.name}", self.value, self.error)
+        return ReportedNumber(f"fitted power, {self.name}", self.value, self.error)
 
 
 def fitted_exponent(name: str, x: Floats, values: Floats) -> Exponent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bandstrap.experiments.panels import CurveData
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import brief
 
 EXACTLY = Power(
@@ -28,7 +28,7 @@ def coin_finding(curves: list[CurveData], allowed: str) -> Finding:
             f"{share:.0%} of {allowed}; too often at {len(broken)} of {len(cells)} sample sizes"
         )
     numbers = tuple(
-        Number(f"misses over {allowed}, {curve.label}, n = {place:g}", float(share))
+        ReportedNumber(f"misses over {allowed}, {curve.label}, n = {place:g}", float(share))
         for curve in curves
         for place, share in zip(curve.places, curve.mean, strict=True)
     )
@@ -68,7 +68,7 @@ def factor_of_theorem_1(evidence: Evidence) -> Finding:
         + f"; the proof goes through with {brief(float(proved.mean.max()), 4)}, and with {PROVED:g} at every n"
     )
     numbers = tuple(
-        Number(f"{curve.label}, n = {place:g}", float(value))
+        ReportedNumber(f"{curve.label}, n = {place:g}", float(value))
         for curve in (needed, proved)
         for place, value in zip(curve.places, curve.mean, strict=True)
     )

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from bandstrap.experiments.panels import PanelData
-from bandstrap.paper.claims.claim import Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import brief, misses_too_often, power_of_cells, unless_contradicted
 from bandstrap.theory.weighted_sums import least_sum_deviation, weighted_terms
 
@@ -17,20 +17,20 @@ LIMIT = 0.1
 
 
 # A curve and the formula it is compared with, in a panel.
-Part = tuple[PanelData, str, str]
+PathPart = tuple[PanelData, str, str]
 PATHS = ("T2-0.5-path", "T2-1-path")
 FALSE = "T2-1.33-path"
 WEIGHTS = ("", ", one large weight")
 
 
-def growth_of(part: Part) -> float:
+def growth_of(part: PathPart) -> float:
     """The power of n by which the ratio of two curves grows at the end."""
     panel, first, second = part
     ratio, sizes = panel[first].mean / panel[second].mean, panel[first].places
     return float(np.log(ratio[-1] / ratio[-3]) / np.log(sizes[-1] / sizes[-3]))
 
 
-def bounded(parts: list[Part], control: Part | None = None) -> Finding:
+def bounded(parts: list[PathPart], control: PathPart | None = None) -> Finding:
     """Does the first curve stay within a constant of the second, as n grows? Formulas, so nothing is left to chance.
 
     ``control`` is the same comparison for a statement that is known to be false, which must be found to grow.
@@ -41,8 +41,8 @@ def bounded(parts: list[Part], control: Part | None = None) -> Finding:
         growths.append(growth_of((panel, first, second)))
         where = f"{first} over {second}, {panel.panel.title}"
         numbers += [
-            Number(where, float(ratio.max())),
-            Number(f"growth of it, {panel.panel.title}: {first}", growths[-1]),
+            ReportedNumber(where, float(ratio.max())),
+            ReportedNumber(f"growth of it, {panel.panel.title}: {first}", growths[-1]),
         ]
     worst = int(np.argmax(growths))
     most = parts[worst][0].curves[0].places[-1]
@@ -87,7 +87,9 @@ def holds_between(evidence: Evidence) -> Finding:
     found = bounded([(evidence["T2-1.33-tiny"], "needed", "formula as printed")])
     shares = {f"T = 10^{digits}": needed_at(10.0**digits) for digits in (3, 100)}
     text = " and ".join(f"{share:.2f} at {horizon}" for horizon, share in shares.items())
-    numbers = [Number(f"needed over printed, level 1/T^2, {horizon}", share) for horizon, share in shares.items()]
+    numbers = [
+        ReportedNumber(f"needed over printed, level 1/T^2, {horizon}", share) for horizon, share in shares.items()
+    ]
     statistic = f"{found.statistic}; at the levels 1/T^2 of the paper it is at most {text}, so that nothing suffers"
     return dataclasses.replace(found, statistic=statistic, numbers=(*found.numbers, *numbers))
 
@@ -156,7 +158,7 @@ def quantile_finding(evidence: Evidence, label: str) -> Finding:
         f"the quantile given the rewards exceeds the number in {worst.miss_rate:.1%} of samples of {worst.sample_size}; "
         f"allowed {alpha:.0%}"
     )
-    numbers = tuple(Number(f"share of samples, n = {row.sample_size}", row.miss_rate) for row in rows)
+    numbers = tuple(ReportedNumber(f"share of samples, n = {row.sample_size}", row.miss_rate) for row in rows)
     power = power_of_cells(min(row.replications for row in rows), alpha, len(rows))
     return Finding(unless_contradicted(bool(bad), power), text, numbers, power)
 
@@ -180,7 +182,7 @@ def lemma_2_as_displayed(evidence: Evidence) -> Finding:
         f"samples; the largest quantile is {largest:.2f} of it"
     )
     numbers = tuple(
-        Number(f"largest quantile over the number, {name}, n = {place:g}", float(share))
+        ReportedNumber(f"largest quantile over the number, {name}, n = {place:g}", float(share))
         for name, curve in curves.items()
         for place, share in zip(curve.places, curve.mean, strict=True)
     )

@@ -10,12 +10,21 @@ import numpy as np
 from bandstrap.basics.arrays import Floats
 from bandstrap.experiments.panels import PanelData
 from bandstrap.experiments.spec import make_environment
-from bandstrap.paper.claims.claim import NOT_REPRODUCED, REPRODUCED, UNDECIDED, Evidence, Finding, Number, Power, claim
+from bandstrap.paper.claims.claim import (
+    NOT_REPRODUCED,
+    REPRODUCED,
+    UNDECIDED,
+    Evidence,
+    Finding,
+    Power,
+    ReportedNumber,
+    claim,
+)
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
     POWER,
-    Comparison,
     Exponent,
+    OneSidedComparison,
     all_hold,
     brief,
     end,
@@ -136,7 +145,7 @@ def regret_is_linear_in_arms(evidence: Evidence) -> Finding:
     per_arm = np.stack([evidence[name][POLICY].at()[:n] / (k - 1) for k, name in ARMS.items()], axis=1)
     exponent = fitted_exponent("K", np.array([*ARMS], dtype=float), per_arm)
     numbers = [
-        Number(f"regret over K - 1, K = {k}", float(column.mean()), float(column.std(ddof=1)) / math.sqrt(n))
+        ReportedNumber(f"regret over K - 1, K = {k}", float(column.mean()), float(column.std(ddof=1)) / math.sqrt(n))
         for k, column in zip(ARMS, per_arm.T, strict=True)
     ]
     power = Power(ERROR_RATE, power_of_exponents([exponent]), reached=exponent.distance_seen() <= 0.5)
@@ -146,7 +155,7 @@ def regret_is_linear_in_arms(evidence: Evidence) -> Finding:
     return Finding(verdict, text, (exponent.number, *numbers), power)
 
 
-def below_bound(name: str, values: Floats, bound: float) -> Comparison:
+def below_bound(name: str, values: Floats, bound: float) -> OneSidedComparison:
     """Is mean regret below a bound?"""
     test = mean_below_zero(values - bound, "", bound)
     text = f"{name}: {brief(float(values.mean()))} ± {brief(test.error * bound, 2)} against {brief(bound)}"
@@ -161,7 +170,7 @@ def bound_finding(tests: list[tuple[str, Floats, float]]) -> Finding:
     numbers = tuple(
         number
         for name, values, bound in tests
-        for number in (Number(name, float(values.mean())), Number(f"bound, {name}", bound))
+        for number in (ReportedNumber(name, float(values.mean())), ReportedNumber(f"bound, {name}", bound))
     )
     power = Power(
         ERROR_RATE,
@@ -225,15 +234,15 @@ def worst_gap(evidence: Evidence) -> Finding:
             )
             where = f"beta = {beta:g}, T = {horizon}, gap {gap:g}"
             tests.append(below_bound(where, values, bound))
-            numbers += [Number(where, float(values.mean())), Number(f"bound, {where}", bound)]
+            numbers += [ReportedNumber(where, float(values.mean())), ReportedNumber(f"bound, {where}", bound)]
         first, last = worst
         error = math.hypot(*(float(v.std(ddof=1)) / math.sqrt(v.size) / float(v.mean()) for v in worst))
         ratio = float(last.mean() / first.mean())
         shown.append(f"beta = {beta:g}: worst regret grows {ratio:.2f}-fold")
         text = f"{shown[-1]}, less than {excluded:g}-fold"
         freedom = min(first.size, last.size) - 1
-        tests.append(Comparison(text, in_errors(math.log(excluded / ratio), error), error, freedom))
-        at_order.append(Comparison(text, in_errors(math.log(order / ratio), error), error, freedom))
+        tests.append(OneSidedComparison(text, in_errors(math.log(excluded / ratio), error), error, freedom))
+        at_order.append(OneSidedComparison(text, in_errors(math.log(order / ratio), error), error, freedom))
     holds, text = all_hold(tests)
     seen = order * math.exp(max(test.seen_among(len(at_order)) for test in at_order))
     power = Power(

@@ -62,11 +62,11 @@ from bandstrap.policies.states.sign_memory import (
     ripples,
 )
 
-Quantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
-QUANTILES: tuple[Quantile, ...] = get_args(Quantile)
+IndexQuantile = Literal["resampled", "resampled-literal", "streaming", "exact"]
+QUANTILES: tuple[IndexQuantile, ...] = get_args(IndexQuantile)
 NamedPhi = Literal["hoeffding", "sub_weibull"]
 # A name, a constant, or the user's own function of the number of rewards and the error probability.
-Phi = NamedPhi | float | Callable[[int, float], float]
+IndexPhi = NamedPhi | float | Callable[[int, float], float]
 PHIS: dict[NamedPhi, int] = {word: code for code, word in enumerate(get_args(NamedPhi))}
 HOEFFDING, SUB_WEIBULL = PHIS.values()
 CONSTANT, OWN = len(PHIS), len(PHIS) + 1
@@ -137,7 +137,7 @@ State = LiteralState | StreamingState | SignState | CurveState
 
 
 def new_state(
-    quantile: Quantile, weights: Weights, n_arms: int, capacity: int, n_resamples: int, order: NDArray[np.int64]
+    quantile: IndexQuantile, weights: Weights, n_arms: int, capacity: int, n_resamples: int, order: NDArray[np.int64]
 ) -> State:
     """What a way to the quantile knows before the first reward."""
     pulls = np.zeros(n_arms, dtype=np.int64)
@@ -558,7 +558,7 @@ def with_phi(way: Way, phi: Callable[[int, float], float]) -> Way:
     return Way(way.main_term, Kernel(kernel.name, **parts), *others)
 
 
-def way_to(quantile: Quantile, weights: Weights) -> Way:
+def way_to(quantile: IndexQuantile, weights: Weights) -> Way:
     """The way to the quantile that settings ask for."""
     if quantile == "resampled-literal":
         return LITERAL

@@ -19,7 +19,7 @@ from bandstrap.policies.states.fields import declared_leaves, is_declared, is_sc
 # Fields of a round of duels, which name arms.
 DUELS = ("queue", "contest")
 # What is to be written into an array or a list, and where.
-Change = tuple[Any, Any, Any]
+StateChange = tuple[Any, Any, Any]
 
 
 def part_of(state: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]) -> Any:
@@ -103,12 +103,12 @@ def ranking(order: Any, arms: Sequence[int]) -> Any:
 
 def changes(
     state: Any, part: Any, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
-) -> list[Change]:
+) -> list[StateChange]:
     """What a choice among some arms did to their part, and the whole does not have yet; facts it leaves alone.
 
     Of what could be worked out again, single numbers are left behind: they may be bounds that hold in the part alone.
     """
-    found: list[Change] = []
+    found: list[StateChange] = []
     in_rounds = holds_duels(state)
     for (name, field, values), (_, entries) in zip(declared_leaves(state), leaves(part), strict=True):
         if field.kind in ("fact", "scratch") or name == "order" or not (name in across or name in by_arm):
@@ -130,7 +130,7 @@ def changes(
     return found
 
 
-def differing(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[Change]:
+def differing(row: list[Any], few: list[Any], arms: Sequence[int]) -> list[StateChange]:
     """The change of a row in which some arms have other entries, if they have."""
     return [] if few == [row[arm] for arm in arms] else [(row, slice(None), merged(row, few, arms))]
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, get_args
 from bandstrap.engine.compiler.kernel import inlined
 from bandstrap.errors import brief, check_count, check_number, is_number, requirement
 
-Rule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
-RULES: dict[Rule, int] = {word: code for code, word in enumerate(get_args(Rule))}
+LevelRule = Literal["1/(t+1)", "1/T^2", "1/(t log^tau t)"]
+RULES: dict[LevelRule, int] = {word: code for code, word in enumerate(get_args(LevelRule))}
 ANYTIME, FIXED, LOGARITHMIC = RULES.values()
 # What a policy may be told: a rule, a number, or what gives the number of a round.
-Alpha = Rule | float | Callable[[int], float]
+Alpha = LevelRule | float | Callable[[int], float]
 # A smaller error probability has no normal quantile in floating point, once a part of it is taken.
 SMALLEST_ALPHA = 1e-250
 # (log t)^tau stays finite for any number of rounds that can be counted.

@@ -3,7 +3,7 @@
 from bandstrap.policies.linear.lin_ucb import LinUCB
 from bandstrap.policies.linear.linear_bootstrapped_ucb import LinearBootstrappedUCB
 from bandstrap.policies.linear.linear_phe import LinearPHE
-from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES, LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES, LinearOnline, LinearPolicy
 from bandstrap.policies.linear.linear_reboot import LinearReBoot
 from bandstrap.policies.linear.linear_ts import LinearTS
 from bandstrap.policies.linear.oful import OFUL
@@ -13,9 +13,9 @@ __all__ = [
     "OFUL",
     "LinUCB",
     "LinearBootstrappedUCB",
+    "LinearOnline",
     "LinearPHE",
     "LinearPolicy",
     "LinearReBoot",
     "LinearTS",
-    "Online",
 ]

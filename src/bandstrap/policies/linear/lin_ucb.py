@@ -10,7 +10,7 @@ import numpy as np
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_number
-from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
 
 
@@ -88,7 +88,7 @@ class LinUCB(LinearPolicy):
     kernel = KERNEL
 
     def __init__(
-        self, *, delta: float = 0.1, width: float | None = None, ridge: float = 1.0, **online: Unpack[Online]
+        self, *, delta: float = 0.1, width: float | None = None, ridge: float = 1.0, **online: Unpack[LinearOnline]
     ) -> None:
         self.delta = check_number(delta, "delta", "LinUCB", above=0, below=1)
         self.width = None if width is None else self.positive(width, "width")

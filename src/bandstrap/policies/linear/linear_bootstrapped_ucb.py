@@ -16,7 +16,7 @@ from bandstrap.policies.kernels.draws import random_index
 from bandstrap.policies.kernels.schedule import Alpha, error_probability
 from bandstrap.policies.linear.estimated_distances import estimated_distances
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
-from bandstrap.policies.linear.linear_policy import Online
+from bandstrap.policies.linear.linear_policy import LinearOnline
 from bandstrap.policies.linear.multiplied import (
     COUNTED,
     CountedWeights,
@@ -43,7 +43,7 @@ from bandstrap.policies.linear.ridge import Regression, add_observation, highest
 from bandstrap.policies.states.fields import Array
 
 
-class StreamingState(NamedTuple):
+class LinearStreamingState(NamedTuple):
     """The ridge regression and its replicates, updated with every observation."""
 
     regression: Regression
@@ -90,7 +90,7 @@ def optimistic_choice(
 
 
 def choose_streaming(
-    params: Params, state: StreamingState, actions: Floats, round_: int, rng: np.random.Generator
+    params: Params, state: LinearStreamingState, actions: Floats, round_: int, rng: np.random.Generator
 ) -> int:
     """Choose by the replicates that were kept."""
     if round_ <= params.random_rounds:
@@ -100,7 +100,7 @@ def choose_streaming(
 
 
 def learn_streaming(
-    params: Params, state: StreamingState, x: Floats, reward: float, round_: int, rng: np.random.Generator
+    params: Params, state: LinearStreamingState, x: Floats, reward: float, round_: int, rng: np.random.Generator
 ) -> None:
     """Add the observation, and add it to each replicate with a Poisson weight."""
     add_observation(state.regression, x, reward, round_)
@@ -108,7 +108,12 @@ def learn_streaming(
 
 
 def learn_multiplied(
-    params: MultipliedParams, state: StreamingState, x: Floats, reward: float, round_: int, rng: np.random.Generator
+    params: MultipliedParams,
+    state: LinearStreamingState,
+    x: Floats,
+    reward: float,
+    round_: int,
+    rng: np.random.Generator,
 ) -> None:
     """Add the observation, and add it to each replicate with a weight of the law asked for."""
     add_observation(state.regression, x, reward, round_)
@@ -204,13 +209,13 @@ def learn_resampled(params: Any, state: Any, x: Floats, reward: float, round_: i
 # Scores that differ by less than this part of their terms are not told apart.
 TIE = 2.0**-48
 
-Quantile = Literal["streaming", "resampled"]
-KERNELS: dict[Quantile, Kernel] = {
+LinearQuantile = Literal["streaming", "resampled"]
+KERNELS: dict[LinearQuantile, Kernel] = {
     "streaming": Kernel("linear_bootstrapped_ucb_streaming", learn=learn_streaming, choose=choose_streaming),
     "resampled": Kernel("linear_bootstrapped_ucb_resampled", learn=learn_resampled, choose=choose_resampled),
 }
 # The same with other weights than those of draws with replacement.
-MULTIPLIED: dict[Quantile, Kernel] = {
+MULTIPLIED: dict[LinearQuantile, Kernel] = {
     "streaming": Kernel("linear_bootstrapped_ucb_multiplied", learn=learn_multiplied, choose=choose_streaming),
     "resampled": Kernel("linear_bootstrapped_ucb_multiplied_anew", learn=learn_resampled, choose=choose_multiplied),
 }
@@ -278,7 +283,7 @@ class LinearBootstrappedUCB(OFUL):
     def __init__(
         self,
         *,
-        quantile: Quantile = "resampled",
+        quantile: LinearQuantile = "resampled",
         n_resamples: int = 200,
         weights: CountedWeights = "efron",
         radius: Radius = "closed-form",
@@ -289,7 +294,7 @@ class LinearBootstrappedUCB(OFUL):
         tau: float = 1.0,
         horizon: int | None = None,
         random_rounds: int = 0,
-        **online: Unpack[Online],
+        **online: Unpack[LinearOnline],
     ) -> None:
         owner = type(self).__name__
         self.quantile = check_choice(quantile, "quantile", owner, KERNELS)
@@ -324,11 +329,11 @@ class LinearBootstrappedUCB(OFUL):
 
     def make_state(
         self, dimension: int, capacity: int, rng: np.random.Generator
-    ) -> StreamingState | ResampledState | MultipliedState:
+    ) -> LinearStreamingState | ResampledState | MultipliedState:
         """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""
         regression = start_regression(dimension, self.ridge)
         if self.quantile == "streaming":
-            return StreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))
+            return LinearStreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))
         observed = Observed(np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(capacity))
         known = start_known(dimension, capacity)
         if self.multipliers != "efron":

@@ -11,7 +11,7 @@ from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_count, check_number, requirement
 from bandstrap.policies.kernels.draws import draw_heads
 from bandstrap.policies.linear.known_actions import KnownActions, record, start_known
-from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.ridge import (
     Regression,
     add_observation,
@@ -124,7 +124,7 @@ class LinearPHE(LinearPolicy):
         lower: float = 0.0,
         upper: float = 1.0,
         check_range: bool = True,
-        **online: Unpack[Online],
+        **online: Unpack[LinearOnline],
     ) -> None:
         self.a = check_count(a, "a", "LinearPHE", at_most=2**31)  # coins of all pulls are counted in 64 bits
         self.ridge = self.positive(ridge, "ridge")

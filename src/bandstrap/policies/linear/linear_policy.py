@@ -23,7 +23,7 @@ from bandstrap.policies.online.journal import put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.policy import FIRST_ROOM
 from bandstrap.policies.online.probabilities import by_drawing, copy_of
-from bandstrap.policies.online.table import ActionRow, Table
+from bandstrap.policies.online.table import ActionRow, ArmTable
 from bandstrap.policies.states.fields import as_lists, changed_by_learning, growing, is_declared, leaves
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
@@ -32,7 +32,7 @@ LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 LARGEST_NUMBER = 1e50
 
 
-class Online(TypedDict, total=False):
+class LinearOnline(TypedDict, total=False):
     """What the constructor of every linear policy takes beside the policy's own parameters; see :class:`LinearPolicy`."""
 
     dimension: int | None
@@ -181,7 +181,7 @@ class LinearPolicy(LivePolicy):
 
             return np.array(by_drawing(select, len(matrix), draws, generator, before))
 
-    def table(self, actions: ArrayLike) -> Table:
+    def table(self, actions: ArrayLike) -> ArmTable:
         """What is known of each of the actions, one per row: an estimate of its mean reward, and its index.
 
         Returns
@@ -215,7 +215,7 @@ class LinearPolicy(LivePolicy):
             if widths is not None and self.n_rewards >= self.random_rounds:
                 bounds = [self.transform(value) for value in (estimates + widths).tolist()]
         rows = [ActionRow(i, mean, bound) for i, (mean, bound) in enumerate(zip(means, bounds, strict=True))]
-        return Table(rows, "upper bound" if self.direction == "max" else "lower bound")
+        return ArmTable(rows, "upper bound" if self.direction == "max" else "lower bound")
 
     def _choice(self, params: Any, state: Any, actions: Floats, rng: np.random.Generator) -> int:
         """The action that is chosen in this round."""

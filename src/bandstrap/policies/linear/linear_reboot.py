@@ -10,7 +10,7 @@ import numpy as np
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.policies.linear.known_actions import KnownActions, find_action, record, start_known
-from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, predictions, start_regression
 
 
@@ -92,7 +92,7 @@ class LinearReBoot(LinearPolicy):
     name = "linear_reboot"
     needs_same_actions = True
 
-    def __init__(self, *, omega: float = 1.0, ridge: float = 0.1, **online: Unpack[Online]) -> None:
+    def __init__(self, *, omega: float = 1.0, ridge: float = 0.1, **online: Unpack[LinearOnline]) -> None:
         self.omega = self.positive(omega, "omega")
         self.ridge = self.positive(ridge, "ridge")
         super().__init__(**online)

@@ -12,7 +12,7 @@ from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count, check_number, requirement
 from bandstrap.policies.kernels.draws import random_index
 from bandstrap.policies.kernels.schedule import Alpha, Schedule, error_probability
-from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.ridge import (
     Regression,
     add_observation,
@@ -134,7 +134,7 @@ class LinearTS(LinearPolicy):
         tau: float = 1.0,
         horizon: int | None = None,
         random_rounds: int = 0,
-        **online: Unpack[Online],
+        **online: Unpack[LinearOnline],
     ) -> None:
         self.inflation = check_choice(inflation, "inflation", "LinearTS", INFLATIONS)
         self.sigma = self.positive(sigma, "sigma")

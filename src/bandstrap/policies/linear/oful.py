@@ -11,7 +11,7 @@ from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.errors import check_choice, check_count
 from bandstrap.policies.kernels.draws import random_index
 from bandstrap.policies.kernels.schedule import Alpha
-from bandstrap.policies.linear.linear_policy import LinearPolicy, Online
+from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
 
@@ -111,7 +111,7 @@ class OFUL(LinearPolicy):
         tau: float = 1.0,
         horizon: int | None = None,
         random_rounds: int = 0,
-        **online: Unpack[Online],
+        **online: Unpack[LinearOnline],
     ) -> None:
         self.radius = check_choice(radius, "radius", type(self).__name__, RADII)
         self.sigma = self.positive(sigma, "sigma")

@@ -25,7 +25,7 @@ LIVE_ONLY = ("arms", "rng", "compiled")
 Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 
 
-class Column(Protocol):
+class NumpyReadable(Protocol):
     """What NumPy can read: an array, a series."""
 
     def __array__(self) -> NDArray[Any]:
@@ -34,7 +34,7 @@ class Column(Protocol):
 
 
 # What ``update`` is told: a reward, or one for each of several arms or actions.
-Rewards = Reward | Sequence[Reward] | Column
+Rewards = Reward | Sequence[Reward] | NumpyReadable
 
 
 def has_axes(values: Any) -> bool:

@@ -40,7 +40,7 @@ class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind
         return OwnLock, ()
 
 
-class Rows:
+class ChangedRows:
     """Where a state keeps what ``learn`` may change when it takes in the reward of one arm.
 
     Parameters

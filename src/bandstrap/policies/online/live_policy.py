@@ -12,7 +12,14 @@ from bandstrap.basics.seeds import make_generator
 from bandstrap.engine.compiler.machine import Machine
 from bandstrap.errors import brief, requirement
 from bandstrap.policies.online.described import Described, Randomness
-from bandstrap.policies.online.journal import OwnLock, Rows, Undo, put_back_whole, refuse_inside_update, uses_generator
+from bandstrap.policies.online.journal import (
+    ChangedRows,
+    OwnLock,
+    Undo,
+    put_back_whole,
+    refuse_inside_update,
+    uses_generator,
+)
 
 
 def saving() -> Any:
@@ -33,7 +40,7 @@ class LivePolicy(Described):
     steps: ClassVar[tuple[str, ...]] = ("_take_in",)
     _params: Any
     _state: Any
-    _rows: Rows
+    _rows: ChangedRows
 
     def _go_live(self, rng: Randomness, compiled: bool) -> None:
         """Be ready for decisions and rewards."""

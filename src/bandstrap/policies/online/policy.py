@@ -21,10 +21,10 @@ from bandstrap.errors import InvalidInput, brief, check_count, is_whole, require
 from bandstrap.policies.kernels.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
 from bandstrap.policies.kernels.turns import Turns
 from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.online.journal import Rows, put_back_whole, save_whole
+from bandstrap.policies.online.journal import ChangedRows, put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.probabilities import by_drawing, copy_of, is_same
-from bandstrap.policies.online.table import ArmRow, Table
+from bandstrap.policies.online.table import ArmRow, ArmTable
 from bandstrap.policies.states.fields import as_lists, declared_leaves, is_declared, leaves
 from bandstrap.policies.states.moments import no_rewards
 
@@ -41,7 +41,7 @@ else:
 
     Label = TypeVar("Label", bound=Hashable)
 # The arms' number, or their labels.
-Arms = int | Sequence[Label] | NDArray[Any]
+ArmLabels = int | Sequence[Label] | NDArray[Any]
 # Labels of the arms that can be chosen.
 Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
 # Most rewards are one of these; the union of them would be made anew with every call.
@@ -55,7 +55,7 @@ MOST_SHOWN = 20
 class Online(TypedDict, Generic[Label], total=False):
     """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
 
-    arms: Arms[Label] | None
+    arms: ArmLabels[Label] | None
     rng: Randomness
     direction: Direction
     compiled: bool
@@ -142,7 +142,7 @@ class Policy(LivePolicy, Generic[Label]):
     def __init__(
         self,
         *,
-        arms: Arms[Label] | None = None,
+        arms: ArmLabels[Label] | None = None,
         rng: Randomness = None,
         direction: Direction = "max",
         compiled: bool = False,
@@ -472,7 +472,7 @@ class Policy(LivePolicy, Generic[Label]):
                 retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
             )
 
-    def table(self) -> Table:
+    def table(self) -> ArmTable:
         """What is known of each arm: pulls, mean, index, and whether it is retired; nothing changes.
 
         Returns
@@ -512,7 +512,7 @@ class Policy(LivePolicy, Generic[Label]):
                 for arm, label in enumerate(self.arms)
             ]
         bound = "upper bound" if self.direction == "max" else "lower bound"
-        return Table(rows, bound if self.indices_are_bounds else "index")
+        return ArmTable(rows, bound if self.indices_are_bounds else "index")
 
     def _of_ready_arms(self, indices: Callable[..., Sequence[float] | None]) -> dict[int, float]:
         """The indices, as ``indices`` works them out, of the arms that the next choice would compare."""
@@ -612,11 +612,11 @@ class Policy(LivePolicy, Generic[Label]):
 
     def _rows_of(
         self, state: Any, turns: Turns | None = None, counts: list[int] | None = None, means: list[float] | None = None
-    ) -> Rows:
+    ) -> ChangedRows:
         """Where state and counts, by default the policy's own, keep what an update may change."""
         # Where nothing is declared ``learn`` may change anything, but of what grows with the rewards its arm's row.
         places = (self._by_arm, self._across) if is_declared(state) else (self._growing,)
-        rows = Rows(state, *places)
+        rows = ChangedRows(state, *places)
         rows.numbers += [(turns or self._turns).waiting, counts or self._counts, means or self._means]
         return rows
 
@@ -634,7 +634,7 @@ class Policy(LivePolicy, Generic[Label]):
                 self._state = self._state._replace(**{name: doubled})
                 self._rows = self._rows_of(self._state)
 
-    def _labels(self, arms: Arms[Label]) -> tuple[Any, ...]:
+    def _labels(self, arms: ArmLabels[Label]) -> tuple[Any, ...]:
         owner = type(self).__name__
         rule = "a positive number or a non-empty sequence of different hashable labels"
         if is_whole(arms):

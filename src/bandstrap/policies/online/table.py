@@ -29,7 +29,7 @@ class ActionRow:
     index: float | None
 
 
-class Table(list[Any]):
+class ArmTable(list[Any]):
     """A list of rows that is printed as a table.
 
     Parameters
