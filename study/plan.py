@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from bandstrap.basics.calls import Call, parse_call
-from bandstrap.basics.sources import PACKAGE, digest_sources
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.bound import Side
 from bandstrap.bounds.corrections import PROVED
 from bandstrap.bounds.coverage import tell_truth
-from bandstrap.experiments.plan import Measurement
+from bandstrap.experiments.plan import Measurement, code_of_bounds
 from study.laws import BY_NAME, LAWS, psi_norm
 
 # Where skewness takes longest to wear off.
@@ -104,7 +102,7 @@ class Cell(Measurement):
             "seed": self.seed,
             "replications": self.most,
             "bounds": [[name, min(FEW, self.most)] for name in SCIPY] if self.of_scipy else ours,
-            "code": sources(),
+            "code": code_of_bounds(),
         }
 
     def measure(self) -> dict[str, Any]:
@@ -144,12 +142,6 @@ def samples_of(call: Call, told: dict[str, Any], law: Any, n: int) -> int:
     if call.name == "student_t" or (not is_form_without_proof and judge(call.name, told, law).holds):
         return MOST
     return FEW if str(call) in SLOW else SOME
-
-
-@functools.cache
-def sources() -> str:
-    """Digest of the code that numbers depend on."""
-    return digest_sources(PACKAGE, ("bounds", "multipliers"))
 
 
 def plan(seed: int = SEED, most: int = MOST) -> list[Cell]:

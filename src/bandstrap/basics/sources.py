@@ -1,7 +1,7 @@
-"""What a result depends on: the sources of the code that made it, and the versions of the libraries below.
+"""Sources of code: a user's own modules with all they import, this package's as a whole, and versions of libraries.
 
-The modules are found by following import statements from those that did the work, so that nothing can be forgotten,
-and what a result cannot depend on (a plot, a page, another policy) is left out.
+A user's modules are found by following import statements, so that nothing can be forgotten. This package's functions are
+known by what they do instead (``engine/compiler/provenance.py``).
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ class Source(NamedTuple):
 
 @functools.cache
 def code_digest(*modules: str) -> str:
-    """Digest of modules, of all they import but for libraries, and of the versions of those that compute.
-
-    >>> code_digest("bandstrap.policies.ucb1") == code_digest("bandstrap.policies.moss")
-    False
-    """
+    """Digest of modules, of all they import but for this package and libraries, and of the libraries' versions."""
     digest = hashlib.sha256(versions().encode())
     for name in modules:  # a user's own file remembers its content when it was loaded, and its name changes with that
         digest.update(getattr(sys.modules.get(name), "__code_digest__", "").encode())
@@ -91,7 +87,7 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> list[Source
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name], imports = read_ours(name) if is_ours(name) else read_module(name, folder)
+            found[name], imports = read_module(name, folder)
             waiting += imports
     return sorted((source for source in found.values() if source is not None), key=lambda source: source.name)
 
@@ -99,12 +95,6 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> list[Source
 def is_ours(name: str) -> bool:
     """Whether a module belongs to this package."""
     return name.partition(".")[0] == "bandstrap"
-
-
-@functools.cache
-def read_ours(name: str) -> tuple[Source | None, tuple[str, ...]]:
-    """:func:`read_module` for this package, whose sources do not change while a program runs."""
-    return read_module(name)
 
 
 def read_module(name: str, folder: Path | None = None) -> tuple[Source | None, tuple[str, ...]]:
@@ -129,7 +119,7 @@ def parse(content: bytes, file: Path) -> ast.Module:
 
 
 def find_file(name: str, folder: Path | None = None) -> Path | None:
-    """The file of a module; ``None`` for what belongs to Python or to a library, and for what is not a module."""
+    """The file of a module; ``None`` for what belongs to Python, this package or a library, and for what is no module."""
     if folder is not None:
         parts = name.split(".")
         for size in range(len(parts), 0, -1):
@@ -137,7 +127,7 @@ def find_file(name: str, folder: Path | None = None) -> Path | None:
             if beside is not None:  # else it is something in that module, which must not be imported to find out
                 return beside if size == len(parts) else None
     top = name.partition(".")[0]
-    if top in sys.stdlib_module_names or (not is_ours(name) and is_library(top)):
+    if top in sys.stdlib_module_names or is_ours(name) or is_library(top):
         return None
     origin = find_origin(name)
     return None if origin is None or origin.suffix != ".py" else origin
@@ -153,8 +143,6 @@ def is_library(top: str) -> bool:
 
 def find_origin(name: str) -> Path | None:
     """The file Python would import a module from."""
-    if is_ours(name):  # found by its place: to look for something in a module, Python would import the module
-        return file_below(PACKAGE, name.split(".")[1:])
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError, AttributeError):  # missing, or something in a module
@@ -189,12 +177,8 @@ def names_in(tree: ast.AST, package: str) -> Iterator[str]:
         parents = package.split(".")
         parents = parents[: len(parents) - (tree.level - 1)] if tree.level else []
         base = ".".join([*parents, *([tree.module] if tree.module else [])])
-        inner = [f"{base}.{alias.name}" for alias in tree.names]
-        # A package of ours re-exports much that the importer has no use for; elsewhere more is safer than less.
-        modules = [name for name in inner if find_origin(name) is not None] if is_ours(base) else inner
-        yield from modules
-        if not is_ours(base) or len(modules) < len(inner):
-            yield base
+        yield from (f"{base}.{alias.name}" for alias in tree.names)
+        yield base
     else:
         for node in ast.iter_child_nodes(tree):
             if not isinstance(node, ast.expr):  # most nodes are, and no statement is inside one

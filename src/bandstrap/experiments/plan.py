@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeGuard
 
 from bandstrap.basics.calls import parse_call
-from bandstrap.basics.sources import code_digest
+from bandstrap.bounds.bound import BOUNDS
 from bandstrap.bounds.coverage import coverage
+from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
 from bandstrap.experiments.curves import CURVES, measure_curve
 from bandstrap.experiments.spec import (
@@ -28,9 +29,6 @@ from bandstrap.experiments.spec import (
     planned_replications,
     resolve_horizon,
 )
-
-# Where bounds are measured; one bound may look up another by name, so all are included.
-MEASURING = ("bandstrap.bounds", "bandstrap.bounds.coverage", "bandstrap.experiments.curves")
 
 # Bytes of the choices of a piece, unless those of one replication are more.
 MOST_CHOICES = 2**24
@@ -99,7 +97,7 @@ class BoundBlock(Measurement):
     @property
     def about(self) -> dict[str, Any]:
         """Everything its numbers depend on."""
-        return {**vars(self), "code": code_digest(*MEASURING)}
+        return {**vars(self), "code": code_of_bounds()}
 
     def measure(self) -> dict[str, Any]:
         """The fields of its :class:`bandstrap.bounds.coverage.CoverageRow`."""
@@ -116,6 +114,12 @@ class BoundBlock(Measurement):
                 seed=self.seed,
             )
         return asdict(row)
+
+
+def code_of_bounds() -> str:
+    """What bounds are computed and measured by; one bound may look up another by name, so all are included."""
+    parts = (part for entry in BOUNDS.values() for part in (entry.function, entry.covers) if part is not None)
+    return computed_by("bounds", coverage, measure_curve, *parts)
 
 
 class MeasuredSoFar:

@@ -8,20 +8,21 @@ Snapshots spare a worker that starts the way through the whole log, and are used
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 import platform
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bandstrap.basics.sources import code_digest, versions
+from bandstrap.basics.sources import versions
+from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, Change, LogEntry, Snapshot
+from bandstrap.live.settings import Settings
 from bandstrap.live.store import Store
 from bandstrap.live.weights import (
     ArmProbabilities,
@@ -34,9 +35,6 @@ from bandstrap.live.weights import (
     mixed,
     shares,
 )
-
-if TYPE_CHECKING:  # a definition comes from outside, and is not what a state is computed by
-    from bandstrap.live.settings import Settings
 
 ArmStatus = Literal["active", "paused", "retired"]
 
@@ -353,13 +351,7 @@ def is_due(version: int, last: int) -> bool:
 
 def this_build(policy: Any) -> Build:
     """What decides here; states and weights of equal builds are equal to the last bit."""
-    return build_of(type(policy).__module__)
-
-
-@functools.cache
-def build_of(module: str) -> Build:
-    """The build of policies in a module."""
-    code = code_digest(module, __name__, "bandstrap.policies.saving.saved")  # the last restores snapshots
+    code = computed_by("live", State.fold, State.choose, read_snapshot, State, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bandstrap.engine.compiler.bytecode import digest_code
+
 # Known by name and version instead of by content: what they hold is fixed by the version.
 KNOWN_BY_VERSION = ("numpy", "numba", "scipy", "llvmlite")
 
@@ -128,10 +130,8 @@ class _Walk:
             self.add(replaced)
 
     def add_code(self, code: types.CodeType) -> None:
-        """Feed bytecode, without its line numbers and file names."""
-        self.say("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        self.say(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-        self.add(code.co_consts)
+        """Feed what a function does, without its docstring, line numbers and file names."""
+        self.say("code", digest_code(code, is_exact=True))
 
 
 def named(code: types.CodeType) -> Iterator[str]:

@@ -14,12 +14,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-# Not from ``storage.py``, which writes results: these would then depend on its source, as on all that ``play`` imports.
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+from bandstrap.basics.storage import fcntl
+
 # Seconds between two looks whether another process has finished, and after which it is not waited for any longer.
 LOOK = 0.1
 LONGEST = 120.0

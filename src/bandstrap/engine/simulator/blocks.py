@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.sources import code_digest
 from bandstrap.engine.compiler.locks import taking_turns
+from bandstrap.engine.compiler.provenance import attributes_in, computed_by
 from bandstrap.engine.compiler.refusals import KERNEL_ERRORS, refusal
 from bandstrap.engine.simulator.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.simulator.plain import play_plain
@@ -148,7 +148,6 @@ class Block:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Everything its numbers depend on, as text and numbers."""
-        player = getattr(self.policy, "made", type(self.policy))
         return {
             "policy": self.policy.label,
             "environment": self.environment.label,
@@ -158,7 +157,7 @@ class Block:
             "first": self.first,
             "last": self.last,
             "checkpoints": self.checkpoints.tolist(),
-            "code": code_digest(__name__, player.__module__, type(self.environment).__module__),
+            "code": code_of(self.policy, self.environment),
         }
 
     def cut(self, size: int | None = None) -> Iterator[Block]:
@@ -211,6 +210,21 @@ class PlayedSoFar:
     def seconds(self) -> float:
         """Core-seconds of all pieces."""
         return self._nanoseconds / 1e9
+
+
+def code_of(policy: PolicyLike, environment: EnvironmentLike) -> str:
+    """What a game is computed by: the loop and the rewards of a replication, the policy, the environment."""
+    player = getattr(policy, "made", type(policy))
+    is_plain = policy.kernel is None
+    loop, without = (play_side_by_side, *((play_plain,) if is_plain else ())), () if is_plain else (play_plain,)
+    called = attributes_in(*loop, without=without)
+    return "-".join(
+        (
+            computed_by("simulator", *loop, without=without),
+            computed_by("simulator", player, policy.kernel, attributes=called),
+            computed_by("simulator", type(environment), attributes=called),
+        )
+    )
 
 
 def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger[Any]]:

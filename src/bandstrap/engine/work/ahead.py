@@ -1,7 +1,7 @@
 """Compiling ahead: another process compiles what is needed later, while this one compiles what is needed first.
 
 Numba compiles one function at a time in each process. Both keep what they compile on the disk, where locks see to it that
-nothing is compiled twice (``compiling.py``). Whatever goes wrong there is found again, and told, here.
+nothing is compiled twice (``compiler/locks.py``). Whatever goes wrong there is found again, and told, here.
 """
 
 from __future__ import annotations

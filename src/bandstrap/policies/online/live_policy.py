@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from bandstrap.basics.seeds import make_generator
@@ -20,15 +19,6 @@ from bandstrap.policies.online.journal import (
     refuse_inside_update,
     uses_generator,
 )
-
-
-def saving() -> Any:
-    """The module that saves policies and restores them.
-
-    There is no import statement for it: :mod:`bandstrap.basics.sources` would follow that, and no result of a policy
-    depends on how the policy would be saved.
-    """
-    return import_module("bandstrap.policies.saving.saved")
 
 
 class LivePolicy(Described):
@@ -71,8 +61,9 @@ class LivePolicy(Described):
         makes of it goes on to the last bit as this policy would. Labels of arms must be texts, numbers, truth values,
         ``None``, or tuples of these, and no setting a function.
         """
-        saved: dict[str, Any] = saving().to_dict(self)
-        return saved
+        from bandstrap.policies.saving import saved as saving  # which imports this module
+
+        return saving.to_dict(self)
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
@@ -82,7 +73,9 @@ class LivePolicy(Described):
         :meth:`to_dict` gives is refused. Numbers of the right form that no rewards could have led to are not: hand it what
         you would hand your own program.
         """
-        policy: Self = saving().from_dict(cls, saved, compiled)
+        from bandstrap.policies.saving import saved as saving  # which imports this module
+
+        policy: Self = saving.from_dict(cls, saved, compiled)
         return policy
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -91,7 +84,9 @@ class LivePolicy(Described):
         The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
         when this returns; a file that was there before is replaced then and not sooner.
         """
-        saving().save(self, path)
+        from bandstrap.policies.saving import saved as saving  # which imports this module
+
+        saving.save(self, path)
 
     def draws_in_update(self) -> bool:
         """Whether taking in a reward draws random numbers."""
