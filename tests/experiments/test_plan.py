@@ -92,11 +92,15 @@ def test_every_field_of_a_bound_is_in_the_key(field):
     assert key(other) != key(BOUND) == key(dataclasses.replace(BOUND))
 
 
-@pytest.mark.parametrize(("module", "block"), [(engine, PLAY), (plan, BOUND)], ids=["play", "bound"])
-def test_the_code_that_plays_or_measures_is_in_the_key(monkeypatch, module, block):
+@pytest.mark.parametrize(
+    ("module", "name", "block"),
+    [(engine, "code_of", PLAY), (plan, "code_of_bounds", BOUND)],
+    ids=["play", "bound"],
+)
+def test_the_code_that_plays_or_measures_is_in_the_key(monkeypatch, module, name, block):
     before = key(block)
     assert block.about["code"]
-    monkeypatch.setattr(module, "code_digest", lambda *modules: "other")
+    monkeypatch.setattr(module, name, lambda *parts: "other")
     assert key(dataclasses.replace(block)) != before  # a block of its own: one remembers what it was
 
 

@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from bandstrap import live
+from bandstrap import MOSS, UCB1, live
 from bandstrap.live import fold
 from bandstrap.live.rows import LogEntry
 from live.checkout import ARMS, make
@@ -196,8 +196,8 @@ def test_a_sum_beyond_what_a_policy_takes_is_the_largest_it_takes(target):
 
 
 def test_builds_tell_policies_apart():
-    ucb1 = fold.build_of("bandstrap.policies.ucb1")
-    assert ucb1 == fold.build_of("bandstrap.policies.ucb1")
-    assert ucb1.id != fold.build_of("bandstrap.policies.moss").id
+    ucb1 = fold.this_build(UCB1())
+    assert ucb1 == fold.this_build(UCB1())
+    assert ucb1.id != fold.this_build(MOSS()).id
     assert "numpy" in ucb1.libraries
     assert ucb1.platform.strip()

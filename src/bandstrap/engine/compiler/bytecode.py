@@ -45,25 +45,50 @@ def digest_code(code: types.CodeType, *, is_exact: bool = False) -> str:
     said: list[object] = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & FLAGS]
     if is_exact:
         said += [code.co_varnames, code.co_freevars, code.co_cellvars, code.co_exceptiontable]
-    kept = stretches(code) if is_exact else surviving(code)
-    places = {stretch.start: place for place, stretch in enumerate(kept)}
-    for stretch in kept:
-        said += [describe(step, places, is_exact=is_exact) for step in stretch.steps if step.opname not in IDLE]
+    kept = {stretch.start: stretch for stretch in (stretches(code) if is_exact else surviving(code))}
+    # Python leaves out jumps to jumps or not, depending on how lines are broken.
+    working = [stretch for stretch in kept.values() if stretch.start == led_to(stretch.start, kept)]
+    places = {stretch.start: place for place, stretch in enumerate(working)}
+    for stretch in working:
+        said += [describe(step, is_exact=is_exact) for step in stretch.steps if not is_idle(step)]
+        said.append([places.get(led_to(start, kept)) for start in stretch.goes_on])
     return hashlib.sha256("\n".join(map(str, said)).encode()).hexdigest()[:24]
 
 
-def describe(step: dis.Instruction, places: dict[int, int], *, is_exact: bool) -> str:
-    """An instruction and what it works on; a jump by the place of the stretch it leads to."""
-    value = step.argval
+def is_idle(step: dis.Instruction) -> bool:
+    """Whether an instruction does nothing but go on elsewhere."""
+    return step.opname in IDLE or step.opname in ALWAYS_JUMPS
+
+
+def led_to(start: int, kept: dict[int, Stretch]) -> int:
+    """The first stretch that does something, from one on."""
+    passed = set()
+    while start in kept and start not in passed and all(map(is_idle, kept[start].steps)) and kept[start].goes_on:
+        passed.add(start)
+        start = kept[start].goes_on[0]
+    return start
+
+
+def describe(step: dis.Instruction, *, is_exact: bool) -> str:
+    """An instruction and what it works on; where a jump leads to is said otherwise."""
     if step.opcode in JUMPS:
-        value = places.get(value)
-    elif isinstance(value, types.CodeType):
-        value = digest_code(value, is_exact=is_exact)
-    elif isinstance(value, str) and step.opcode in dis.hasconst and " " in value and not is_exact:
-        value = "prose"
-    elif isinstance(value, frozenset):  # in an order that does not depend on the seed of hashes
-        value = sorted(map(repr, value))
-    return f"{step.opname} {value!r}"
+        return step.opname.replace("_FORWARD", "").replace("_BACKWARD", "")
+    if step.opcode in dis.hasconst:
+        return f"{step.opname} {describe_constant(step.argval, is_exact=is_exact)}"
+    return f"{step.opname} {step.argval!r}"
+
+
+def describe_constant(value: object, *, is_exact: bool) -> str:
+    """A constant; prose, which is told by its blanks, computes nothing."""
+    if isinstance(value, types.CodeType):
+        return digest_code(value, is_exact=is_exact)
+    if isinstance(value, str) and " " in value and not is_exact:
+        return "prose"
+    if isinstance(value, tuple | frozenset):
+        parts = [describe_constant(part, is_exact=is_exact) for part in value]
+        # The order in a set depends on the seed of hashes.
+        return f"{type(value).__name__} {parts if isinstance(value, tuple) else sorted(parts)}"
+    return repr(value)
 
 
 @functools.lru_cache(maxsize=16_384)
