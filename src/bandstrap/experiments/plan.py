@@ -1,7 +1,7 @@
 """From an experiment to blocks: the pieces of work that are run, stored and never run twice.
 
 What a block's numbers depend on is in its ``about``: the policy and the environment with their options, when rewards are
-learned, the horizon, the seed, the replications, and the sources of the code that plays. Labels, titles and published
+learned, the horizon, the seed, the replications, and the code that plays, by what it does. Labels, titles and published
 numbers are not.
 """
 
