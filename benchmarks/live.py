@@ -24,7 +24,7 @@ import numpy as np
 
 from bandstrap import live
 from bandstrap.live.database import Durability
-from bandstrap.live.fold import State
+from bandstrap.live.fold import LiveState
 from bandstrap.live.rows import LogEntry
 from benchmarks.document import Row, Table
 
@@ -393,7 +393,7 @@ def cost_of_weights(policy: str, n_first: int = 2000, n_versions: int = 50) -> R
         tempfile.TemporaryDirectory() as folder,
         live.create(f"{folder}/live.db", "x", policy=policy, arms=None if is_linear else ARMS, seed=7) as experiment,
     ):
-        state = State(experiment.definition)
+        state = LiveState(experiment.definition)
 
     def context() -> str | None:
         return json.dumps(rng.uniform(-1, 1, (20, 5)).tolist()) if is_linear else None

@@ -22,7 +22,7 @@ from bandstrap.engine.simulator.blocks import code_of
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.environments import ENVIRONMENTS, Bernoulli, Gaussian, LinearBandit
 from bandstrap.experiments.plan import code_of_bounds
-from bandstrap.live.fold import State, this_build
+from bandstrap.live.fold import LiveState, this_build
 from bandstrap.live.rows import LogEntry
 from bandstrap.live.settings import Settings
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
@@ -111,7 +111,7 @@ def live_state():
         "holdout": 0.1,
         "control": "a",
     }
-    return State(Settings(**settings, burn_in=5, new_arm_share=0.2, mode="live", refresh=0.0))
+    return LiveState(Settings(**settings, burn_in=5, new_arm_share=0.2, mode="live", refresh=0.0))
 
 
 def of_live():

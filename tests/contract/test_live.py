@@ -52,7 +52,7 @@ def play(target, options, decide, seed):
 def assert_goes_on_identically(target, workers, choices):
     """States by different ways to the same version are the same: all at once, in steps, and from a snapshot."""
     fresh = live.open(target, "contract", durability="normal")
-    whole = fold.State(fresh.definition)
+    whole = fold.LiveState(fresh.definition)
     fold.catch_up(whole, fresh.store, fresh.row.id)
     states = [whole, fresh.state, *(worker.state for worker in workers if worker.refresh())]
     texts = {fold.write_snapshot(state) for state in states}

@@ -6,12 +6,12 @@ import pytest  # noqa: F401 - children load the main module of the tests
 
 from bandstrap import live
 from bandstrap.live import postgres, sqlite  # noqa: F401 - children find it loaded
-from bandstrap.live.fold import State, this_build
+from bandstrap.live.fold import LiveState, this_build
 from bandstrap.live.rows import LogEntry
 from live import workers
 
 with tempfile.TemporaryDirectory() as folder, live.create(f"{folder}/live.db", "loaded", **workers.SHOP) as experiment:
-    state = State(experiment.definition)
+    state = LiveState(experiment.definition)
 state.fold(LogEntry(i, "reward", None, i % 3, 0.1 * i, None, None, None) for i in range(1, 10))
 state.choose("loaded", None, "key", None, None)
 this_build(state.policy)

@@ -178,14 +178,14 @@ def test_an_older_copy_of_the_database_takes_effect(target, tmp_path):
 
 
 def test_a_log_with_a_gap_is_not_folded(target):
-    state = fold.State(make(target, policy="ucb1").definition)
+    state = fold.LiveState(make(target, policy="ucb1").definition)
     entries = [LogEntry(seq, "reward", None, 0, 1.0, None, None, None) for seq in (1, 2, 4)]
     with pytest.raises(live.StoreError, match=r"entry 3 is missing"):
         state.fold(entries)
 
 
 def test_a_sum_beyond_what_a_policy_takes_is_the_largest_it_takes(target):
-    state = fold.State(make(target, policy="ucb1").definition)
+    state = fold.LiveState(make(target, policy="ucb1").definition)
     state.fold(
         [
             LogEntry(1, "reward", None, 0, 3e150, None, None, None),

@@ -12,7 +12,7 @@ from bandstrap.live import fold
 from bandstrap.live.settings import LONGEST_LABEL, check_text
 
 
-def check_change(state: fold.State, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
+def check_change(state: fold.LiveState, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
     """What is written of a change, checked against the state that it changes."""
     active = [state.arms[arm] for arm in state.active()]
     if kind == "settings":

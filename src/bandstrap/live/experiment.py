@@ -101,7 +101,7 @@ class Experiment:
 
     def _reset(self) -> None:
         """Forget all that can be read again."""
-        self._state: fold.State | None = None
+        self._state: fold.LiveState | None = None
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
         self._build: Build | None = None
@@ -131,7 +131,7 @@ class Experiment:
             return self._catch_up().version
 
     @property
-    def state(self) -> fold.State:
+    def state(self) -> fold.LiveState:
         """The state that decisions are based on at present; not to be changed."""
         with self._lock:
             return self._current()
@@ -151,14 +151,14 @@ class Experiment:
                 self._build = build
             return self._build
 
-    def _current(self) -> fold.State:
+    def _current(self) -> fold.LiveState:
         """The state, brought up to date if it is older than ``refresh`` seconds."""
         _ = self.row  # which forgets what was learned from a file that has been replaced
         if self._state is None or time.monotonic() - self._refreshed >= self._state.settings.refresh:
             return self._catch_up()
         return self._state
 
-    def _catch_up(self) -> fold.State:
+    def _catch_up(self) -> fold.LiveState:
         """Have what is due sequenced, and fold the log to where it ended then."""
         began = time.monotonic()
         newest = self.store.refresh(self.row.id, self.definition.settle)
@@ -171,7 +171,7 @@ class Experiment:
         self._save_snapshot(state)
         return state
 
-    def _save_snapshot(self, state: fold.State) -> None:
+    def _save_snapshot(self, state: fold.LiveState) -> None:
         """Store a snapshot if one is due that no other worker has stored; decisions do not depend on it."""
         if not fold.is_due(state.version, self._snapshot):
             return
@@ -185,7 +185,7 @@ class Experiment:
 
     def _checker(self) -> Any:
         if self._referee is None:
-            self._referee = fold.State(self.definition).policy
+            self._referee = fold.LiveState(self.definition).policy
         return self._referee
 
     # --- decisions ------------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class Experiment:
 
     def _plan(
         self,
-        state: fold.State,
+        state: fold.LiveState,
         unit: str | None,
         key: str,
         available: list[int] | None,

@@ -36,7 +36,7 @@ from bandstrap.live.weights import (
     shares,
 )
 
-ArmStatus = Literal["active", "paused", "retired"]
+ServingStatus = Literal["active", "paused", "retired"]
 
 # The version of a snapshot as it is written.
 FORMAT = 1
@@ -48,7 +48,7 @@ ONE_IN = 20
 # Chances that are remembered within a version, each of other arms or actions.
 MOST_REMEMBERED = 256
 # What a change of an arm makes of it.
-BECOMES: dict[str, ArmStatus] = {"pause": "paused", "resume": "active", "retire": "retired"}
+BECOMES: dict[str, ServingStatus] = {"pause": "paused", "resume": "active", "retire": "retired"}
 
 
 class ServedChoice(NamedTuple):
@@ -61,7 +61,7 @@ class ServedChoice(NamedTuple):
     weights: str | None
 
 
-class State:
+class LiveState:
     """A policy and its arms after the first ``version`` entries of the log.
 
     Parameters
@@ -74,7 +74,7 @@ class State:
         self.settings = definition
         self.version = 0
         self.arms = list(definition.arms)
-        self.status: list[ArmStatus] = ["active"] * len(self.arms)
+        self.status: list[ServingStatus] = ["active"] * len(self.arms)
         # Rewards learned of each arm.
         self.rewards = [0] * len(self.arms)
         # Rewards that the policy failed to learn, and what it said of the last; it goes on as if they had not come.
@@ -271,7 +271,7 @@ def unreadable(entry: LogEntry | Change) -> StoreError:
     return StoreError(f"The log of the experiment is damaged: entry {entry.seq} cannot be read.")
 
 
-def catch_up(state: State, store: Store, experiment: int, last: int | None = None) -> None:
+def catch_up(state: LiveState, store: Store, experiment: int, last: int | None = None) -> None:
     """Fold the entries of the log after the state's version, up to ``last`` or all there are."""
     while last is None or state.version < last:
         limit = PAGE if last is None else min(PAGE, last - state.version)
@@ -284,7 +284,7 @@ def catch_up(state: State, store: Store, experiment: int, last: int | None = Non
 # --- snapshots ----------------------------------------------------------------------------------------------------------
 
 
-def write_snapshot(state: State) -> str:
+def write_snapshot(state: LiveState) -> str:
     """A state as text."""
     return json.dumps(
         {
@@ -302,7 +302,7 @@ def write_snapshot(state: State) -> str:
     )
 
 
-def read_snapshot(definition: Settings, snapshot: Snapshot) -> State | None:
+def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
     """The state that was written; ``None`` if a single character is another than it was."""
     if checksum(snapshot.body) != snapshot.checksum:
         return None
@@ -310,7 +310,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> State | None:
         saved = json.loads(snapshot.body)
         if saved["format"] != FORMAT or saved["version"] != snapshot.version:
             return None
-        state = State(definition)
+        state = LiveState(definition)
         settings = saved["settings"] | {"arms": definition.arms}
         state.settings = dataclasses.replace(definition, **settings)
         state.version = snapshot.version
@@ -327,7 +327,7 @@ def checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def restore(store: Store, experiment: int, definition: Settings, build: str, newest: int) -> State:
+def restore(store: Store, experiment: int, definition: Settings, build: str, newest: int) -> LiveState:
     """The state of the last snapshot of this build that is whole, or the one before the first entry.
 
     The log after it, up to version ``newest``, is not folded yet.
@@ -338,7 +338,7 @@ def restore(store: Store, experiment: int, definition: Settings, build: str, new
         if state is not None:
             return state
         snapshot = store.latest_snapshot(experiment, build, snapshot.version - 1)
-    return State(definition)
+    return LiveState(definition)
 
 
 def is_due(version: int, last: int) -> bool:
@@ -351,7 +351,7 @@ def is_due(version: int, last: int) -> bool:
 
 def this_build(policy: Any) -> Build:
     """What decides here; states and weights of equal builds are equal to the last bit."""
-    code = computed_by("live", State.fold, State.choose, read_snapshot, State, type(policy), policy.kernel)
+    code = computed_by("live", LiveState.fold, LiveState.choose, read_snapshot, LiveState, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bandstrap.live.database import StoreError
-from bandstrap.live.fold import PAGE, State, checksum, read_snapshot, this_build, write_snapshot
+from bandstrap.live.fold import PAGE, LiveState, checksum, read_snapshot, this_build, write_snapshot
 from bandstrap.live.rows import DecisionRecord, DecisionRow, ExperimentRow, LogEntry
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import Settle
@@ -104,7 +104,7 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
         notes.add(f"{lost} neither learned nor in the queue of those that will be.")
     order.sort()
     groups = {version: [id_ for _, id_ in group] for version, group in itertools.groupby(order, key=lambda one: one[0])}
-    state = State(definition)
+    state = LiveState(definition)
     build = this_build(state.policy).id
     entries = checked_log(store, row.id, definition, after.version, notes)
     stops = snapshots_by_version(store, row.id, definition, build, notes)
@@ -196,7 +196,7 @@ def read_decisions(store: Store, experiment: int, ids: list[str]) -> Iterator[De
                 yield decision
 
 
-def compare(state: State, name: str, stored: DecisionRow, notes: Notes) -> None:
+def compare(state: LiveState, name: str, stored: DecisionRow, notes: Notes) -> None:
     """Make a decision again, and note the first thing in which the stored one differs."""
     what = f"Decision {stored.id} (key {stored.key!r}, version {stored.version})"
     try:

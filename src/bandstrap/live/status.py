@@ -15,7 +15,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.display import Display, Displayed
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
-from bandstrap.live.fold import State, read_snapshot, unreadable
+from bandstrap.live.fold import LiveState, read_snapshot, unreadable
 from bandstrap.live.history import CountHistory
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
@@ -330,7 +330,7 @@ def status_of(experiment: Experiment) -> Status:
 # --- arms ---------------------------------------------------------------------------------------------------------------
 
 
-def labels_of(state: State, decided: counting.Decided) -> list[str]:
+def labels_of(state: LiveState, decided: counting.Decided) -> list[str]:
     """Labels of arms, or the places of actions that were served."""
     if not state.settings.is_linear:
         return list(state.arms)
@@ -338,7 +338,7 @@ def labels_of(state: State, decided: counting.Decided) -> list[str]:
 
 
 def arm_statuses(
-    state: State,
+    state: LiveState,
     labels: Sequence[str],
     decided: counting.Decided,
     recent: Mapping[int, int],
@@ -374,7 +374,7 @@ def arm_statuses(
     return found
 
 
-def weights_of(state: State) -> tuple[Sequence[float] | None, str | None]:
+def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
     """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
         return None if state.settings.is_linear else state.chances(state.active()).widths, None
@@ -382,7 +382,7 @@ def weights_of(state: State) -> tuple[Sequence[float] | None, str | None]:
         return None, str(failure)
 
 
-def indices_of(state: State) -> tuple[dict[str, float | None], str]:
+def indices_of(state: LiveState) -> tuple[dict[str, float | None], str]:
     """What the policy ranks its arms by, and what that is; actions are ranked when they are given."""
     if state.settings.is_linear:
         return {}, "index"
@@ -391,7 +391,7 @@ def indices_of(state: State) -> tuple[dict[str, float | None], str]:
     return indices, table.index_is
 
 
-def state_of(state: State, arm: int) -> ArmState:
+def state_of(state: LiveState, arm: int) -> ArmState:
     """Whether an arm is served."""
     is_new = state.rewards[arm] < state.rule.established
     return "new" if state.status[arm] == "active" and is_new else state.status[arm]
@@ -465,7 +465,7 @@ def last_change_of_groups(changes: Sequence[Change]) -> int:
 # --- the rest -----------------------------------------------------------------------------------------------------------
 
 
-def shown_settings(state: State) -> dict[str, Any]:
+def shown_settings(state: LiveState) -> dict[str, Any]:
     """The settings that are not said elsewhere; lengths of time in seconds."""
     left_out = {"policy", "direction", "mode", "control", "arms"}
     left_out |= {"burn_in", "new_arm_share"} if state.settings.is_linear else set()
