@@ -13,6 +13,7 @@ import functools
 import hashlib
 import types
 from collections.abc import Collection
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -169,6 +170,9 @@ class Reach:
             self.said.add(f"value {name} {identify(value).digest}")
         elif not isinstance(value, types.ModuleType):
             self.add(type(value))
+            if is_dataclass(value) and vars(type(value))["__dataclass_params__"].frozen:
+                for field in fields(value):
+                    self.add(getattr(value, field.name), f"{name}.{field.name}")
 
     def _add_constant(self, value: Any, name: str) -> None:
         parts = [*value.values()] if isinstance(value, dict) else value if isinstance(value, tuple | list) else None
