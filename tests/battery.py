@@ -11,6 +11,7 @@ import inspect
 import json
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -124,18 +125,27 @@ def of_live():
     return found
 
 
-def play():
-    """Name, what results are stored under, and numbers, of all there is."""
+def games():
+    """Name, what results are stored under, and numbers, of all there is; both are worked out when they are called."""
+    ucb1 = POLICIES["ucb1"]()
     for name, cls in POLICIES.items():
-        yield f"policy {name}", code_of(cls(), Gaussian()), of_policy(name)
+        yield f"policy {name}", partial(code_of, cls(), Gaussian()), partial(of_policy, name)
     for name, cls in LINEAR_POLICIES.items():
-        yield f"policy {name}", code_of(cls(), LinearBandit(dimension=3)), of_linear_policy(name)
+        yield f"policy {name}", partial(code_of, cls(), LinearBandit(dimension=3)), partial(of_linear_policy, name)
     for name in ENVIRONMENTS:
-        yield f"environment {name}", code_of(POLICIES["ucb1"](), make_environment(name)), of_environment(name)
+        yield f"environment {name}", partial(code_of, ucb1, make_environment(name)), partial(of_environment, name)
     for name in BOUNDS:
-        yield f"bound {name}", code_of_bounds(), of_bound(name)
-    yield "feedback", code_of(POLICIES["ucb1"](), Bernoulli()), of_feedback()
-    yield "live", this_build(live_state().policy).id, of_live()
+        yield f"bound {name}", code_of_bounds, partial(of_bound, name)
+    yield "feedback", partial(code_of, ucb1, Bernoulli()), of_feedback
+    yield "live", lambda: this_build(live_state().policy).id, of_live
+
+
+def codes():
+    return {name: code() for name, code, _ in games()}
+
+
+def play():
+    return ((name, code(), numbers()) for name, code, numbers in games())
 
 
 def main():

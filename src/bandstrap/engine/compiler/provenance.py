@@ -201,6 +201,8 @@ class Reach:
             if is_ours(module) and not module.startswith(NOT_COMPUTING):
                 values[name] = imported(module, name)
         for name, value in values.items():
+            if isinstance(value, dict | list) and not name.isupper():  # what a program remembers, not a constant
+                continue
             self.add(value, name)
             if isinstance(value, types.ModuleType) and is_ours(value.__name__):
                 for attribute in named.attributes & vars(value).keys():
