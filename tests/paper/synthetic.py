@@ -76,7 +76,7 @@ THRESHOLDS = {
     "sign flip (no sigma)": lambda n: 0.9 / np.sqrt(n),
     "Hoeffding, sigma = 1": lambda n: 2.448 / np.sqrt(n),
     "empirical Bernstein, b = 1 (paper)": lambda n: 12.28 / n + 1.54 * np.sqrt(1 / n - 1 / n**2),
-    "empirical Bernstein, b = 2 (right)": lambda n: 24.56 / n + 1.54 * np.sqrt(1 / n - 1 / n**2),
+    "empirical Bernstein, b = 2 (correct)": lambda n: 24.56 / n + 1.54 * np.sqrt(1 / n - 1 / n**2),
 }
 
 
@@ -145,7 +145,7 @@ def row(n, miss_rate, width=1.0, total=4000):
 
 def bound_curve(panel, curve):
     places = np.array(panel.sample_sizes, dtype=float)
-    widths = THRESHOLDS.get(curve.label, lambda n: 1 / n)(places) * (panel.name != "T4-zeros")
+    widths = THRESHOLDS.get(curve.label, lambda n: 1 / n)(places) * (not panel.name.startswith("T4-zeros"))
     if panel.name == "T2-1.33-path" and "printed" in curve.label:  # too small, as is known
         widths = places**-1.25
     rate = 0.2 if "naive" in curve.label else 0.01

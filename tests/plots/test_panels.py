@@ -332,6 +332,40 @@ def test_a_log_scale_is_said_and_has_plain_numbers(panel):
     assert not any("^" in text.get_text() for text in axis.get_yticklabels())
 
 
+def test_the_name_of_an_upright_axis_fits_beside_it():
+    (axis,) = plot_panels("t", [bounds(quantity="largest quantile over the number displayed", log=True)]).axes
+    assert axis.get_ylabel() == "largest quantile over the number\ndisplayed (log scale)"
+
+
+def test_few_sample_sizes_are_marked_and_many_are_not():
+    for size, marked in ((8, True), (9, False)):
+        (axis,) = plot_panels("t", [bounds(sizes=range(1, size + 1))]).axes
+        assert {line.get_marker() != "None" for line in axis.lines} == {marked}
+
+
+def test_the_heading_says_how_many_samples_were_drawn():
+    panel = bounds("one", "two", "exact")
+    rows = [
+        tuple(CoverageRow("b", n, 0.05, drawn, 1, 0.1, 0.0, 0.2, 1.0, None) for n in (1, 2, 5)) for drawn in (9, 7, 0)
+    ]
+    curves = [
+        CurveData(curve.curve, curve.places, curve.values, row, 0.0)
+        for curve, row in zip(panel.curves, rows, strict=True)
+    ]
+    figure = plot_panels("t", [PanelData(panel.panel, tuple(curves))])
+    assert heading(figure) == "t mean threshold above the sample mean, over 7 or 9 samples"
+
+
+def test_the_legend_of_curves_side_by_side_shows_what_is_drawn():
+    dodged = regret("one", "two", name="b", dodge=True)
+    figure = plot_panels("t", [regret("one", policies=("giro",)), dodged])
+    (legend_below,) = figure.legends
+    one, two = legend_below.get_lines()
+    assert (one.get_linestyle(), two.get_linestyle()) == (":", "-")  # the first is drawn with its dash in another panel
+    assert two.get_linewidth() < one.get_linewidth()
+    assert "None" not in {one.get_marker(), two.get_marker()}
+
+
 @pytest.mark.parametrize("make", [regret, swept, bounds])
 def test_curves_side_by_side_stand_apart_though_they_coincide(make):
     plain = make("one", "two", "three")

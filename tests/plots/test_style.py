@@ -50,6 +50,13 @@ def test_a_policy_looks_the_same_in_all_figures_and_its_variants_have_its_colour
     assert met["naive bootstrap", "naive_bootstrapped_ucb"] == KNOWN["naive_bootstrapped_ucb"]
 
 
+def test_forms_of_the_theorem_look_the_same_counted_and_sampled(figures):
+    counted, sampled = (looks_for(figures[name]) for name in ("theorem1", "miss_rates"))
+    for label in ("as stated", "as proved", "sharp"):
+        assert shape(counted[label]) == shape(sampled[label])
+    assert counted["as stated, delta = 0.1"]["color"] == counted["as stated"]["color"]
+
+
 @pytest.mark.parametrize(
     "order", [*itertools.permutations(["ucb1", "giro", "bootstrapped_ucb:sigma=2", "mine.py:Mine"])]
 )

@@ -32,15 +32,23 @@ from bandstrap.plots.style import (
 LONGEST_EXPLANATION = 200
 # Of a heading, in an inch.
 HEADING_LETTERS = 11
-# Curves beside each other: rounds at which they are shown, points between two of them, points from the first to the last.
+# Letters of the name of an upright axis on one line.
+AXIS_LETTERS = 33
+# A bound at so few sample sizes has a marker at each.
+FEW_SIZES = 8
+# Curves beside each other: rounds at which they are shown, points between two of them, points from the first to the last,
+# and room for the last of them, as a multiple of the rounds.
 DODGED_PLACES = 4
-DODGE_STEP, DODGE_WIDTH = 8.0, 32.0
+DODGE_STEP, DODGE_WIDTH = 8.0, 26.0
+DODGE_ROOM = 1.1
 # Inches: in a narrower figure they stand closer together.
 DODGE_FIGURE = 4.4
 # More values of a sweep than this have round numbers on the axis, in place of their own.
 MOST_TICKS = 11
 # Lines long enough to tell their dashes.
 LEGEND: Look = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
+# The line through curves side by side, which markers tell apart.
+THIN: Look = {"linestyle": "-", "linewidth": 0.8}
 PUBLISHED: Look = {"marker": "o", "markerfacecolor": "white", "linestyle": "", "markersize": 5}
 
 
@@ -140,8 +148,15 @@ def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2
     """What the curves of some panels are, and what the open circles are."""
     shown = {curve.label for panel in panels for curve in panel.curves}
     marked = {curve.label for panel in panels if has_markers(panel) for curve in panel.curves}
+    dashed = {curve.label for panel in panels if not panel.panel.dodge for curve in panel.curves}
     handles = [
-        Line2D([], [], label=literal(label, LONGEST_NAME), **look, **(marker(look) if label in marked else {}))
+        Line2D(
+            [],
+            [],
+            label=literal(label, LONGEST_NAME),
+            **(look if label in dashed else look | THIN),
+            **(marker(look) if label in marked else {}),
+        )
         for label, look in looks.items()
         if label in shown
     ]
@@ -152,21 +167,21 @@ def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2
 
 def has_markers(panel: PanelData) -> bool:
     """Whether places are few, or curves are told apart by markers."""
-    return panel.panel.plot == "sweep" or panel.panel.dodge
+    spec = panel.panel
+    return spec.plot == "sweep" or spec.dodge or (spec.plot == "bounds" and len(spec.sample_sizes or ()) <= FEW_SIZES)
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
     """What lines and bands are."""
     bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
-    counts = sorted({curve.n_replications for panel in panels if panel not in bounds for curve in panel.curves})
-    runs = " or ".join(map(str, counts)) if len(counts) < 3 else f"{counts[0]} to {counts[-1]}"
+    counts = {curve.n_replications for panel in panels if panel not in bounds for curve in panel.curves}
     reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})
     words = {1.0: "one standard error", 2.0: "two standard errors"}
     reach = " or ".join(words.get(band, f"{band:g} standard errors") for band in reaches)
     drawn_as = {panel.panel.dodge: "bars" if panel.panel.dodge else "bands" for panel in panels if panel not in bounds}
     spread = " or ".join(drawn_as[dodge] for dodge in sorted(drawn_as))
     regret = (
-        f"mean pseudo-regret, in units of the reward, over {runs} replications, with {spread} of {reach}"
+        f"mean pseudo-regret, in units of the reward, over {in_words(counts)} replications, with {spread} of {reach}"
         if counts
         else ""
     )
@@ -174,8 +189,22 @@ def explanation(panels: Sequence[PanelData]) -> str:
         "threshold": "mean threshold above the sample mean",
         "miss rate": "share of samples whose bound misses the mean",
     }
-    quantities = dict.fromkeys(panel.panel.quantity or shown[panel.panel.show] for panel in bounds)
+    samples: dict[str, set[int]] = {}
+    for panel in bounds:
+        drawn = {row.replications for curve in panel.curves for row in curve.rows} - {0}
+        samples.setdefault(panel.panel.quantity or shown[panel.panel.show], set()).update(drawn)
+    quantities = [f"{name}, over {in_words(drawn)} samples" if drawn else name for name, drawn in samples.items()]
     return "; ".join([*quantities, *([regret] if regret else [])])
+
+
+def in_words(counts: set[int]) -> str:
+    """A few numbers, or the smallest and the largest of many.
+
+    >>> in_words({200}), in_words({1000, 200}), in_words({40, 200, 100})
+    ('200', '200 or 1000', '40 to 200')
+    """
+    few = sorted(counts)
+    return " or ".join(map(str, few)) if len(few) < 3 else f"{few[0]} to {few[-1]}"
 
 
 def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
@@ -195,9 +224,9 @@ def draw_panel(axis: Any, panel: PanelData, looks: dict[str, Look]) -> None:
     if spec.plot == "bounds":
         draw_bound_axes(axis, panel)
     else:
-        axis.set_ylabel("mean pseudo-regret" + (" (log scale)" if spec.log else ""))
+        axis.set_ylabel(upright_name("mean pseudo-regret", spec.log))
     if spec.plot == "regret":
-        axis.set_xlim(0, panel.curves[0].places[-1])
+        axis.set_xlim(0, panel.curves[0].places[-1] * (DODGE_ROOM if spec.dodge else 1))
         axis.set_xlabel("round")
     elif spec.sweep is not None:
         axis.set_xlabel(literal(spec.sweep.label or spec.sweep.name))
@@ -234,11 +263,10 @@ def draw_curve(axis: Any, panel: PanelData, curve: CurveData, look: Look) -> Non
 
 def draw_dodged(axis: Any, panel: PanelData, curve: CurveData, look: Look, side: float) -> None:
     """Markers with bars of standard errors, ``side`` steps to the right: curves that coincide stand beside each other."""
-    thin = {"color": look["color"], "linewidth": 0.8, "alpha": 0.4}
-    axis.plot(curve.places, curve.mean, **thin)
+    axis.plot(curve.places, curve.mean, color=look["color"], alpha=0.4, **THIN)
     chosen = np.arange(curve.places.size)
     if panel.panel.plot == "regret":
-        wanted = curve.places[-1] * np.arange(1, DODGED_PLACES + 1) / (DODGED_PLACES + 0.4)  # none at the edge
+        wanted = curve.places[-1] * np.arange(1, DODGED_PLACES + 1) / DODGED_PLACES
         chosen = np.unique(np.abs(curve.places[:, None] - wanted).argmin(axis=0))
     step = min(DODGE_STEP, DODGE_WIDTH / max(len(panel.curves) - 1, 1)) * min(
         1, axis.figure.get_figwidth() / DODGE_FIGURE
@@ -256,7 +284,7 @@ def draw_dodged(axis: Any, panel: PanelData, curve: CurveData, look: Look, side:
 def draw_bound_axes(axis: Any, panel: PanelData) -> None:
     """Plain numbers on both axes; a log scale across where sample sizes span more than a factor of 20."""
     quantity = literal(panel.panel.quantity, LONGEST_NAME) or panel.panel.show
-    axis.set_ylabel(quantity + (" (log scale)" if panel.panel.log else ""))
+    axis.set_ylabel(upright_name(quantity, panel.panel.log))
     axis.set_xlabel("sample size n")
     sizes = panel.curves[0].places
     if panel.panel.show == "miss rate":
@@ -276,6 +304,20 @@ def draw_bound_axes(axis: Any, panel: PanelData) -> None:
         axis.minorticks_off()
     else:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def upright_name(name: str, log: bool) -> str:
+    r"""The name of an upright axis, on as many lines as its height asks for.
+
+    >>> upright_name("misses over what is allowed", True), upright_name("regret", True)
+    ('misses over what is allowed\n(log scale)', 'regret (log scale)')
+    """
+    lines = textwrap.wrap(name, AXIS_LETTERS)
+    if log and lines and len(lines[-1]) + len(" (log scale)") <= AXIS_LETTERS:
+        lines[-1] += " (log scale)"
+    elif log:
+        lines.append("(log scale)")
+    return "\n".join(lines)
 
 
 def ticks_between(low: float, high: float) -> list[float]:

@@ -16,8 +16,10 @@ from bandstrap.plots.style import LONGEST_TITLE, literal, new_figure
 
 # Inches: of this width, letters of nine points are nine points high or more on any phone.
 WIDTH = 4.4
+# Inches about a panel, which stands in a frame.
+MARGIN = 0.06
 # Characters of a line of the title, and of the longest name that leaves room for another beside it.
-TITLE_LINE = 54
+TITLE_LINE = 50
 BESIDE = 22
 # Points of a curve at a glance.
 GLANCE = 40
@@ -29,8 +31,10 @@ def plot_panel(panel: PanelData, figure_panels: Sequence[PanelData]) -> Figure:
     handles = legend_of([panel], looks)
     columns = 2 if max(len(str(handle.get_label())) for handle in handles) <= BESIDE else 1
     title = textwrap.wrap(literal(panel.panel.title, LONGEST_TITLE), TITLE_LINE)
-    height = 2.9 + 0.19 * math.ceil(len(handles) / columns) + 0.19 * len(title)
+    height = 3.0 + 0.19 * math.ceil(len(handles) / columns) + 0.19 * len(title)
     figure, (axis,) = new_figure(WIDTH, height)
+    across, down = MARGIN / WIDTH, MARGIN / height
+    figure.set_layout_engine("constrained", rect=(across, down, 1 - 2 * across, 1 - 2 * down))
     draw_panel(axis, panel, looks)
     axis.set_title("\n".join(title), fontsize=10)
     if panel.panel.plot == "regret":

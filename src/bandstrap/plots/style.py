@@ -44,19 +44,29 @@ KNOWN: dict[str, tuple[str, Dash]] = {
     "sign_flip_ucb": (SKY, DASHED),
     "sign_flip": (SKY, DASHED),
     "bootstrapped_ucb_plus": (BLACK, DASH_DOT),
-    "empirical_bernstein": (GREY, DASH_DOT),
+    # Dashes that neither pink nor green has, which some eyes take for grey.
+    "empirical_bernstein": (GREY, DOTTED),
+    "empirical_bernstein:spread=1": (GREY, DASH_DOT_DOT),
     # What is printed, what the proof has, what is right, and the truth.
     "bootstrap:correction=stated": (PINK, SOLID),
+    "coin:correction=stated": (PINK, SOLID),
+    "coin_by_draws": (PINK, DASH_DOT),
     "theorem_2:form=printed": (PINK, SOLID),
+    "quantile_above_formula": (PINK, SOLID),
     "quantile_above_joint": (PINK, SOLID),
     "bootstrap:correction=theorem": (ORANGE, DASHED),
+    "coin:correction=theorem": (ORANGE, DASHED),
+    "proved_constant": (ORANGE, DASHED),
     "proved_deviation": (ORANGE, DASHED),
     "bootstrap:correction=sharp": (GREEN, DASH_DOT),
+    "coin:correction=sharp": (GREEN, DASH_DOT),
     "theorem_2": (GREEN, DASH_DOT),
     "quantile_above_joint:level=squared": (GREEN, DASH_DOT),
     "exact": (BLACK, SOLID),
     "least_deviation": (BLACK, SOLID),
+    "needed_constant": (BLACK, SOLID),
     "moment": (GREY, DOTTED),
+    "moment:power=2": (GREY, DASH_DOT_DOT),
 }
 # Characters of a title and of a name: more would leave no room for the picture.
 LONGEST_TITLE = 160
