@@ -22,7 +22,7 @@ def errata():
         f"## {entry['id']}: {plain(entry['where'])}\n\n"
         f"**Printed.** {plain(entry['printed'])}\n\n"
         f"**Read as.** {plain(entry['reading'])}\n\n"
-        f"**In the code.** {plain(entry['code'])}\n"
+        f"**In the code.** {with_code(entry['code'])}\n"
         for entry in read_errata()
     )
 
@@ -32,6 +32,11 @@ def plain(text):
     for mark in "\\*_`[]<>$":
         text = text.replace(mark, "\\" + mark)
     return text
+
+
+def with_code(text):
+    """The same, but for code between backticks, which stays code."""
+    return "`".join(part if i % 2 else plain(part) for i, part in enumerate(text.split("`")))
 
 
 def cell(text):

@@ -26,7 +26,10 @@ GREEK = dict(
 GREEK_WORD = re.compile(rf"(?<![a-zA-Z0-9.-])(?<![a-zA-Z]{{2}}_)({'|'.join(GREEK)})(?![a-zA-Z0-9(=-]|_[a-zA-Z]{{2}})")
 # In this order.
 SYMBOLS: tuple[tuple[str, str], ...] = (
-    (r"(?<=\d) (?=[α-ω])", ""),
+    (r"(?<=[\dα-ω])(?<![_^][\dα-ω]) (?=[α-ω])", ""),
+    (r"(?<=\d) ?%", "\u00a0%"),
+    (r"\bfloor\(([^()]*)\)", r"⌊\1⌋"),
+    (r"\bybar\b", "ȳ"),
     (r"\|\|", "‖"),
     (r"<=", "≤"),
     (r">=", "≥"),
@@ -38,37 +41,45 @@ SYMBOLS: tuple[tuple[str, str], ...] = (
     (r"(?<=[\w)\]]) - (?=[\w(√])", " − "),
     (r"(?:(?<=[\s(\[{^/])(?<!=\()|^)-(?=[\d.]|\w\b)", "−"),
 )
+# A computer's power of ten; what stays together at the end of a line: both sides of a relation, a name and its number.
+SCIENTIFIC = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d{1,3})\b")
+NUMBERED = r"figures?|footnotes?|sections?|theorems?|lemmas?|remarks?|supplements?|equations?|eq\.|gap"
+TOGETHER: tuple[tuple[str, str], ...] = (
+    (r" ([=<>≤≥±≈]) (?=\S)", "\u00a0\\1\u00a0"),
+    (rf"(?i)\b({NUMBERED}) (?=\d|[A-F]\b|\()", "\\1\u00a0"),
+)
 UP, RAISED = "−+0123456789niT", "⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱᵀ"
 DOWN, LOWERED = "+0123456789", "₊₀₁₂₃₄₅₆₇₈₉"
 NUMBER = r"[−-]?\d+(?:\.\d+)?"
 # Braces or brackets, one pair of braces inside allowed.
 GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 # After a letter alone, with its accent, or after a norm; letters of names and options of calls are none.
-BASE = r"(?<![A-Za-z_])(?:max|[^\W\d_])[\u0300-\u036f]?|‖|\)"
+BASE = r"(?<![A-Za-z_])(?:max|argmin|UCB|[^\W\d_])[\u0300-\u036f]?|[Α-ω]|‖|\)"
 SUBSCRIPT = re.compile(rf"({BASE})_(?:{GROUP}|((?:[A-Za-z0-9α-ω]{{1,2}}|∞)\*?)(?![A-Za-z0-9_=α-ω]))")
 SUPERSCRIPT = re.compile(rf"\^(?:{GROUP}|\(([^()]*)\)|({NUMBER}|[−-]?[^\W\d_]\b\*?))")
 
 
 def in_symbols(text: str) -> str:
-    """A text with symbols in place of their names, for pictures.
+    r"""A text with symbols in place of their names, for pictures.
 
     >>> in_symbols("level 2/T^2, beta = 1/2, sqrt(n) >= ||a||_inf")
-    'level 2/T², β = 1/2, √n ≥ ‖a‖_∞'
+    'level 2/T², β\xa0=\xa01/2, √n\xa0≥\xa0‖a‖_∞'
     """
     raised = str.maketrans(UP, RAISED)
     return re.sub(rf"\^({NUMBER}|n\b)", lambda found: found[1].replace("-", "−").translate(raised), with_symbols(text))
 
 
 def with_symbols(text: str) -> str:
-    """A text with symbols in place of their names, but for what is raised or lowered."""
+    """A text with symbols in place of their names, but for what is raised or lowered; lines do not end in formulas."""
     text = GREEK_WORD.sub(lambda found: GREEK[found[1]], text)
-    for pattern, symbol in SYMBOLS:
+    text = SCIENTIFIC.sub(lambda found: f"{found[1]}·10^{int(found[2])}".removeprefix("1·"), text)
+    for pattern, symbol in (*SYMBOLS, *TOGETHER):
         text = re.sub(pattern, symbol, text)
     return text
 
 
 def typeset(text: str) -> Markup:
-    """A text as HTML, its formulas with symbols, subscripts and superscripts.
+    """A text as HTML, its formulas with symbols, subscripts and superscripts; what is between backticks is code.
 
     >>> print(typeset("q_alpha is at most n^(1/4) & ||a||_beta* for a_1, sub_weibull(beta=2)"))
     q<sub>α</sub> is at most n<sup>1/4</sup> &amp; ‖a‖<sub>β*</sub> for a<sub>1</sub>, sub_weibull(beta=2)
@@ -78,7 +89,11 @@ def typeset(text: str) -> Markup:
     from bandstrap.basics.text import visible
 
     shown = visible(str(text), keep="\n\t")  # what a template lacks is refused by str
-    return Markup(raised_and_lowered(str(escape(with_symbols(shown)))))  # noqa: S704 - escaped
+    parts = re.split("`([^`]+)`", shown)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else Markup(raised_and_lowered(str(escape(with_symbols(part)))))  # noqa: S704 - escaped
+        for i, part in enumerate(parts)
+    )
 
 
 def raised_and_lowered(text: str) -> str:
