@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bandstrap.basics.sources import code_here, versions
 from bandstrap.experiments.toml import Strict, read_table
-from bandstrap.pages import write_page
+from bandstrap.pages import show_number, write_page
 from bandstrap.paper.claims import (
     CLAIMS,
     ERROR_RATE,
@@ -22,7 +22,7 @@ from bandstrap.paper.claims import (
     Claim,
     Finding,
 )
-from bandstrap.paper.formulas import in_symbols, typeset
+from bandstrap.paper.formulas import GREEK, in_symbols, typeset
 from bandstrap.paper.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -92,11 +92,17 @@ def write_report(
             "slug": slug,
             "short": short_title,
             "explain": explanation,
+            "letters": lambda panels: {shown.panel.drawn_on: shown.panel.title for shown in shown_panels(panels)},
             "shown": shown_panels,
             "typeset": typeset,
             "symbols": in_symbols,
-            "linked": lambda text: linked(typeset(text), {item["id"] for item in errata}),
+            "linked": lambda text: linked(
+                typeset(text), {item["id"] for item in errata} | {one.name for one in CLAIMS}
+            ),
             "counted": counted_noun,
+            "capital": capital,
+            "sentence": lambda text: f"{capital(text).removesuffix('.')}.",
+            "number": lambda value: typeset(show_number(value)),
         },
         reproduction=reproduction,
         reproduced=REPRODUCED,
@@ -140,12 +146,22 @@ def origin(direct_url: str | None, project_urls: Sequence[str]) -> dict[str, str
 
 
 def linked(text: Markup, known: set[str]) -> Markup:
-    """Typeset text whose numbers of errata lead to them."""
+    """Typeset text whose numbers of errata and names of claims lead to them."""
 
     def link(found: re.Match[str]) -> str:
         return f'<a href="#{found[0]}">{found[0]}</a>' if found[0] in known else found[0]
 
-    return type(text)(re.sub(r"\bE\d+\b", link, str(text)))
+    return type(text)(re.sub(r"\bE\d+\b|(?<=\bclaim )[a-z][a-z0-9-]*[a-z0-9]", link, str(text)))
+
+
+def capital(text: str) -> str:
+    """A text with a capital at its beginning, unless it begins with a symbol.
+
+    >>> capital("gap: 1"), capital("a coin"), capital("n = 5"), capital("beta = 2")
+    ('Gap: 1', 'A coin', 'n = 5', 'beta = 2')
+    """
+    word = rf"^(?!(?:{'|'.join(GREEK)})\b)([a-z])(?=[a-z]+[ ,:]| [a-z]{{2}})"
+    return re.sub(word, lambda found: found[1].upper(), str(text))
 
 
 def counted_noun(number: int, noun: str) -> str:

@@ -64,7 +64,7 @@ def naive_is_smaller(evidence: Evidence) -> Finding:
     """Its mean below the truth at every n up to 10."""
     panel = evidence["C1"]
     tests = [
-        narrower(mine, true)
+        narrower(mine, true, "naive over true")
         for mine, true in zip(panel["bootstrap, naive"].rows, panel["true 95 % quantile of the mean"].rows, strict=True)
     ]
     numbers = [
@@ -84,13 +84,13 @@ def freedom_of(*rows: CoverageRow) -> float:
     return min((row.replications - 1 for row in rows if row.width_error), default=math.inf)
 
 
-def narrower(first: CoverageRow, second: CoverageRow) -> OneSidedComparison:
-    """Is the first mean threshold below the second?
+def narrower(first: CoverageRow, second: CoverageRow, name: str) -> OneSidedComparison:
+    """Is the first mean threshold below the second? ``name`` is that of their ratio.
 
     Both come from the same samples; their errors are added, which is right whatever they share.
     """
     error = width_error(first) + width_error(second)
-    text = f"{first.bound} over {second.bound} at n = {first.sample_size}: {first.mean_width / second.mean_width:.3f}"
+    text = f"{name} at n = {first.sample_size}: {first.mean_width / second.mean_width:.3f}"
     gap = second.mean_width - first.mean_width
     return OneSidedComparison(text, in_errors(gap, error), error / second.mean_width, freedom_of(first, second))
 
@@ -143,7 +143,7 @@ def bootstrap_is_sharper(evidence: Evidence) -> Finding:
     rivals = ("Hoeffding, sigma = 1", "empirical Bernstein, b = 1 (paper)")
     forms = ("bootstrap, as stated", "bootstrap, practical")
     tests = [
-        narrower(mine, theirs)
+        narrower(mine, theirs, f"{form} over {rival}")
         for form in forms
         for rival in rivals
         for mine, theirs in zip(panel[form].rows, panel[rival].rows, strict=True)

@@ -21,12 +21,20 @@ from bandstrap.paper.claims.theorem1 import coin_finding
 
 LAWS = "T1-normal T1-uniform T1-laplace T1-weibull"
 DRAWN = "D-normal D-weibull"
+DISTRIBUTIONS = {
+    "T1-normal": "normal",
+    "T1-uniform": "uniform",
+    "T1-laplace": "Laplace",
+    "T1-weibull": "Weibull",
+    "D-normal": "normal",
+    "D-weibull": "Weibull",
+}
 ALPHA = 0.05
 
 
 def cells(evidence: Evidence, names: str, label: str) -> list[tuple[str, CoverageRow]]:
-    """The law and the row of every sample size of a curve, in all panels named."""
-    return [(name.partition("-")[2], row) for name in names.split() for row in evidence[name][label].rows]
+    """The distribution and the row of every sample size of a curve, in all panels named."""
+    return [(DISTRIBUTIONS[name], row) for name in names.split() for row in evidence[name][label].rows]
 
 
 def miss_finding(evidence: Evidence, names: str, label: str, allowed: float, *, several: int = 1) -> Finding:
@@ -65,8 +73,8 @@ def with_control(found: Finding, evidence: Evidence) -> Finding:
     "theorem-1-usual",
     "2",
     "Theorem 1",
-    "At alpha = 0.05 and delta = 0.1, on the laws tried, the threshold as stated is exceeded with probability at most "
-    "2 alpha.",
+    "At alpha = 0.05 and delta = 0.1, on the distributions tried, the threshold as stated is exceeded with probability "
+    "at most 2 alpha.",
     LAWS,
     ours=True,
 )
@@ -119,7 +127,7 @@ def drawn_allowance(n_resamples: int) -> float:
     "monte-carlo-usual",
     "D",
     "Theorem of supplement D",
-    "At alpha = 0.05, on the laws tried, misses are at most (floor(B alpha) + 1)/(B + 1) + alpha, as printed.",
+    "At alpha = 0.05, on the distributions tried, misses are at most (floor(B alpha) + 1)/(B + 1) + alpha, as printed.",
     DRAWN,
     ours=True,
 )

@@ -48,7 +48,7 @@ def bounded(parts: list[PathPart], control: PathPart | None = None) -> Finding:
     most = parts[worst][0].curves[0].places[-1]
     text = (
         f"{numbers[2 * worst].name}: at most {brief(numbers[2 * worst].ours)} for n up to {most:,.0f}, "
-        f"at the end growing like n^{growths[worst]:.2f}"
+        f"at the end growing like n^{growths[worst]:z.2f}"
     )
     detects = f"formulas are compared, not samples; a ratio that grows like n^{LIMIT:g} or faster is unbounded"
     seen = math.inf if control is None else growth_of(control)
