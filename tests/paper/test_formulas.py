@@ -32,7 +32,7 @@ from bandstrap.paper.sentences import read_sentences
         ("Σ w_i² ≤ max_i(4C_β)", None, "Σ w<sub>i</sub><sup>2</sup>\xa0≤\xa0max<sub>i</sub>(4C<sub>β</sub>)"),
         ("exp(-n^2) < 1", "exp(−n²)\xa0<\xa01", "exp(−n<sup>2</sup>)\xa0&lt;\xa01"),
         ("log(2/(alpha delta)), C_β σ", "log(2/(αδ)), C_β σ", "log(2/(αδ)), C<sub>β</sub> σ"),
-        ("floor(B alpha) ybar", "⌊B α⌋ ȳ", "⌊B α⌋ ȳ"),
+        ("floor(B alpha) ybar", "⌊Bα⌋ ȳ", "⌊Bα⌋ ȳ"),
         ("UCB_k(t), vμ_k, ΣΔ_k", None, "UCB<sub>k</sub>(t), vμ<sub>k</sub>, ΣΔ<sub>k</sub>"),
         ("argmin_{x ∈ D_t}", None, "argmin<sub>x ∈ D<sub>t</sub></sub>"),
         # Powers of ten as a computer writes them, and per cent with and without a space.

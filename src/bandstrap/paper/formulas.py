@@ -28,7 +28,7 @@ GREEK_WORD = re.compile(rf"(?<![a-zA-Z0-9.-])(?<![a-zA-Z]{{2}}_)({'|'.join(GREEK
 SYMBOLS: tuple[tuple[str, str], ...] = (
     (r"(?<=[\dα-ω])(?<![_^][\dα-ω]) (?=[α-ω])", ""),
     (r"(?<=\d) ?%", "\u00a0%"),
-    (r"\bfloor\(([^()]*)\)", r"⌊\1⌋"),
+    (r"\bfloor\((\w) (\w)\)", r"⌊\1\2⌋"),
     (r"\bybar\b", "ȳ"),
     (r"\|\|", "‖"),
     (r"<=", "≤"),
