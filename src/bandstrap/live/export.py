@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars
 
     from bandstrap.live.experiment import Experiment
-    from bandstrap.live.rows import DecisionRecord
+    from bandstrap.live.rows import DecisionOutcome, DecisionRow
 
 # Rows that are in memory at once, and rows of a row group of the file.
 BATCH = 20_000
@@ -142,12 +142,11 @@ def export(experiment: Experiment, path: str | Path) -> None:
         "version": version,
     }
     # A later version may have more arms.
-    write_log(path, (row_of(record, arms) for record in records if record.decision.version <= version), about)
+    write_log(path, (row_of(*record, arms) for record in records if record[0].version <= version), about)
 
 
-def row_of(record: DecisionRecord, arms: Sequence[str]) -> ExportRow:
+def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str]) -> ExportRow:
     """A decision as it is stored, as a row."""
-    decision = record.decision
     try:
         arm = arms[decision.arm] if arms else None
         weights = None if decision.weights is None else json.loads(decision.weights)
@@ -161,18 +160,18 @@ def row_of(record: DecisionRecord, arms: Sequence[str]) -> ExportRow:
         unit=decision.unit,
         arm=arm,
         action=decision.arm,
-        reward=record.reward,
+        reward=outcome.reward,
         propensity=decision.propensity,
         weights=weights,
         version=decision.version,
         source=decision.source,
         proposed=decision.proposed,
-        settled=record.kind or "open",
-        learned=record.seq,
-        rewards=record.rewards,
-        late=record.late,
+        settled=outcome.kind or "open",
+        learned=outcome.seq,
+        rewards=len(outcome.values) + outcome.late,
+        late=outcome.late,
         deferred=decision.deferred,
-        activated=record.activated_at,
+        activated=outcome.activated_at,
         context=context,
     )
 

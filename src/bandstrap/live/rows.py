@@ -105,17 +105,22 @@ class Snapshot(NamedTuple):
     at: float
 
 
-class DecisionRecord(NamedTuple):
-    """A decision and what became of it, for export, replay and status."""
+class DecisionOutcome(NamedTuple):
+    """What became of a decision: activated, learned, rewarded."""
 
-    decision: DecisionRow
+    source: str
+    start: float | None  # when it began to count
     activated_at: float | None
-    rewards: int  # received, late ones too
-    late: int
     seq: int | None  # where it was learned
-    kind: EntryKind | None  # how it was settled; also of a holdout's decision, which is never learned
+    kind: EntryKind | None  # how it was settled; of a record also a holdout's, which is never learned
     reward: float | None  # what it was settled with
-    values: tuple[float, ...]  # of rewards that were not late, in the order of arrival
+    values: list[float]  # of rewards that were not late, in the order of arrival
+    late: int
+
+    @property
+    def does_count(self) -> bool:
+        """Whether it is to be learned from some day: not of the holdout, and activated if it was deferred."""
+        return self.source != "holdout" and self.start is not None
 
 
 class RowCounts(NamedTuple):
@@ -131,14 +136,3 @@ class RowCounts(NamedTuple):
     pending: int  # rows of the queue
     due: int  # of these, due now
     now: float  # the database's clock
-
-
-class DecisionOutcome(NamedTuple):
-    """What became of a decision: activated, learned, rewarded."""
-
-    activated_at: float | None
-    seq: int | None
-    kind: EntryKind | None
-    reward: float | None
-    rewards: list[float]  # in the order of arrival, without late ones
-    late: int
