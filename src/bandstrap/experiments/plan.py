@@ -17,7 +17,7 @@ from bandstrap.bounds.bound import BOUNDS
 from bandstrap.bounds.coverage import coverage
 from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
-from bandstrap.experiments.curves import CURVES, measure_curve
+from bandstrap.experiments.curves import CURVES, Cell, measure_curve
 from bandstrap.experiments.spec import (
     Curve,
     ExperimentSpec,
@@ -103,7 +103,9 @@ class BoundBlock(Measurement):
         """The fields of its :class:`bandstrap.bounds.coverage.CoverageRow`."""
         call = parse_call(self.bound)
         if call.name in CURVES:
-            row = measure_curve(call, self.distribution, self.sample_size, self.alpha, self.replications, self.seed)
+            row = measure_curve(
+                call, Cell(self.distribution, self.sample_size, self.alpha, self.replications, self.seed)
+            )
         else:
             (row,) = coverage(
                 self.distribution,
