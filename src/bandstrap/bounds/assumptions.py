@@ -140,8 +140,10 @@ def nothing(rewards: Floats, options: BoundOptions) -> list[str]:
 # --- symmetric, normal ------------------------------------------------------------------------------------------------
 
 
-def symmetry_p_value(sample: ArrayLike) -> float:
+def symmetry_p_value(ordered: Floats) -> float:
     r"""P-value of a test of symmetry about an unknown centre, which heavy tails do not mislead.
+
+    ``ordered`` are :func:`ascending` rewards.
 
     .. math:: t = \sum_i \psi(y_i - m) \Big/ \sqrt{\sum_i b_i^2}, \qquad b_i = \psi(y_i - m) - 2 p\, \chi(y_i - m)
 
@@ -156,15 +158,10 @@ def symmetry_p_value(sample: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from bandstrap.bounds.assumptions import symmetry_p_value
-    >>> symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), symmetry_p_value(range(20))
+    >>> from bandstrap.bounds.assumptions import ascending, symmetry_p_value
+    >>> symmetry_p_value(ascending([1, 1, 1, 2, 2, 3, 9, 30, 80, 250])), symmetry_p_value(ascending(range(20)))
     (0.069, 1.0)
     """
-    return symmetry_of(scaled(np.sort(check_sample(sample, "symmetry_p_value").ravel())))
-
-
-def symmetry_of(ordered: Floats) -> float:
-    """:func:`symmetry_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
     n = ordered.size
     quarter = n // 4
     distances = ordered - np.add.reduce(ordered[quarter : n - quarter]) / (n - 2 * quarter)
@@ -199,8 +196,9 @@ def n_values(ordered: Floats) -> int:
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
-def scaled(ordered: Floats) -> Floats:
+def ascending(rewards: ArrayLike) -> Floats:
     """Rewards in ascending order, divided by a power of two where their squares might overflow or vanish."""
+    ordered = np.sort(np.asarray(rewards, dtype=np.float64))
     largest = max(-ordered[0], ordered[-1])
     return ordered if SMALLEST_SCALE < largest < 1 / SMALLEST_SCALE else near_one(ordered)[0]
 
@@ -212,7 +210,7 @@ def binary_symmetry_p_value(count: int, n: int) -> float:
 
 def skew(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of symmetry; of rewards of two values that of a fair coin, which is exact."""
-    return skew_of(scaled(np.sort(rewards)), rewards)
+    return skew_of(ascending(rewards), rewards)
 
 
 def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
@@ -226,7 +224,7 @@ def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
         advice = "; clopper_pearson is exact for them" if values == ZERO_OR_ONE else ""
         sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
         return [f"{sentence} (fair coin, p = {p_value:.2g}){advice}"] if p_value < SIGNIFICANCE else []
-    p_value = symmetry_of(ordered)
+    p_value = symmetry_p_value(ordered)
     if p_value >= SIGNIFICANCE:
         return []
     quarter = ordered.size // 4
@@ -241,8 +239,8 @@ def normal_scores(n: int) -> Floats:
     return np.asarray(scores / math.sqrt(float(scores @ scores)))
 
 
-def normality_p_value(sample: ArrayLike) -> float:
-    r"""P-value of the test of normality of Shapiro and Francia.
+def normality_p_value(ordered: Floats) -> float:
+    r"""P-value of the test of normality of Shapiro and Francia; ``ordered`` are :func:`ascending` rewards.
 
     ``1 - W`` is the share of the variance that the regression of ordered rewards on normal scores leaves. Its logarithm is
     about normal, of a mean and a deviation that Royston gives for 5 to 5000 rewards; of more, every second or third is
@@ -250,20 +248,15 @@ def normality_p_value(sample: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from bandstrap.bounds.assumptions import normality_p_value
-    >>> normality_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), normality_p_value([3, 4, 4.2, 5, 7, 9, 9])
-    (0.0002, 0.343)
+    >>> from bandstrap.bounds.assumptions import ascending, normality_p_value
+    >>> normality_p_value(ascending([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]))
+    0.0002
 
     References
     ----------
     .. [1] Shapiro, Francia. An approximate analysis of variance test for normality. JASA 67, 1972.
     .. [2] Royston. A toolkit for testing for non-normality in complete and censored samples. The Statistician 42, 1993.
     """
-    return normality_of(scaled(np.sort(check_sample(sample, "normality_p_value").ravel())))
-
-
-def normality_of(ordered: Floats) -> float:
-    """:func:`normality_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
     some = ordered[:: -(-ordered.size // MOST_FOR_NORMALITY)]
     distances = some - np.add.reduce(some) / some.size
     explained = float(normal_scores(some.size) @ distances) ** 2 / float(distances @ distances)
@@ -276,10 +269,10 @@ def normality_of(ordered: Floats) -> float:
 
 def not_normal(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of normality; where it rejects and one of symmetry does, too, that is what is told."""
-    ordered = scaled(np.sort(rewards))
+    ordered = ascending(rewards)
     if ordered.size < FEWEST or ordered[0] == ordered[-1]:
         return []
-    p_value = normality_of(ordered)
+    p_value = normality_p_value(ordered)
     if p_value >= SIGNIFICANCE:
         return []
     sentence = f"the rewards do not look normal (Shapiro and Francia's test, p = {p_value:.2g})"

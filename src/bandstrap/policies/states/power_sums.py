@@ -32,12 +32,6 @@ def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int,
         row[k] += power
 
 
-@inlined
-def mean_reward(pulls: Any, powers: Floats, shifts: Floats, arm: int) -> float:
-    """Mean of an arm's rewards."""
-    return shifts[arm] + powers[arm][0] / pulls[arm]
-
-
 @jitable
 def central_moments(sums: Floats, n: int) -> tuple[float, float, float, float, float]:
     """Central moments 2 to 6 from power sums around the shift."""
