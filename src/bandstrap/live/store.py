@@ -452,10 +452,10 @@ class Store(Database):
     def _outcomes(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
         """What became of decisions."""
         rows = self._ask_rows(
-            f"SELECT d.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, w.value, w.late"
-            " FROM r CROSS JOIN live_decision d LEFT JOIN live_activation a ON a.decision = d.id"
-            " LEFT JOIN live_learned l ON l.decision = d.id LEFT JOIN live_reward w ON w.decision = d.id"
-            f" WHERE d.id = r.id ORDER BY {ARRIVAL}",
+            f"SELECT r.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, w.value, w.late"
+            " FROM r LEFT JOIN live_decision d ON d.id = r.id LEFT JOIN live_activation a ON a.decision = r.id"
+            " LEFT JOIN live_learned l ON l.decision = r.id LEFT JOIN live_reward w ON w.decision = r.id"
+            f" ORDER BY {ARRIVAL}",
             {"id": "text"},
             [(id_,) for id_ in ids],
         )
