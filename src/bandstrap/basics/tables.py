@@ -152,7 +152,7 @@ def check_separator(separator: Any) -> str | None:
     return character
 
 
-def check_decimal(decimal: Any, separator: str | None) -> None:
+def check_decimal(decimal: object, separator: str | None) -> None:
     """A point or a comma, and not what separates columns."""
     if decimal not in (".", ","):
         raise requirement("decimal", "a table", "'.' or ','", brief(decimal))
@@ -319,6 +319,6 @@ def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | N
         yield TableRecord(f"Row {i + 1} of {name}", group, number)
 
 
-def group_name(value: Any) -> str:
+def group_name(value: object) -> str:
     """A group as text; that of a row without one is empty."""
     return "" if value is None else str(value)

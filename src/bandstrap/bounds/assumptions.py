@@ -7,18 +7,18 @@ where a sum will do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr, ndtri
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.distributions import law_name
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName
+from bandstrap.basics.distributions import KnownLaw, law_name
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName, BoundOptions
 from bandstrap.bounds.distributions import (
     ROUNDING,
     has_heavy_tail,
@@ -45,8 +45,6 @@ FEW_HALVES = 3.0
 FEW_VALUES = 5
 # Sixth powers of numbers between this and its inverse are floats.
 SMALLEST_SCALE = 1e-50
-
-BoundOptions = Mapping[str, Any]
 
 
 class Verdict(NamedTuple):
@@ -76,11 +74,11 @@ class Assumption:
     """
 
     name: AssumptionName
-    of_law: Callable[[Any, BoundOptions], Verdict]
+    of_law: Callable[[KnownLaw, BoundOptions], Verdict]
     contradicted_by: Callable[[Floats, BoundOptions], list[str]]
 
 
-def judge(name: str, options: BoundOptions, law: Any) -> Verdict:
+def judge(name: str, options: BoundOptions, law: KnownLaw) -> Verdict:
     """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
 
     >>> from scipy import stats
@@ -98,7 +96,7 @@ def judge(name: str, options: BoundOptions, law: Any) -> Verdict:
 GRAVITY = (False, None, True)
 
 
-def judge_phi(options: BoundOptions, law: Any) -> Verdict:
+def judge_phi(options: BoundOptions, law: KnownLaw) -> Verdict:
     """The same for the preliminary width of a bound, if it has one."""
     phi = phi_told(options)
     if phi is None:
@@ -108,7 +106,7 @@ def judge_phi(options: BoundOptions, law: Any) -> Verdict:
     return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
 
 
-def phi_told(options: BoundOptions) -> Any:
+def phi_told(options: BoundOptions) -> object:
     """The preliminary width that these options name: Hoeffding's where they have a scale or a support alone."""
     phi = options.get("phi")
     has_scale = any(options.get(name) is not None for name in ("sigma", "support"))
@@ -279,14 +277,14 @@ def not_normal(rewards: Floats, options: BoundOptions) -> list[str]:
     return skew_of(ordered, rewards) or [sentence]
 
 
-def symmetric_law(law: Any, options: BoundOptions) -> Verdict:
+def symmetric_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """Symmetry about the mean, or about the median where there is none."""
     if not has_quantiles(law):
         return Verdict(None, "nothing is known of the law's quantiles")
     return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the law is not symmetric")
 
 
-def normal_law(law: Any, options: BoundOptions) -> Verdict:
+def normal_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """The normal family."""
     return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the law is not normal")
 
@@ -294,7 +292,7 @@ def normal_law(law: Any, options: BoundOptions) -> Verdict:
 # --- bounded, sub-Gaussian, sub-Weibull -------------------------------------------------------------------------------
 
 
-def bounded_law(law: Any, options: BoundOptions) -> Verdict:
+def bounded_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law inside the support that was told."""
     support = options["support"]
     low, high = (float(end) for end in law.support())
@@ -304,7 +302,7 @@ def bounded_law(law: Any, options: BoundOptions) -> Verdict:
     return Verdict(holds=False, why=f"the law reaches beyond [{support[0]:g}, {support[1]:g}]")
 
 
-def sub_gaussian_law(law: Any, options: BoundOptions) -> Verdict:
+def sub_gaussian_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law known to have the scale that was told, or the support."""
     if options.get("support") is not None:
         return bounded_law(law, options)
@@ -345,7 +343,7 @@ def above_scale(rewards: Floats, options: BoundOptions) -> list[str]:
     return [f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}"]
 
 
-def sub_weibull_law(law: Any, options: BoundOptions) -> Verdict:
+def sub_weibull_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
     if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
         norm = f"the psi_{options['beta']:g} norm of the law"
@@ -361,7 +359,7 @@ def skew_if_symmetric(rewards: Floats, options: BoundOptions) -> list[str]:
 # --- binary -----------------------------------------------------------------------------------------------------------
 
 
-def binary_law(law: Any, options: BoundOptions) -> Verdict:
+def binary_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law of the two values that were told, by default 0 and 1."""
     values = options.get("support", ZERO_OR_ONE)
     if is_two_valued(law, values):

@@ -75,7 +75,7 @@ def entries(kind: ListedKind) -> Sequence[dict[str, str]]:
     return [{"name": name} for name in (METHODS if kind == "methods" else WEIGHTS)]
 
 
-def first_line(thing: Any) -> str:
+def first_line(thing: object) -> str:
     """First line of the docstring, without its markup; empty where Python was told to leave docstrings out (-OO)."""
     return unmarked((inspect.getdoc(thing) or "").partition("\n")[0])
 

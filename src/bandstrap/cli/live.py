@@ -341,7 +341,7 @@ def opened(target: str, name: str) -> Experiment:
     return live.open(target, name)
 
 
-def given(**settings: Any) -> dict[str, Any]:
+def given(**settings: object) -> dict[str, Any]:
     """The settings that were given."""
     return {name: value for name, value in settings.items() if value is not None}
 

@@ -160,17 +160,17 @@ def write_csv(records: Iterable[Mapping[str, Any]], file: TextIO) -> None:
         writer.writerow({key: nested_as_json(value) for key, value in record.items()})
 
 
-def nested_as_json(value: Any) -> Any:
+def nested_as_json(value: object) -> Any:
     """A value for one field of CSV: lists and mappings are JSON."""
     return json.dumps(plain(value), allow_nan=False) if isinstance(value, list | dict) else value
 
 
-def write_json(value: Any) -> None:
+def write_json(value: object) -> None:
     """Write JSON, infinite and missing numbers as null."""
     sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value as JSON has it."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.calls import Call
-from bandstrap.basics.distributions import Law
+from bandstrap.basics.distributions import KnownLaw
 from bandstrap.bounds.corrections import CORRECTIONS, Correction, correction_term
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
 from bandstrap.bounds.distributions import target
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
     replications: int
     seed: int
 
-    def samples(self, stream: int) -> tuple[Law, np.random.Generator]:
+    def samples(self, stream: int) -> tuple[KnownLaw, np.random.Generator]:
         """The law, and the generator of a curve's own."""
         return resolve_distribution(self.distribution), np.random.default_rng([self.seed, self.n, stream])
 

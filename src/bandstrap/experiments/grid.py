@@ -22,7 +22,7 @@ NAME = r"[A-Za-z_]\w*"
 LONGEST_PART = 40
 
 
-def check_value(value: Any) -> Any:
+def check_value(value: object) -> Any:
     """Refuse a value that cannot be written in a call; lists become tuples."""
     if isinstance(value, list):
         return tuple(check_value(item) for item in value)
@@ -48,7 +48,7 @@ Grid = Annotated[dict[Annotated[str, Field(pattern=f"^{NAME}$")], Values], Field
 GridSettings = dict[str, Any]
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """A value as a call has it: a number reads back as itself, and a text is put in as it is.
 
     >>> written(0.1 + 0.2), written(2.0), written((0, 1)), written(True), written("gaussian")
@@ -74,7 +74,7 @@ def size(grid: Mapping[str, tuple[Any, ...]] | None) -> int:
     return math.prod(len(values) for values in (grid or {}).values())
 
 
-def names_in(*texts: Any) -> set[str]:
+def names_in(*texts: object) -> set[str]:
     """The names that stand in curly brackets.
 
     >>> sorted(names_in("{law}:n_arms={n}", 5))
@@ -94,7 +94,7 @@ def fill(text: str, settings: GridSettings) -> str:
     )
 
 
-def fill_value(given: Any, settings: GridSettings) -> Any:
+def fill_value(given: object, settings: GridSettings) -> Any:
     """What a key that takes a number has after its names are filled in: a number, where that is what it then is."""
     if not isinstance(given, str) or names_in(given).isdisjoint(settings):
         return given

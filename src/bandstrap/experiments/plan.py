@@ -129,7 +129,7 @@ class MeasuredSoFar:
 
     measured: Any = None
 
-    def put(self, piece: Measurement, measured: Any) -> None:
+    def put(self, piece: Measurement, measured: object) -> None:
         """Here it is."""
         self.measured = measured
 

@@ -70,7 +70,7 @@ class Columns(NamedTuple):
         )
         return dict(zip(GAME, game, strict=True))
 
-    def kept(self, name: str, value: Any) -> Any:
+    def kept(self, name: str, value: object) -> Any:
         """A value as its column has it."""
         if value is None:
             return None
@@ -78,7 +78,7 @@ class Columns(NamedTuple):
         return written(as_tuples(value)) if kind is str else kind(value)
 
 
-def as_tuples(value: Any) -> Any:
+def as_tuples(value: object) -> Any:
     """A value of a grid as it was given: JSON knows lists alone.
 
     >>> as_tuples([[1, 0], [0, 1]])

@@ -58,7 +58,7 @@ def check_names(where: str | Path, key: str, names: Sequence[str]) -> None:
         raise InvalidInput(f"{where}: the names of the {key} must differ. Got {', '.join(names)} instead.")
 
 
-def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) -> str:
+def first_problem(error: ValidationError, content: object, model: type[BaseModel]) -> str:
     """The first thing pydantic found, as a sentence with the key and what is allowed."""
     problem = error.errors()[0]
     # pydantic names the variant of a union it tried; only keys and positions are the user's.
@@ -92,7 +92,7 @@ def allowed_keys(table: list[Any], model: type[BaseModel]) -> list[str]:
     return list(model.model_fields)
 
 
-def inner_model(annotation: Any) -> Any:
+def inner_model(annotation: object) -> Any:
     """The model inside an annotation such as ``tuple[Panel, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

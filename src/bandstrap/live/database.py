@@ -155,7 +155,7 @@ class Database(ABC):
                 inherited.append(connection)
 
     def _ask_rows(
-        self, statement: str, columns: dict[str, str], rows: Iterable[Sequence[Any]], *parameters: Any
+        self, statement: str, columns: dict[str, str], rows: Iterable[Sequence[Any]], *parameters: object
     ) -> list[tuple[Any, ...]]:
         """Run a statement about the rows given, which it knows as table ``r`` with these columns; what it returns.
 
@@ -240,7 +240,7 @@ class Database(ABC):
         """Whether the connection leads to something that is no longer the database."""
 
     @abstractmethod
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run a statement, with ``?`` for each parameter, and give the rows it returns."""
 
     @abstractmethod

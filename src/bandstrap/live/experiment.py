@@ -301,7 +301,7 @@ class Experiment:
             **choice._asdict(),
         )
 
-    def _available(self, labels: Any, owner: str) -> list[int]:
+    def _available(self, labels: object, owner: str) -> list[int]:
         """The arms that can be served, as numbers; an unknown one may have been added by another worker just now."""
         if self.definition.is_linear:
             raise requirement(
@@ -419,7 +419,7 @@ class Experiment:
         """Serve an arm never again; what is known of it is kept, and no other arm will have its label."""
         self._change("retire", {"arm": arm}, actor)
 
-    def change(self, *, actor: str | None = None, **settings: Any) -> None:
+    def change(self, *, actor: str | None = None, **settings: object) -> None:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh."""
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")

@@ -178,7 +178,7 @@ class LiveState:
     def _generator(self) -> np.random.Generator:
         return keyed_generator(self.settings.seed, "weights", self.version)
 
-    def _remember(self, key: Any, chances: ArmProbabilities) -> None:
+    def _remember(self, key: object, chances: ArmProbabilities) -> None:
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
         self._known[key] = chances
@@ -349,7 +349,7 @@ def is_due(version: int, last: int) -> bool:
 # --- builds -------------------------------------------------------------------------------------------------------------
 
 
-def this_build(policy: Any) -> Build:
+def this_build(policy: object) -> Build:
     """What decides here; states and weights of equal builds are equal to the last bit."""
     code = computed_by("live", LiveState.fold, LiveState.choose, read_snapshot, LiveState, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.

@@ -99,7 +99,7 @@ class PostgresStore(Store):
     def _is_stale(self) -> bool:
         return bool(self._connection.closed)
 
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
         # In binary, because a server may be set to round the floats it writes as text.
         cursor = self._connection.execute(in_psycopg(statement), parameters or None, binary=bool(parameters))
         return [] if cursor.description is None else cursor.fetchall()

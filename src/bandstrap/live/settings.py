@@ -113,7 +113,7 @@ class Settings:
 
 def make_settings(
     *,
-    policy: Any,
+    policy: object,
     arms: Sequence[str] | None,
     seed: int,
     direction: Direction | None,
@@ -179,13 +179,13 @@ def check_changeable(
     owner: str,
     arms: Sequence[str] | None,
     *,
-    floor: Any,
-    holdout: Any,
-    control: Any,
-    burn_in: Any,
-    new_arm_share: Any,
-    mode: Any,
-    refresh: Any,
+    floor: object,
+    holdout: object,
+    control: object,
+    burn_in: object,
+    new_arm_share: object,
+    mode: object,
+    refresh: object,
 ) -> dict[str, Any]:
     """Check the settings that may be changed later, each alone and together; ``arms`` are ``None`` for actions."""
     floor = check_share(floor, "floor", owner)
@@ -215,7 +215,7 @@ def check_changeable(
     }
 
 
-def check_share(value: Any, parameter: str, owner: str) -> float:
+def check_share(value: object, parameter: str, owner: str) -> float:
     """A number in ``[0, 1)``."""
     number = check_number(value, parameter, owner)
     if not 0 <= number < 1:
@@ -223,7 +223,7 @@ def check_share(value: Any, parameter: str, owner: str) -> float:
     return number
 
 
-def check_duration(value: Any, parameter: str, owner: str, *, positive: bool = False) -> float:
+def check_duration(value: object, parameter: str, owner: str, *, positive: bool = False) -> float:
     """Seconds, not negative: a number, a ``timedelta``, or text such as ``"30m"``.
 
     >>> check_duration("1.5h", "window", "live.create")
@@ -244,7 +244,7 @@ def check_duration(value: Any, parameter: str, owner: str, *, positive: bool = F
     return check_number(value, parameter, owner, at_least=0)
 
 
-def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
+def check_text(value: object, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
     """Text that every database takes: not empty, not too long, and of characters that can be written."""
     try:
         is_fit = isinstance(value, str) and "\0" not in value and 0 < len(value.encode()) <= longest
@@ -256,7 +256,7 @@ def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KE
     return str(value)
 
 
-def check_arms(arms: Any) -> tuple[str, ...]:
+def check_arms(arms: object) -> tuple[str, ...]:
     """Two or more different labels."""
     rule = "two or more different labels, each a text"
     if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
@@ -267,7 +267,7 @@ def check_arms(arms: Any) -> tuple[str, ...]:
     return labels
 
 
-def check_actions(description: LivePolicy, arms: Any) -> tuple[str, ...]:
+def check_actions(description: LivePolicy, arms: object) -> tuple[str, ...]:
     """No arms, and the number of features: decisions of several workers must agree on it before the first reward."""
     name = type(description).__name__
     if arms is not None:
@@ -280,7 +280,7 @@ def check_actions(description: LivePolicy, arms: Any) -> tuple[str, ...]:
     return ()
 
 
-def refuse_for_actions(owner: str, **settings: Any) -> None:
+def refuse_for_actions(owner: str, **settings: object) -> None:
     """Refuse settings of arms where actions come with each decision."""
     for name, value in settings.items():
         if value is not None:
@@ -358,7 +358,7 @@ def refuse_unfit(description: Any) -> None:
         )
 
 
-def unfit(policy: Any, rule: str) -> InvalidInput:
+def unfit(policy: object, rule: str) -> InvalidInput:
     """The refusal of a policy."""
     return requirement("policy", OWNER, rule, brief(getattr(policy, "label", policy)))
 

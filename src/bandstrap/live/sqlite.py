@@ -142,7 +142,7 @@ class SqliteStore(Store):
         # Whatever is written to a file that was removed, or replaced by another, is lost without an error.
         return self._identity() != self._file
 
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
         return patiently(self._connection, statement, parameters)
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:

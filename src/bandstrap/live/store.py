@@ -407,7 +407,7 @@ class Store(Database):
         return RowCounts(*row)
 
     @reading
-    def ask(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
 

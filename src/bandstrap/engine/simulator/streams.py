@@ -46,7 +46,7 @@ class RowSeed(ISpawnableSeedSequence):
         self._root, self._key, self._place = root, key, (arm, row)
         self._own: np.random.SeedSequence | None = None
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> NDArray[Any]:
+    def generate_state(self, n_words: int, dtype: object = np.uint64) -> NDArray[Any]:
         """The key."""
         return self._key
 

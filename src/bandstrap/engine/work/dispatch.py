@@ -32,11 +32,11 @@ class WorkerError(RuntimeError):
     """An error of a worker that could not be sent as it was, in words."""
 
 
-def nothing(piece: Any) -> None:
+def nothing(piece: object) -> None:
     """Prepare a piece that needs nothing."""
 
 
-def as_errors(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+def as_errors(function: Callable[..., Outcome], *arguments: object) -> Outcome:
     """Call a function of somebody else, which may ask Python to exit: that is an error of this work alone."""
     try:
         return function(*arguments)

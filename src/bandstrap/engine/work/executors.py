@@ -65,7 +65,7 @@ class Workers:
             self._looking = in_own_thread(worker_count, self._executor)
             self._looking.add_done_callback(self._events.put)
 
-    def take_in(self, event: Any) -> None:
+    def take_in(self, event: object) -> None:
         """Note how many there are, if that is what has been found out."""
         if self._looking is not None and event is self._looking:
             self.count = 0 if self._looking.exception() is not None else self._looking.result()
@@ -98,7 +98,7 @@ class Workers:
                 ) from error
 
 
-def check_executor(executor: Any, owner: str) -> None:
+def check_executor(executor: object, owner: str) -> None:
     """Refuse what cannot be handed work."""
     if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise requirement("executor", owner, "a concurrent.futures.Executor", repr(executor))

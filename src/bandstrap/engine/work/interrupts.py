@@ -119,7 +119,7 @@ class SignalListener:
         self._tell(number)
 
 
-def would_raise(handler: Any) -> bool:
+def would_raise(handler: object) -> bool:
     """Whether a handler would raise ``KeyboardInterrupt``, now or, if it is that of a loop around ours, at its end."""
     return handler is signal.default_int_handler or isinstance(handler, Quit | SignalListener)
 
@@ -155,7 +155,7 @@ class Task:
     def __reduce__(self) -> tuple[type[Task], tuple[()]]:
         return Task, ()
 
-    def __call__(self, function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    def __call__(self, function: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Call a function, which may call :func:`step`, unless it is called off before it begins."""
         outer = getattr(_here, "task", None)
         _here.task = self
@@ -178,7 +178,7 @@ def step(count: int = 1) -> None:
             raise CalledOff
 
 
-def in_own_thread(function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
+def in_own_thread(function: Callable[..., Outcome], *arguments: object) -> Future[Outcome]:
     """Begin a call in a thread of its own, which ends with the program if not before."""
     future: Future[Outcome] = Future()
 
@@ -192,7 +192,7 @@ def in_own_thread(function: Callable[..., Outcome], *arguments: Any) -> Future[O
     return future
 
 
-def answered(function: Callable[..., Outcome], *arguments: Any, tick: Callable[[], None] = lambda: None) -> Outcome:
+def answered(function: Callable[..., Outcome], *arguments: object, tick: Callable[[], None] = lambda: None) -> Outcome:
     """Call a function that may take long, such as one that compiles, and answer signals meanwhile.
 
     After a signal the call goes on in its thread, and nobody waits for it. ``tick`` is called now and then.

@@ -60,7 +60,7 @@ def bytes_of_state(policy: Any, size: int, capacity: int) -> int:
     return one + (capacity - 1) * (two - one)
 
 
-def bytes_in(state: Any) -> int:
+def bytes_in(state: object) -> int:
     """Bytes of the arrays in a state, be they in tuples inside it."""
     return sum(array.nbytes for array in arrays_in(state))
 
@@ -79,7 +79,7 @@ def bytes_held(policy: Any, size: int, capacity: int, n_probed: int) -> int:
     )
 
 
-def arrays_in(state: Any) -> Iterator[Any]:
+def arrays_in(state: object) -> Iterator[Any]:
     """The arrays in a state, be they in tuples inside it."""
     if isinstance(state, tuple):
         for part in state:
@@ -88,7 +88,7 @@ def arrays_in(state: Any) -> Iterator[Any]:
         yield state
 
 
-def is_mapped(array: Any) -> bool:
+def is_mapped(array: object) -> bool:
     """Whether an array is a view of pages that were mapped."""
     while isinstance(array, np.ndarray):
         array = array.base
@@ -172,7 +172,7 @@ def check_memory(needed: int, parameter: str, owner: str, received: int) -> None
         raise requirement(parameter, owner, rule, f"{digits(received)}, which takes {gigabytes(needed)},")
 
 
-def check_room(policy: Any, size: int, capacity: int, n_probed: int) -> None:
+def check_room(policy: object, size: int, capacity: int, n_probed: int) -> None:
     """Refuse a horizon for which a policy would hold more memory than there is, or ask for more than it may."""
     needed = bytes_of_state(policy, size, capacity)
     # A limit on addresses or data counts what is asked for, be it never written.

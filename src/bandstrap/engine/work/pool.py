@@ -215,7 +215,7 @@ class Loop:
         """How many groups may be in flight."""
         return 1 if self._n_suspects else IN_FLIGHT * max(self._workers.count, 1)
 
-    def _take_in(self, event: Any) -> None:
+    def _take_in(self, event: object) -> None:
         """What a future that has ended brings."""
         if event in self._waiting:
             self._take(event)
@@ -346,7 +346,7 @@ class Loop:
                 self._store.save(part.piece, outcome)
             self._put(part, outcome)
 
-    def _put(self, part: TaskPart, outcome: Any) -> None:
+    def _put(self, part: TaskPart, outcome: object) -> None:
         self._records[part.whole].put(part.piece, outcome)
         self._done += part.piece.work
 
