@@ -26,15 +26,12 @@ class Law(Protocol):
 
     def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
         """Draws."""
-        ...
 
     def mean(self) -> Any:
         """Mean, which may not exist."""
-        ...
 
     def support(self) -> Any:
         """Both ends."""
-        ...
 
 
 class KnownLaw(Law, Protocol):
@@ -45,31 +42,24 @@ class KnownLaw(Law, Protocol):
 
     def median(self) -> float:
         """Median."""
-        ...
 
     def std(self) -> float:
         """Standard deviation, which may not exist."""
-        ...
 
     def cdf(self, y: ArrayLike, /) -> Floats:
         """Distribution function."""
-        ...
 
     def ppf(self, probability: ArrayLike, /) -> Floats:
         """Quantiles from below."""
-        ...
 
     def isf(self, probability: ArrayLike, /) -> Floats:
         """Quantiles from above."""
-        ...
 
     def logpdf(self, y: ArrayLike, /) -> Floats:
         """Logarithm of the density, of a continuous law."""
-        ...
 
     def logpmf(self, y: ArrayLike, /) -> Floats:
         """Logarithm of the probability, of a discrete law."""
-        ...
 
 
 def is_law(law: object) -> TypeGuard[KnownLaw]:

@@ -142,7 +142,7 @@ def read_groups(
     return groups
 
 
-def check_separator(separator: Any) -> str | None:
+def check_separator(separator: str | None) -> str | None:
     """A single character that can stand between columns; ``tab`` is one, too, and so is its escape."""
     character = {"tab": "\t", "\\t": "\t"}.get(separator, separator) if isinstance(separator, str) else separator
     is_character = isinstance(character, str) and len(character) == 1 and not character.isalnum()
@@ -160,7 +160,7 @@ def check_decimal(decimal: object, separator: str | None) -> None:
         raise requirement("decimal", "a table", "another character than the separator", brief(decimal))
 
 
-def check_encoding(encoding: Any) -> None:
+def check_encoding(encoding: str | None) -> None:
     """An encoding of text that Python knows."""
     try:
         if encoding is not None:

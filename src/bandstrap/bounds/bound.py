@@ -188,7 +188,6 @@ class UpperThreshold(Protocol):
 
     def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold:
         """Width of the upper bound at ``alpha``."""
-        ...
 
 
 class MirroredThreshold(Protocol):
@@ -196,7 +195,6 @@ class MirroredThreshold(Protocol):
 
     def __call__(self, alpha: float, mirrored: bool, /) -> Threshold:
         """Width of the upper bound at ``alpha``."""
-        ...
 
 
 class Ends(NamedTuple):
@@ -501,7 +499,6 @@ class Covers(Protocol):
         self, rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions, /
     ) -> NDArray[np.bool_]:
         """For rewards of shape ``(samples, n)``, whose sign and whose mean's were turned if ``mirrored``."""
-        ...
 
 
 @dataclass(frozen=True)

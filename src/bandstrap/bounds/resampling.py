@@ -54,7 +54,6 @@ class Widths(Protocol):
 
     def __call__(self, rows: SampleRows, alpha: float, seed: int, /) -> Floats:
         """Widths at ``alpha``, from resamples that start from ``seed``."""
-        ...
 
 
 def build_resampled(

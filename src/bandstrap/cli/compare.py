@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -77,7 +77,7 @@ def compare(
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)
     check_request(OWNER, alpha=alpha, seed=seed, plot=plot)
-    options: dict[str, Any] = dict(call.options)
+    options = dict(call.options)
     if call.name == "union":
         check_choice(options.setdefault("bound", "betting"), "bound", OWNER, BOUNDS)
     if support is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bandstrap.basics.calls import Options
 from bandstrap.cli.files import check_plot
 from bandstrap.cli.terminal import complain, print_display, write_records
 from bandstrap.errors import InvalidInput, check_count
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-def how_read(
-    options: Mapping[str, Any], seed: int | None, *, in_order: bool, draws: bool, walks: bool
-) -> dict[str, Any]:
+def how_read(options: Options, seed: int | None, *, in_order: bool, draws: bool, walks: bool) -> Options:
     """Options with --seed where the method draws, and --in-order where it is sequential; its own options win."""
     given = {"seed": seed} if draws and seed is not None else {}
     if walks and in_order and "seed" not in options:

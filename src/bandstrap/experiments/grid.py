@@ -22,7 +22,10 @@ NAME = r"[A-Za-z_]\w*"
 LONGEST_PART = 40
 
 
-def check_value(value: object) -> Any:
+GridValue = bool | int | float | str | tuple["GridValue", ...]
+
+
+def check_value(value: object) -> GridValue:
     """Refuse a value that cannot be written in a call; lists become tuples."""
     if isinstance(value, list):
         return tuple(check_value(item) for item in value)
@@ -31,7 +34,7 @@ def check_value(value: object) -> Any:
     return value
 
 
-def check_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def check_values(values: tuple[GridValue, ...]) -> tuple[GridValue, ...]:
     """Refuse values of which two are written alike, such as 1 and 1.0."""
     counts = Counter(written(value) for value in values)
     text, count = counts.most_common(1)[0]
@@ -59,7 +62,7 @@ def written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else format_value(value)
 
 
-def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[GridSettings]:
+def combinations(grid: Mapping[str, tuple[GridValue, ...]] | None) -> Iterator[GridSettings]:
     """Every combination of a grid's values, the first name varying slowest; one of none where there is no grid.
 
     >>> list(combinations({"a": (1, 2), "b": ("x", "y")}))
@@ -69,7 +72,7 @@ def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[GridSet
     return (dict(zip(names, values, strict=True)) for values in itertools.product(*(grid or {}).values()))
 
 
-def size(grid: Mapping[str, tuple[Any, ...]] | None) -> int:
+def size(grid: Mapping[str, tuple[GridValue, ...]] | None) -> int:
     """How many combinations there are, without making them."""
     return math.prod(len(values) for values in (grid or {}).values())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, TypeGuard
+from typing import Protocol, TypeGuard
 
 from bandstrap.basics.calls import parse_call
 from bandstrap.bounds.bound import BOUNDS
@@ -18,6 +18,7 @@ from bandstrap.bounds.coverage import coverage
 from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
 from bandstrap.experiments.curves import CURVES, Cell, measure_curve
+from bandstrap.experiments.lanes import SeriesAbout
 from bandstrap.experiments.spec import (
     Curve,
     ExperimentSpec,
@@ -52,11 +53,11 @@ class Measurement(ABC):
 
     @property
     @abstractmethod
-    def about(self) -> dict[str, Any]:
+    def about(self) -> SeriesAbout:
         """Everything its numbers depend on; ``replications`` and ``sample_size`` tell how long it takes."""
 
     @abstractmethod
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> dict[str, object]:
         """Numbers and texts that JSON can hold."""
 
     @property
@@ -95,11 +96,11 @@ class BoundBlock(Measurement):
         return self.bound
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> SeriesAbout:
         """Everything its numbers depend on."""
         return {**vars(self), "code": code_of_bounds()}
 
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> dict[str, object]:
         """The fields of its :class:`bandstrap.bounds.coverage.CoverageRow`."""
         call = parse_call(self.bound)
         if call.name in CURVES:
@@ -127,7 +128,7 @@ def code_of_bounds() -> str:
 class MeasuredSoFar:
     """The outcome of a measurement, once it is there."""
 
-    measured: Any = None
+    measured: object = None
 
     def put(self, piece: Measurement, measured: object) -> None:
         """Here it is."""
@@ -143,11 +144,9 @@ class Blocks(Protocol):
     @property
     def name(self) -> str:
         """What to call them."""
-        ...
 
     def __iter__(self) -> Iterator[AnyBlock]:
         """The blocks."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from bandstrap.live import fold
 from bandstrap.live.changes import actor_of, check_change
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, RewardOutcome
-from bandstrap.live.settings import Settings, check_text
+from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
 
@@ -425,7 +425,7 @@ class Experiment:
             raise requirement("settings", "change", "given, at least one of them", "none")
         self._change("settings", settings, actor)
 
-    def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
+    def _change(self, kind: str, wish: SettingValues, actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
         who = actor_of(actor, "change" if kind == "settings" else kind)
         with self._lock:

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.storage import check_file, whole_file
+from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live.store import damaged
 
 if TYPE_CHECKING:
     import polars
+    from polars.datatypes import DataType, DataTypeClass
 
     from bandstrap.live.experiment import Experiment
     from bandstrap.live.rows import DecisionOutcome, DecisionRow
@@ -105,7 +106,7 @@ class ExportMetadata(TypedDict):
     """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
 
     experiment: str
-    definition: Mapping[str, Any]
+    definition: Mapping[str, Json]
     arms: list[str]
     direction: str
     version: int
@@ -176,12 +177,12 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
     )
 
 
-def columns() -> dict[str, Any]:
+def columns() -> dict[str, DataType | DataTypeClass]:
     """Names and types of the columns."""
     import polars
 
     time = polars.Datetime("us", "UTC")
-    types = {
+    types: dict[str, DataType | DataTypeClass] = {
         "time": time,
         "action": polars.Int64,
         "reward": polars.Float64,
@@ -355,7 +356,7 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
                 file.write(json.dumps(dsjson(row, about), ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Any]:
+def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Json]:
     """One line of dsjson."""
     time: datetime = row["time"]
     possible = [index for index, weight in enumerate(row["weights"]) if weight > 0]

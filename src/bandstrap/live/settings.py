@@ -17,7 +17,7 @@ from bandstrap.errors import InvalidInput, brief, check_choice, check_count, che
 from bandstrap.live.settle import Aggregate, Settle
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
-    from bandstrap.policies.online.described import Direction
+    from bandstrap.policies.online.described import Described, Direction
     from bandstrap.policies.online.live_policy import LivePolicy
 
 Mode = Literal["live", "shadow"]
@@ -25,6 +25,8 @@ Mode = Literal["live", "shadow"]
 OWNER = "live.create"
 # The version of a definition as it is written.
 FORMAT = 1
+# Settings, or what is to become of them, by name.
+SettingValues = dict[str, Any]
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d|w)")
 # Bytes of a label, and of the names and keys that a database keeps an index of.
@@ -78,9 +80,9 @@ class Settings:
     def make_policy(self, rng: np.random.Generator) -> LivePolicy:
         """The policy before the first reward."""
         description = described(self.policy)
-        live: dict[str, Any] = {} if self.is_linear else {"arms": self.arms}
-        options = description.settings() | {"direction": self.direction, "rng": rng} | live
-        policy: LivePolicy = type(description)(**options)
+        live = {} if self.is_linear else {"arms": self.arms}
+        options: SettingValues = description.settings() | {"direction": self.direction, "rng": rng} | live
+        policy = type(description)(**options)
         policy.origin = description.origin
         return policy
 
@@ -100,7 +102,7 @@ class Settings:
             raise InvalidInput(f"The definition of an experiment cannot be read: {brief(text)}.") from None
         raise InvalidInput(f"The definition of an experiment has format {brief(form)}; this version reads {FORMAT}.")
 
-    def changed(self, arms: Sequence[str], changes: dict[str, Any], owner: str) -> Settings:
+    def changed(self, arms: Sequence[str], changes: SettingValues, owner: str) -> Settings:
         """The settings after a change of some of them, checked against the ``arms`` that are active."""
         for name in changes:
             if name not in CHANGEABLE:
@@ -186,7 +188,7 @@ def check_changeable(
     new_arm_share: object,
     mode: object,
     refresh: object,
-) -> dict[str, Any]:
+) -> SettingValues:
     """Check the settings that may be changed later, each alone and together; ``arms`` are ``None`` for actions."""
     floor = check_share(floor, "floor", owner)
     holdout = check_share(holdout, "holdout", owner)
@@ -300,7 +302,7 @@ def refuse_sums(policy: LivePolicy) -> None:
 # --- policies -----------------------------------------------------------------------------------------------------------
 
 
-def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
+def read_policy(policy: object, direction: Direction | None) -> tuple[str, Direction]:
     """The call, in one way of writing it, and the direction of a policy given as text or as an object without arms."""
     from bandstrap.policies.online.described import Described, Direction
 
@@ -332,7 +334,7 @@ def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
     return call, policy.direction
 
 
-def described(call: str) -> Any:
+def described(call: str) -> LivePolicy:
     """The policy without arms that a call describes; a file that it names is found from anywhere."""
     from bandstrap.engine.simulator.own_file import anchored
     from bandstrap.names import NAMED_POLICIES, make
@@ -340,7 +342,7 @@ def described(call: str) -> Any:
     return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
 
 
-def call_of(description: Any) -> str:
+def call_of(description: Described) -> str:
     """The call that makes a policy again, without its direction."""
     from bandstrap.basics.calls import Call
 
@@ -348,11 +350,11 @@ def call_of(description: Any) -> str:
     return str(Call(description.origin or description.name, options))
 
 
-def refuse_unfit(description: Any) -> None:
+def refuse_unfit(description: Described) -> None:
     """Refuse policies whose choices follow from more than the rewards learned, or take too long."""
     if getattr(description, "forced_exploration", False):
         raise unfit(description, "without forced_exploration, which counts the rounds of one process")
-    if description.name == "linear_bootstrapped_ucb" and description.quantile != "streaming":
+    if description.name == "linear_bootstrapped_ucb" and getattr(description, "quantile", None) != "streaming":
         raise unfit(
             description, "told quantile=streaming: fresh resamples take tens of milliseconds with each decision"
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bandstrap.errors import brief, check_choice, check_number, requirement
-from bandstrap.live.database import Database, Durability, StoreError, reading, writing
+from bandstrap.live.database import Database, DatabaseRow, Durability, StoreError, reading, writing
 from bandstrap.live.rows import (
     Build,
     Change,
@@ -136,7 +136,7 @@ class Store(Database):
     def add_decisions(self, experiment: int, rows: Sequence[NewDecision], settle: Settle) -> list[DecisionRow]:
         """Store decisions, and give back, in this order, what is stored: where an id was there before, the old row."""
         new = by_key(rows, lambda row: row.id)
-        times = dict(
+        times: dict[str, float] = dict(
             self._ask_rows(
                 f"INSERT INTO live_decision (experiment, {', '.join(DecisionRow._fields)})"
                 f" SELECT ?, {', '.join(NewDecision._fields)}, {self.now} FROM r WHERE true"
@@ -207,7 +207,7 @@ class Store(Database):
         )
         # A holdout's is settled by nobody: refresh() passes it over.
         self._enqueue(experiment, [(id_, settle.due(time)) for id_, time in activated])
-        first = dict(activated)
+        first: dict[str, float] = dict(activated)
         return [first.pop(id_, None) is not None for id_ in ids]
 
     # --- the log --------------------------------------------------------------------------------------------------------
@@ -407,7 +407,7 @@ class Store(Database):
         return RowCounts(*row)
 
     @reading
-    def ask(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, *parameters: object) -> list[DatabaseRow]:
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
 

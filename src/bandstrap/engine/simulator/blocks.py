@@ -40,35 +40,28 @@ class PolicyLike(Protocol):
     @property
     def kernel(self) -> Kernel | None:
         """Its compiled functions; a plain object has none."""
-        ...
 
     @property
     def plays(self) -> str:
         """``"arms"`` or ``"actions"``."""
-        ...
 
     @property
     def n_initial(self) -> int:
         """Pulls of each arm before it chooses."""
-        ...
 
     @property
     def support(self) -> tuple[float, float]:
         """The interval rewards must lie in."""
-        ...
 
     @property
     def label(self) -> str:
         """Name shown in results."""
-        ...
 
     def make_params(self, horizon: int | None) -> object:
         """Numbers for the kernel."""
-        ...
 
     def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> object:
         """A new state for ``size`` arms, or for actions with ``size`` features."""
-        ...
 
 
 # Replications in a block: handing one out costs nothing compared with playing it, and a stopped run loses few.

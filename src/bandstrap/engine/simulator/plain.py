@@ -21,11 +21,9 @@ class PlainObject(Protocol):
 
     def select(self) -> int | np.integer:
         """The arm to pull next."""
-        ...
 
     def update(self, arm: int, reward: float, /) -> object:
         """Be told what the arm earned."""
-        ...
 
 
 class PlainMaker(Protocol):
@@ -33,15 +31,13 @@ class PlainMaker(Protocol):
 
     def __call__(self, *, n_arms: int) -> PlainObject:
         """A new object."""
-        ...
 
 
 class PlainMakerWithRandomness(Protocol):
     """A class of such objects, told the number of arms and given a generator."""
 
-    def __call__(self, *, n_arms: int, rng: np.random.Generator) -> Any:
+    def __call__(self, *, n_arms: int, rng: np.random.Generator) -> PlainObject:
         """A new object."""
-        ...
 
 
 def is_plain(thing: object) -> bool:

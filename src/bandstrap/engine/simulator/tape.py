@@ -105,21 +105,17 @@ class EnvironmentLike(Protocol):
     @property
     def offers(self) -> tuple[str, ...]:
         """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
-        ...
 
     @property
     def support(self) -> tuple[float, float]:
         """The interval all rewards lie in."""
-        ...
 
     @property
     def label(self) -> str:
         """Name shown in results."""
-        ...
 
     def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means and rewards of one replication, and the sets of actions where there are any."""
-        ...
 
 
 class EndlessWorld(EnvironmentLike, Protocol):
@@ -128,24 +124,19 @@ class EndlessWorld(EnvironmentLike, Protocol):
     @property
     def drawn_by(self) -> str:
         """``"arm"``, ``"round"``, or ``"tape"`` where they cannot be after all."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Features of an action, where rounds are drawn."""
-        ...
 
     def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
         """What a replication keeps: means, and traits or sets of actions."""
-        ...
 
     def draw_arm(self, world: tuple[Floats, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
         """The next rewards of an arm."""
-        ...
 
     def draw_rounds(self, world: tuple[Floats, ...], n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, rewards and sets of actions of the next rounds."""
-        ...
 
 
 def endless(environment: EnvironmentLike, horizon: int) -> EndlessWorld | None:

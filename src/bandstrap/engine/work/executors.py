@@ -6,10 +6,10 @@ import os
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from bandstrap.engine.work.dispatch import UnfitWorker, WorkerError, causes, nothing
-from bandstrap.engine.work.interrupts import in_own_thread
+from bandstrap.engine.work.interrupts import Event, in_own_thread
 from bandstrap.errors import InvalidInput, requirement
 
 # Pools that break one after another, with nothing done in between, before it is said that none will do.
@@ -36,7 +36,7 @@ class Workers:
         Where a future is put that has counted them; see :meth:`take_in`.
     """
 
-    def __init__(self, executor: Executor | None, events: SimpleQueue[Any]) -> None:
+    def __init__(self, executor: Executor | None, events: SimpleQueue[Event]) -> None:
         self._executor, self._events = executor, events
         try:
             self.count = worker_count(executor)
@@ -121,10 +121,10 @@ def worker_count(executor: Executor | None) -> int:
     return os.cpu_count() or 1
 
 
-def can_work(executor: Any) -> bool:
+def can_work(executor: Executor | None) -> bool:
     """Whether an executor does work that harms nobody."""
     try:
-        executor.submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
+        cast("Executor", executor).submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
     except Exception:  # noqa: BLE001 - whatever keeps it from that
         return False
     return True

@@ -33,6 +33,8 @@ TICK = 0.2
 # A second signal that comes sooner than this is taken for the first, by an impatient hand: we are on the way out already.
 GRACE = 1.0
 
+# What a loop waits for: the number of a signal, or a future that has ended.
+Event = int | Future[Any]
 Outcome = TypeVar("Outcome")
 
 
@@ -124,7 +126,7 @@ def would_raise(handler: object) -> bool:
     return handler is signal.default_int_handler or isinstance(handler, Quit | SignalListener)
 
 
-def next_event(events: queue.SimpleQueue[Any], *, wait: bool) -> Any:
+def next_event(events: queue.SimpleQueue[Event], *, wait: bool) -> Event | None:
     """The next event; ``None`` if there is none yet, and if we do wait, none within a tick."""
     try:
         return events.get(timeout=TICK) if wait else events.get_nowait()
@@ -200,7 +202,7 @@ def answered(function: Callable[..., Outcome], *arguments: object, tick: Callabl
     if threading.current_thread() is not threading.main_thread():
         step(0)
         return function(*arguments)
-    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     with listening(events.put):
         future = in_own_thread(function, *arguments)
         future.add_done_callback(events.put)

@@ -68,12 +68,10 @@ class SumsOfRewards(Protocol):
     @property
     def pulls(self) -> Entries:
         """How many rewards each arm has."""
-        ...
 
     @property
     def sums(self) -> Floats:
         """The sums of each arm's rewards."""
-        ...
 
 
 @jitable

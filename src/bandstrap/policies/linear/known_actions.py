@@ -28,7 +28,6 @@ class Growing(StateTuple, Protocol):
     @property
     def size(self) -> NDArray[np.int64]:
         """How many rows are in use."""
-        ...
 
 
 class KnownActions(NamedTuple):

@@ -30,7 +30,6 @@ class NumpyReadable(Protocol):
 
     def __array__(self) -> NDArray[Any]:
         """As an array."""
-        ...
 
 
 # What ``update`` is told: a reward, or one for each of several arms or actions.

@@ -27,17 +27,14 @@ class DuelState(PolicyState, Protocol):
     @property
     def sums(self) -> Floats:
         """Sums of the rewards of each arm, all around the same origin."""
-        ...
 
     @property
     def queue(self) -> NDArray[np.int64]:
         """Arms that wait for their pull."""
-        ...
 
     @property
     def contest(self) -> NDArray[np.int64]:
         """How many arms wait, the last leader, and the number of the round."""
-        ...
 
 
 @jitable

@@ -34,15 +34,12 @@ class Entries(Protocol):
 
     def __getitem__(self, arm: int, /) -> int:
         """That of an arm."""
-        ...
 
     def __len__(self) -> int:
         """How many arms there are."""
-        ...
 
     def __iter__(self) -> Iterator[int]:
         """All of them."""
-        ...
 
 
 class StateTuple(Protocol):
@@ -53,7 +50,6 @@ class StateTuple(Protocol):
 
     def __iter__(self) -> Iterator[object]:
         """The values of its fields."""
-        ...
 
 
 class PolicyState(StateTuple, Protocol):
@@ -62,12 +58,10 @@ class PolicyState(StateTuple, Protocol):
     @property
     def pulls(self) -> Entries:
         """How many rewards of each arm were learned."""
-        ...
 
     @property
     def order(self) -> Entries:
         """The arms in the order that breaks ties."""
-        ...
 
 
 State = TypeVar("State", bound=StateTuple)

@@ -27,17 +27,14 @@ class Moments(Protocol):
     @property
     def pulls(self) -> NDArray[np.int64]:
         """How many rewards there are, of each arm or action."""
-        ...
 
     @property
     def means(self) -> Floats:
         """Their means."""
-        ...
 
     @property
     def squares(self) -> Floats:
         """Sums of squared deviations from the means."""
-        ...
 
 
 def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:

@@ -35,12 +35,10 @@ class ShiftedSums(Protocol):
     @property
     def sums(self) -> Floats:
         """Sums of the rewards of each arm, around the first."""
-        ...
 
     @property
     def shifts(self) -> Floats:
         """The first reward of each arm."""
-        ...
 
 
 class Sums(NamedTuple):
