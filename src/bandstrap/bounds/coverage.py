@@ -38,6 +38,8 @@ MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
 # time, so that its numbers do not depend on this, unless it draws.
 SLICE = 1 << 14
+# Cells of the grid that a law with bounded support is put on.
+N_CELLS = 1000
 
 
 @dataclass(frozen=True)
@@ -350,10 +352,10 @@ def measure_exact(distribution: str | Law | ArrayLike, n: int, alpha: float) -> 
     return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width, width_error=0.0)
 
 
-def mean_quantile(law: KnownLaw, n: int, probability: float, n_cells: int = 1000) -> float:
+def mean_quantile(law: KnownLaw, n: int, probability: float) -> float:
     """Quantile of the mean of ``n`` rewards of a continuous law with bounded support.
 
-    The law is put on a grid of ``n_cells`` cells and convolved with itself by FFT.
+    The law is put on a grid of ``N_CELLS`` cells and convolved with itself by FFT.
 
     >>> from scipy import stats
     >>> mean_quantile(stats.uniform(), 2, 0.5)
@@ -369,21 +371,21 @@ def mean_quantile(law: KnownLaw, n: int, probability: float, n_cells: int = 1000
             "a continuous one",
             f"{law_name(law) or type(law).__name__}, which is discrete",
         )
-    edges = np.linspace(low, high, n_cells + 1)
+    edges = np.linspace(low, high, N_CELLS + 1)
     mass = np.diff(law.cdf(edges))
-    length = n * (n_cells - 1) + 1
+    length = n * (N_CELLS - 1) + 1
     check_memory(6 * WORD * length, "n", "mean_quantile", n)  # the law of the sum, its transform and its places
     size = 1 << (length - 1).bit_length()
     sums = np.fft.irfft(np.fft.rfft(mass, size) ** n, size)[:length]
     # Cell j of the sum lies between its two edges, so its distribution function is known at the upper ones.
-    cell = (high - low) / n_cells
+    cell = (high - low) / N_CELLS
     upper_edges = low + cell * ((np.arange(length) + n / 2) / n + 0.5 / n)
     return float(np.interp(probability, [0.0, *np.cumsum(sums)], [low, *upper_edges]))
 
 
-def binomial_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper-Pearson interval of a probability."""
-    tail = (1 - confidence) / 2
+def binomial_interval(count: int, total: int) -> tuple[float, float]:
+    """Clopper-Pearson interval of a probability, of 95 % confidence."""
+    tail = (1 - 0.95) / 2
     low = 0.0 if count == 0 else float(betaincinv(count, total - count + 1, tail))
     high = 1.0 if count == total else float(betaincinv(count + 1, total - count, 1 - tail))
     return low, high

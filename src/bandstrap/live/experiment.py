@@ -20,7 +20,7 @@ from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.changes import actor_of, check_change
 from bandstrap.live.database import StoreError
-from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, RewardOutcome
+from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
@@ -286,10 +286,10 @@ class Experiment:
         defer: bool,
         build: str,
         owner: str,
-    ) -> NewDecision:
+    ) -> DecisionRow:
         """A decision, ready to be stored."""
         choice = state.choose(self.name, unit, key, available, context, owner)
-        return NewDecision(
+        return DecisionRow(
             id=decision_id(self.name, key),
             key=key,
             unit=unit,

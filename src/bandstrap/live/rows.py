@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 RewardOutcome = Literal["stored", "duplicate", "late"]
@@ -27,8 +28,8 @@ class Build(NamedTuple):
     platform: str
 
 
-class NewDecision(NamedTuple):
-    """A decision to be stored; the database adds the time. Weights, available arms and context are JSON."""
+class DecisionRow(NamedTuple):
+    """A decision. The database adds the time; weights, available arms and context are JSON."""
 
     id: str
     key: str
@@ -43,25 +44,7 @@ class NewDecision(NamedTuple):
     context: str | None
     deferred: bool
     build: str
-
-
-class DecisionRow(NamedTuple):
-    """A decision as it is stored."""
-
-    id: str
-    key: str
-    unit: str | None
-    version: int
-    source: str
-    arm: int
-    proposed: int | None
-    propensity: float
-    weights: str | None
-    available: str | None
-    context: str | None
-    deferred: bool
-    build: str
-    decided_at: float
+    decided_at: float = math.nan
 
 
 class NewReward(NamedTuple):

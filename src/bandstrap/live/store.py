@@ -30,7 +30,6 @@ from bandstrap.live.rows import (
     EntryKind,
     ExperimentRow,
     LogEntry,
-    NewDecision,
     NewReward,
     RewardOutcome,
     RowCounts,
@@ -52,7 +51,7 @@ EXPERIMENT = "SELECT id, name, definition, created_at, created_by FROM live_expe
 DECISION = ", ".join(f"d.{column}" for column in DecisionRow._fields)
 NEWEST = "SELECT coalesce(max(seq), 0) FROM live_learned WHERE experiment = ?"
 # Columns of a new decision, with the names that PostgreSQL has for their types.
-NEW_DECISION = dict.fromkeys(NewDecision._fields, "text") | {
+NEW_DECISION = dict.fromkeys(DecisionRow._fields[:-1], "text") | {
     "version": "int8",
     "arm": "int8",
     "proposed": "int8",
@@ -133,23 +132,23 @@ class Store(Database):
     # --- decisions and rewards ------------------------------------------------------------------------------------------
 
     @writing
-    def add_decisions(self, experiment: int, rows: Sequence[NewDecision], settle: Settle) -> list[DecisionRow]:
+    def add_decisions(self, experiment: int, rows: Sequence[DecisionRow], settle: Settle) -> list[DecisionRow]:
         """Store decisions, and give back, in this order, what is stored: where an id was there before, the old row."""
         new = by_key(rows, lambda row: row.id)
         times: dict[str, float] = dict(
             self._ask_rows(
                 f"INSERT INTO live_decision (experiment, {', '.join(DecisionRow._fields)})"
-                f" SELECT ?, {', '.join(NewDecision._fields)}, {self.now} FROM r WHERE true"
+                f" SELECT ?, {', '.join(NEW_DECISION)}, {self.now} FROM r WHERE true"
                 " ON CONFLICT (id) DO NOTHING RETURNING id, decided_at",
                 NEW_DECISION,
-                new.values(),
+                [row[:-1] for row in new.values()],
                 experiment,
             )
         )
         if not settle.on_arrival:
             counting = (id_ for id_ in times if new[id_].source != "holdout" and not new[id_].deferred)
             self._enqueue(experiment, [(id_, settle.due(times[id_])) for id_ in counting])
-        stored = {id_: DecisionRow(*new[id_], time) for id_, time in times.items()}
+        stored = {id_: new[id_]._replace(decided_at=time) for id_, time in times.items()}
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
         return [stored[row.id] for row in rows]
