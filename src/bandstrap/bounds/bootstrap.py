@@ -230,15 +230,7 @@ def bootstrap(
             factor = None
         if correction == "none":
             return Threshold(main, {"main": main, "correction": np.zeros(())}, method)
-        width = preliminary_width(
-            phi,
-            rewards,
-            alpha,
-            owner="bootstrap",
-            options=options,
-            mirrored=mirrored,
-            seed=seed,
-        )
+        width = preliminary_width(phi, rewards, alpha, owner="bootstrap", options=options, mirrored=mirrored, seed=seed)
         with np.errstate(over="ignore", invalid="ignore"):
             if factor is None:
                 term = correction_term(CORRECTIONS[correction], n, width, alpha, delta, n)

@@ -126,13 +126,7 @@ from bandstrap.experiments.toml import (
     placed,
     read_table,
 )
-from bandstrap.names import (
-    NAMED_ENVIRONMENTS,
-    NAMED_POLICIES,
-    anchored_environment,
-    check_game,
-    make,
-)
+from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, anchored_environment, check_game, make
 
 
 class Sweep(Strict):

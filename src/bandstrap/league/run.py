@@ -207,12 +207,7 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
 
 
 def gather(
-    league: League,
-    matches: Sequence[Match],
-    store: FolderStore,
-    horizon: int,
-    replications: int,
-    seed: int,
+    league: League, matches: Sequence[Match], store: FolderStore, horizon: int, replications: int, seed: int
 ) -> LeagueResult:
     """Read every match, and rank."""
     regret: dict[str, dict[str, Floats]] = {}

@@ -32,17 +32,7 @@ if TYPE_CHECKING:
 # Rows that are in memory at once, and rows of a row group of the file.
 BATCH = 20_000
 # Columns that the other layouts are made from.
-USED = (
-    "time",
-    "decision",
-    "action",
-    "reward",
-    "propensity",
-    "weights",
-    "version",
-    "source",
-    "context",
-)
+USED = ("time", "decision", "action", "reward", "propensity", "weights", "version", "source", "context")
 
 
 class ExportRow(NamedTuple):

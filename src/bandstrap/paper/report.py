@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bandstrap.basics.sources import code_here, versions
 from bandstrap.experiments.toml import Strict, read_table
 from bandstrap.pages import write_page
-from bandstrap.paper.claims import (
-    CLAIMS,
-    ERROR_RATE,
-    NOT_REPRODUCED,
-    REPRODUCED,
-    SECTIONS,
-    Claim,
-    Finding,
-)
+from bandstrap.paper.claims import CLAIMS, ERROR_RATE, NOT_REPRODUCED, REPRODUCED, SECTIONS, Claim, Finding
 from bandstrap.paper.formulas import in_symbols, typeset
 from bandstrap.paper.sentences import Sentence
 

@@ -230,13 +230,7 @@ def largest_bounds(
 
 
 def bootstrap_maximum(
-    groups: Mapping[str, Floats],
-    control: str,
-    alpha: float,
-    side: Side,
-    *,
-    studentized: bool = True,
-    **options: Any,
+    groups: Mapping[str, Floats], control: str, alpha: float, side: Side, *, studentized: bool = True, **options: Any
 ) -> dict[str, Bound]:
     """Bounds at the quantile of the largest multiplier sum; groups of one reward have none and are not counted."""
     studentized = check_flag(studentized, "studentized", OWNER)

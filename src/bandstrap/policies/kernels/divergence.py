@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
-from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import jitable
-from bandstrap.policies.states.fields import Entries
+from bandstrap.policies.states.fields import SumState
 
 Divergence = Literal["bernoulli", "gaussian"]
 DIVERGENCES: dict[Divergence, int] = {word: code for code, word in enumerate(get_args(Divergence))}
@@ -62,20 +61,8 @@ def divergence_between(kind: int, sigma: float, mean: float, other: float) -> fl
     return divergence
 
 
-class SumsOfRewards(Protocol):
-    """A state with pulls and sums of rewards."""
-
-    @property
-    def pulls(self) -> Entries:
-        """How many rewards each arm has."""
-
-    @property
-    def sums(self) -> Floats:
-        """The sums of each arm's rewards."""
-
-
 @jitable
-def highest_mean(state: SumsOfRewards) -> float:
+def highest_mean(state: SumState) -> float:
     """The highest mean of all arms."""
     highest = -math.inf
     for arm in range(len(state.pulls)):

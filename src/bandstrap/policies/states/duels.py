@@ -12,21 +12,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.policies.kernels.draws import shuffle_first
-from bandstrap.policies.states.fields import Leaf, PolicyState
+from bandstrap.policies.states.fields import Leaf, SumState
 
 # Entries of ``contest``: arms left in the queue, the last leader, and the number of the round.
 WAITING, LEADER, ROUND = range(3)
 
 
-class DuelState(PolicyState, Protocol):
-    """A state that takes part in rounds of duels."""
-
-    @property
-    def sums(self) -> Floats:
-        """Sums of the rewards of each arm, all around the same origin."""
+class DuelState(SumState, Protocol):
+    """A state that takes part in rounds of duels; sums are all around the same origin."""
 
     @property
     def queue(self) -> NDArray[np.int64]:

@@ -64,6 +64,14 @@ class PolicyState(StateTuple, Protocol):
         """The arms in the order that breaks ties."""
 
 
+class SumState(PolicyState, Protocol):
+    """A state with sums of rewards."""
+
+    @property
+    def sums(self) -> Floats:
+        """Those of each arm."""
+
+
 State = TypeVar("State", bound=StateTuple)
 
 
