@@ -349,7 +349,7 @@ def is_due(version: int, last: int) -> bool:
 # --- builds -------------------------------------------------------------------------------------------------------------
 
 
-def this_build(policy: object) -> Build:
+def this_build(policy: Any) -> Build:
     """What decides here; states and weights of equal builds are equal to the last bit."""
     code = computed_by("live", LiveState.fold, LiveState.choose, read_snapshot, LiveState, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.

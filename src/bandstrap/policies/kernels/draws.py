@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats, sum_in_order
+from bandstrap.basics.arrays import AnyArray, Floats, sum_in_order
 from bandstrap.engine.compiler.kernel import compiled_body, inlined, jitable
 from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
@@ -253,7 +251,7 @@ def exponential_sums_in_loops(rewards: Floats, n: int, rng: np.random.Generator)
 
 
 @jitable
-def shuffle_first(values: NDArray[Any], n: int, rng: np.random.Generator) -> None:
+def shuffle_first(values: AnyArray, n: int, rng: np.random.Generator) -> None:
     """Put the first ``n`` values into random order."""
     for i in range(n - 1, 0, -1):
         j = int(rng.random() * (i + 1))

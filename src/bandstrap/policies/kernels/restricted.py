@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.policies.online.journal import save_whole
 from bandstrap.policies.states.ceilings import Ceilings, without_bounds
 from bandstrap.policies.states.duels import DuelState, contest_among, contest_of_all
@@ -106,7 +106,7 @@ def with_another_arm(
     return remade(state, (of(name, value, new) for name, value, new in both))
 
 
-def like(row: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+def like(row: AnyArray, new: AnyArray) -> AnyArray:
     """A new row with as much room as another."""
     wide = np.zeros_like(row)
     wide[tuple(slice(size) for size in new.shape)] = new

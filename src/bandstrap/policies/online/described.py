@@ -8,8 +8,8 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.calls import Call
 from bandstrap.basics.constructors import Declared
 from bandstrap.engine.compiler.kernel import Kernel
@@ -28,7 +28,7 @@ Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 class NumpyReadable(Protocol):
     """What NumPy can read: an array, a series."""
 
-    def __array__(self) -> NDArray[Any]:
+    def __array__(self) -> AnyArray:
         """As an array."""
 
 

@@ -20,8 +20,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.policies.states.fields import Leaf, PolicyState, declared_leaves
 
 # The state of a generator's source of bits.
@@ -33,7 +33,7 @@ class SavedRows(NamedTuple):
 
     numbers: list[float]
     lists: list[list[float]]
-    arrays: list[NDArray[Any]]
+    arrays: list[AnyArray]
 
 
 class Undo(NamedTuple):

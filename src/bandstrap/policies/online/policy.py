@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypedDict, T
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
 from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
@@ -41,9 +42,9 @@ POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
 BYTES_PER_ARM = 200
 # The arms' number, or their labels.
-ArmLabels = int | Sequence[Label] | NDArray[Any]
+ArmLabels = int | Sequence[Label] | AnyArray
 # Labels of the arms that can be chosen.
-Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
+Available = Sequence[Hashable] | AbstractSet[Hashable] | AnyArray
 # Most rewards are one of these; the union of them would be made anew with every call.
 ONE_NUMBER = (float, int)
 # Rewards of an arm that fit into a new live policy where it keeps them; rows double when they are full.
@@ -547,7 +548,7 @@ class Policy(LivePolicy, Generic[Label]):
             return None
         return float(self.transform(index) if self.indices_are_bounds else index)
 
-    def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
+    def update(self, arm: Hashable | Sequence[Hashable] | AnyArray, reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, ONE_NUMBER) and self._is_label(arm):

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.storage import Json
 from bandstrap.errors import brief
 
@@ -93,7 +93,7 @@ def read_odd(text: object) -> float:
 # --- arrays -------------------------------------------------------------------------------------------------------------
 
 
-def write_array(array: NDArray[Any]) -> Json:
+def write_array(array: AnyArray) -> Json:
     """Lists in lists, one for each axis."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise Unwritable(f"an array of {array.dtype}")
@@ -108,7 +108,7 @@ def with_words(values: Json) -> Json:
     return write_odd(values) if isinstance(values, float) and not math.isfinite(values) else values
 
 
-def read_array(values: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+def read_array(values: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     """An array of this shape and type."""
     flat = flattened(values, shape)
     kinds = {*map(type, flat)}

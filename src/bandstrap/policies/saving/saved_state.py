@@ -12,8 +12,8 @@ from collections.abc import Collection
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.storage import Json
 from bandstrap.engine.work.memory import check_memory
 from bandstrap.errors import brief
@@ -56,7 +56,7 @@ def write_state(state: StateTuple, rows: Collection[str] = ()) -> dict[str, Json
     return written
 
 
-def used(row: NDArray[Any], pulls: int) -> int:
+def used(row: AnyArray, pulls: int) -> int:
     """How much of a row is in use: its pulls, and what lies beyond but is not zero."""
     places = np.nonzero((row != 0) | np.signbit(row) if row.dtype.kind == "f" else row)[0]
     return max(int(pulls), int(places.max(initial=-1)) + 1)
@@ -79,7 +79,7 @@ def read_state(saved: object, template: Played, rows: Collection[str], as_array:
     return replaced(template, made)
 
 
-def read_rows(saved: object, room: NDArray[Any], pulls: Entries, name: str) -> list[NDArray[Any]]:
+def read_rows(saved: object, room: AnyArray, pulls: Entries, name: str) -> list[AnyArray]:
     """Rows for rewards, each doubled from its first room until it holds what was saved."""
     if type(saved) is not list or len(saved) != len(room):
         raise Unreadable(f"a state whose {name!r} has {len(room)} rows; got {brief(saved)}")
@@ -96,7 +96,7 @@ def read_rows(saved: object, room: NDArray[Any], pulls: Entries, name: str) -> l
     return rows
 
 
-def together(rows: list[NDArray[Any]], owner: str) -> NDArray[Any]:
+def together(rows: list[AnyArray], owner: str) -> AnyArray:
     """Rows as one array, each as long as the longest."""
     longest = max(map(len, rows))
     shape = (len(rows), longest, *rows[0].shape[1:])
@@ -132,7 +132,7 @@ def read_field(saved: object, like: object, name: str) -> Any:
     return replaced(like, made)
 
 
-def read_shape(saved: object, shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
+def read_shape(saved: object, shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> AnyArray:
     """An array; what is wrong with it is said with its name."""
     if 0 in shape and saved == []:  # lists do not tell how long they would be
         return np.zeros(shape, dtype=dtype)

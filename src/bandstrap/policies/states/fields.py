@@ -23,10 +23,10 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeGuard, Typ
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 
 # What a state keeps: an array, or online, in plain Python, a list, of lists or of rows that are arrays.
-Leaf = NDArray[Any] | list[Any]
+Leaf = AnyArray | list[Any]
 
 
 class Entries(Protocol):
