@@ -27,7 +27,7 @@ from bandstrap.policies.saving.json_values import (
 )
 from bandstrap.policies.states.fields import Entries, PolicyState, StateTuple, fields_of, growing, is_tuple, replaced
 
-Played = TypeVar("Played", bound=PolicyState)
+StateOfArms = TypeVar("StateOfArms", bound=PolicyState)
 
 
 def saved_fields(state: StateTuple) -> list[tuple[str, object]]:
@@ -62,7 +62,7 @@ def used(row: AnyArray, pulls: int) -> int:
     return max(int(pulls), int(places.max(initial=-1)) + 1)
 
 
-def read_state(saved: object, template: Played, rows: Collection[str], as_array: bool, owner: str) -> Played:
+def read_state(saved: object, template: StateOfArms, rows: Collection[str], as_array: bool, owner: str) -> StateOfArms:
     """A state of the form of ``template``, a new one, whose ``rows`` of rewards have grown since.
 
     They are one array, or a list of arrays, each of its own length.
