@@ -2,7 +2,7 @@
 
 import itertools
 
-from bandstrap.live.rows import NewDecision, NewReward
+from bandstrap.live.rows import DecisionRow, NewReward
 from bandstrap.live.settle import Settle
 
 ARRIVAL = Settle(None, "first", None)
@@ -26,7 +26,7 @@ def decision(number, **fields):
         "deferred": False,
         "build": "b",
     }
-    return NewDecision(**plain | fields)
+    return DecisionRow(**plain | fields)
 
 
 def new_experiment(store):

@@ -13,7 +13,6 @@ import bandstrap
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.differences import maximum
 from bandstrap.league.spec import read_league
-from bandstrap.league.tables import with_tables
 from bandstrap.multipliers import coins, subset_index, subset_mean
 from bandstrap.multipliers.enumeration import MOST_BITS
 from bandstrap.multipliers.quantile import AUTO_ENUMERATES
@@ -22,6 +21,7 @@ from bandstrap.policies import LINEAR_POLICIES, POLICIES, sign_flip_ucb
 from bandstrap.policies.states import sign_memory
 from docs.making.checks import problems
 from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
+from docs.making.league_tables import with_tables
 from docs.making.policies import advice, costs, overview, page
 from docs.making.texts import heatmap
 from pages import DOCS, ROOT, anchors, in_contents, links, pages

@@ -80,7 +80,7 @@ def requirement(parameter: str, owner: str, rule: str, received: object) -> Inva
 
 
 def check_number(
-    value: Any,
+    value: object,
     parameter: str,
     owner: str,
     *,
@@ -108,7 +108,7 @@ def check_number(
 
 
 def check_count(
-    value: Any, parameter: str, owner: str, *, at_least: int = 1, at_most: int | None = LARGEST_COUNT
+    value: object, parameter: str, owner: str, *, at_least: int = 1, at_most: int | None = LARGEST_COUNT
 ) -> int:
     """Return ``value`` as an int of at least ``at_least`` and, unless that is ``None``, of at most ``at_most``."""
     if not is_whole(value) or value < at_least:
@@ -119,17 +119,17 @@ def check_count(
     return int(value)
 
 
-def is_number(value: Any) -> TypeGuard[float | np.integer[Any] | np.floating[Any]]:
+def is_number(value: object) -> TypeGuard[float | np.integer[Any] | np.floating[Any]]:
     """Whether a value is a whole or floating number; as for :func:`is_whole`, no boolean and no length of time."""
     return is_whole(value) or isinstance(value, float | np.floating)
 
 
-def is_whole(value: Any) -> TypeGuard[int | np.integer[Any]]:
+def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
     """Whether a value is a whole number; NumPy counts a length of time among them, and Python a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
-def check_flag(value: Any, parameter: str, owner: str) -> bool:
+def check_flag(value: object, parameter: str, owner: str) -> bool:
     """Return ``value`` as a boolean: true, yes, on or 1, or false, no, off or 0, in letters of any case.
 
     >>> check_flag("no", "plus", "KLUCB")
@@ -145,7 +145,7 @@ def check_flag(value: Any, parameter: str, owner: str) -> bool:
     raise requirement(parameter, owner, "true or false (or yes or no, on or off, 1 or 0)", brief(value))
 
 
-def check_choice(value: Any, parameter: str, owner: str, choices: Collection[Option]) -> Option:
+def check_choice(value: object, parameter: str, owner: str, choices: Collection[Option]) -> Option:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         raise requirement(parameter, owner, "one of " + ", ".join(repr(c) for c in choices), brief(value))
@@ -187,7 +187,7 @@ def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
     return levels
 
 
-def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: str) -> Floats:
+def read_numbers(values: object, parameter: str, owner: str, rule: str, *, kinds: str) -> Floats:
     """Return as floats what holds real numbers of these NumPy ``kinds`` (``"b"`` are booleans), and nothing else.
 
     NumPy would also read dates as days, bytes as whole numbers, digits as what they spell, the first part of a complex
@@ -220,14 +220,14 @@ def read_numbers(values: Any, parameter: str, owner: str, rule: str, *, kinds: s
         raise requirement(parameter, owner, rule, brief(values)) from None
 
 
-def is_real(value: Any, kinds: str) -> bool:
+def is_real(value: object, kinds: str) -> bool:
     """Whether one Python object is a real number; booleans are where ``kinds`` has them."""
     if isinstance(value, bool | np.bool_):
         return "b" in kinds
     return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
 
 
-def has_masked(values: Any) -> bool:
+def has_masked(values: object) -> bool:
     """Whether a masked array hides something, alone or inside lists."""
     if isinstance(values, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(values).any())

@@ -9,6 +9,7 @@ from bandstrap.basics.calls import parse_call
 from bandstrap.engine.simulator.feedback import AT_ONCE, Feedback
 from bandstrap.engine.simulator.own_file import anchored, parse_file_call
 from bandstrap.engine.simulator.simulate import check_horizon, named_policies
+from bandstrap.engine.simulator.tape import EnvironmentLike
 from bandstrap.environments import ENVIRONMENTS
 from bandstrap.environments import own_file as own_environments
 from bandstrap.errors import InvalidInput
@@ -53,7 +54,7 @@ def anchored_environment(text: str, folder: Path) -> str:
     return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
 
 
-def check_game(policy: Any, environment: Any, horizon: int, feedback: Feedback = AT_ONCE) -> None:
+def check_game(policy: object, environment: EnvironmentLike, horizon: int, feedback: Feedback = AT_ONCE) -> None:
     """Refuse a policy that cannot play that many rounds of an environment."""
     names, policies = named_policies(policy)
     check_horizon(names, policies, environment, horizon, feedback)

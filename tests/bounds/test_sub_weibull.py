@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from bandstrap.bounds import hoeffding, sub_weibull
-from bandstrap.bounds.sub_weibull import log_convolve, log_moment, sub_weibull_width, theorem_terms
+from bandstrap.bounds.sub_weibull import finite_width, log_convolve, log_moment, theorem_terms
 from bandstrap.errors import InvalidInput
 from naive import bounds as naive
 
@@ -22,7 +22,7 @@ from naive import bounds as naive
 )
 def test_width_equals_the_multinomial_expansion_of_moments(n, alpha, beta, symmetric):
     expected = naive.sub_weibull_width(n, alpha, beta, symmetric=symmetric)
-    assert sub_weibull_width(n, alpha, beta, symmetric) == pytest.approx(expected, rel=1e-8)
+    assert finite_width(n, alpha, beta, symmetric, "test") == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("beta", [0.3, 0.5, 1.0, 1.7, 2.0, 4.0, 30.0])
@@ -69,7 +69,7 @@ def test_reported_constant_turns_the_formula_into_the_computed_width(beta, symme
     bound = sub_weibull(np.zeros(20), 0.05, sigma=1.7, beta=beta, symmetric=symmetric)
     main, rest = theorem_terms(20, math.log(20), beta)
     constant = bound.parts["constant"]
-    assert bound.width == pytest.approx(1.7 * sub_weibull_width(20, 0.05, beta, symmetric), rel=1e-13)
+    assert bound.width == pytest.approx(1.7 * finite_width(20, 0.05, beta, symmetric, "test"), rel=1e-13)
     assert bound.parts["main"] == pytest.approx(constant * 1.7 * main, rel=1e-13)
     assert bound.parts["correction"] == pytest.approx(constant * 1.7 * rest, rel=1e-13)
     assert bound.method == "moments"
@@ -88,7 +88,7 @@ def test_constants_lie_where_the_documentation_says():
 
     def constants(beta: float) -> list[float]:
         return [
-            sub_weibull_width(n, alpha, beta, False) / sum(theorem_terms(n, math.log(1 / alpha), beta))
+            finite_width(n, alpha, beta, False, "test") / sum(theorem_terms(n, math.log(1 / alpha), beta))
             for n, alpha in grid
         ]
 
@@ -100,23 +100,23 @@ def test_constants_lie_where_the_documentation_says():
 
 def test_width_does_not_jump_where_the_second_term_does():
     for beta in (1.0, 2.0):
-        below, above = (sub_weibull_width(10, 0.05, beta + step, False) for step in (-1e-9, 1e-9))
+        below, above = (finite_width(10, 0.05, beta + step, False, "test") for step in (-1e-9, 1e-9))
         assert below == pytest.approx(above, rel=1e-7)
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_symmetry_narrows_and_rewards_help(beta):
-    widths = [sub_weibull_width(n, 0.05, beta, False) for n in (1, 2, 4, 8, 16, 64, 256)]
+    widths = [finite_width(n, 0.05, beta, False, "test") for n in (1, 2, 4, 8, 16, 64, 256)]
     assert widths == sorted(widths, reverse=True)
     # At high levels the second moment may be best, where symmetry does not show.
-    assert sub_weibull_width(8, 0.05, beta, True) <= sub_weibull_width(8, 0.05, beta, False)
-    assert sub_weibull_width(8, 1e-5, beta, True) < sub_weibull_width(8, 1e-5, beta, False)
+    assert finite_width(8, 0.05, beta, True, "test") <= finite_width(8, 0.05, beta, False, "test")
+    assert finite_width(8, 1e-5, beta, True, "test") < finite_width(8, 1e-5, beta, False, "test")
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_width_shrinks_like_one_over_root_n(beta):
-    assert sub_weibull_width(40_000, 0.05, beta, False) == pytest.approx(
-        sub_weibull_width(10_000, 0.05, beta, False) / 2, rel=0.01
+    assert finite_width(40_000, 0.05, beta, False, "test") == pytest.approx(
+        finite_width(10_000, 0.05, beta, False, "test") / 2, rel=0.01
     )
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from bandstrap.basics.calls import parse_call
 from bandstrap.errors import InvalidInput
-from bandstrap.experiments.curves import CURVES, check_curve, measure_curve
+from bandstrap.experiments.curves import CURVES, Cell, check_curve, measure_curve
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
 from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
 
 def value(text, n, alpha=0.05, law="normal", replications=50, seed=1):
-    return measure_curve(parse_call(text), law, n, alpha, replications, seed)
+    return measure_curve(parse_call(text), Cell(law, n, alpha, replications, seed))
 
 
 def test_formulas_are_those_of_the_theory():

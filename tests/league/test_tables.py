@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from bandstrap.errors import InvalidInput
-from bandstrap.league.tables import with_tables, write_tables
+from docs.making.league_tables import with_tables, write_tables
 
 
 def match(environment, policy, mean, q99, told="nothing", error=1.0):

@@ -257,6 +257,19 @@ def test_what_waits_for_a_reward_is_counted_at_one_moment_while_others_decide(ta
         assert 10 < status.open <= 10 + 2 * len(asked)
 
 
+def test_what_the_holdout_earns_is_settled_by_the_rule_of_the_log(target):
+    """A sum that is rounded once: 1, where the database's own sum of doubles may be 0."""
+    with begin(target, window="1h", aggregate="sum", holdout=0.5, control="red") as experiment:
+        decisions = experiment.decide_many([f"u{i}" for i in range(40)])
+        for value, key in ((1e16, "a"), (1.0, "b"), (-1e16, "c")):
+            experiment.reward_many([(decision.id, value, key) for decision in decisions])
+        at(experiment, START + 3600)
+        lift = experiment.status().lift
+        assert (lift.mean, lift.holdout_mean) == (1.0, 1.0)
+        assert lift.units + lift.holdout_units == 40
+        assert lift.holdout_units > 5
+
+
 def test_equal_rewards_show_no_spread_and_huge_ones_keep_theirs(target):
     with begin(target, policy="epsilon_greedy", arms=["same", "huge"], holdout=0.0, floor=0.1) as experiment:
         rng = np.random.default_rng(0)

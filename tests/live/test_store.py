@@ -58,7 +58,7 @@ def test_many_rows_at_once(store):
     assert [row.id for row in store.add_decisions(experiment, rows[::-1], ARRIVAL)] == [row.id for row in rows[::-1]]
     assert store.add_rewards(experiment, [NewReward(row.id, "", 1.0) for row in rows], ARRIVAL) == ["stored"] * 2500
     assert store.refresh(experiment, ARRIVAL) == 2500
-    assert [record.seq for record in store.records(experiment, ARRIVAL)] == list(range(1, 2501))
+    assert [outcome.seq for _, outcome in store.records(experiment, ARRIVAL)] == list(range(1, 2501))
 
 
 def test_rewards_once_several_unknown_and_late(store):
@@ -147,15 +147,15 @@ def test_a_holdout_is_settled_for_reports_and_never_learned(store):
     rows = [decision(1, source="holdout"), decision(2), decision(3, source="holdout", deferred=True)]
     ids = [row.id for row in store.add_decisions(experiment, rows, SUM)]
     store.add_rewards(experiment, [NewReward(ids[0], "", 1.0), NewReward(ids[0], "b", 1.0)], SUM)
-    assert [record.kind for record in store.records(experiment, SUM)] == [None, None, None]
+    assert [outcome.kind for _, outcome in store.records(experiment, SUM)] == [None, None, None]
     set_clock(store, 60.0)
     store.refresh(experiment, SUM)
     assert store.activate(experiment, [ids[2]], SUM) == [True]
-    settled = [(record.seq, record.kind, record.reward) for record in store.records(experiment, SUM)]
+    settled = [(outcome.seq, outcome.kind, outcome.reward) for _, outcome in store.records(experiment, SUM)]
     assert settled == [(None, "reward", 2.0), (1, "nothing", None), (None, None, None)]
     set_clock(store, 120.0)
     assert store.refresh(experiment, SUM) == 1
-    assert [record.kind for record in store.records(experiment, SUM)] == ["reward", "nothing", "nothing"]
+    assert [outcome.kind for _, outcome in store.records(experiment, SUM)] == ["reward", "nothing", "nothing"]
     counts = store.counts(experiment)
     assert (counts.holdout, counts.waiting, counts.pending, counts.version, counts.learned) == (2, 0, 0, 1, 0)
 
@@ -275,7 +275,7 @@ def check_log(store, settle, steps, batch):
                 assert store.add_rewards(experiment, [reward], settle) == [twin.reward(*reward)]
     assert log(store, experiment) == [(position, *entry) for position, entry in enumerate(twin.log, 1)]
     assert store.counts(experiment).pending == 0
-    for record in store.records(experiment, settle):
-        start = twin.start(record.decision.id)
+    for row, outcome in store.records(experiment, settle):
+        start = twin.start(row.id)
         if start is not None and not twin.on_arrival():
-            assert (record.kind, record.reward) == twin.settled(record.decision.id)
+            assert (outcome.kind, outcome.reward) == twin.settled(row.id)

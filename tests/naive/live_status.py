@@ -11,14 +11,14 @@ def naive_counts(experiment, now, day, most_recent):
     """Decisions by source, what was served and chosen, what waits for a reward, and rewards learned by arm."""
     settle = experiment.definition.settle
     records = list(experiment.store.records(experiment.row.id, settle))
-    ours = [record for record in records if record.decision.source != "holdout"]
-    chosen = [record.decision.arm if record.decision.proposed is None else record.decision.proposed for record in ours]
+    ours = [(decision, outcome) for decision, outcome in records if decision.source != "holdout"]
+    chosen = [decision.arm if decision.proposed is None else decision.proposed for decision, _ in ours]
     waiting = unanswered = inactive = 0
     learned = defaultdict(list)
-    for record in sorted(ours, key=lambda record: record.seq or 0):
-        start = record.activated_at if record.decision.deferred else record.decision.decided_at
-        if record.kind in ("reward", "default"):
-            learned[record.decision.arm].append(record.reward)
+    for decision, outcome in sorted(ours, key=lambda record: record[1].seq or 0):
+        start = outcome.activated_at if decision.deferred else decision.decided_at
+        if outcome.kind in ("reward", "default"):
+            learned[decision.arm].append(outcome.reward)
         elif start is None:
             inactive += 1
         elif settle.window is None or now < start + settle.window:
@@ -26,17 +26,17 @@ def naive_counts(experiment, now, day, most_recent):
         else:
             unanswered += 1
     return {
-        "by_source": Counter(record.decision.source for record in records),
-        "served": Counter(record.decision.arm for record in ours),
+        "by_source": Counter(decision.source for decision, _ in records),
+        "served": Counter(decision.arm for decision, _ in ours),
         "chosen": Counter(chosen),
         "of_day": Counter(
-            arm for arm, record in zip(chosen, ours, strict=True) if record.decision.decided_at > now - day
+            arm for arm, (decision, _) in zip(chosen, ours, strict=True) if decision.decided_at > now - day
         ),
         "recent": Counter(chosen[-most_recent:]),
         "open": waiting,
         "unanswered": unanswered,
         "inactive": inactive,
-        "defaults": sum(record.kind == "default" for record in ours),
+        "defaults": sum(outcome.kind == "default" for _, outcome in ours),
         "learned": dict(learned),
     }
 
@@ -52,11 +52,10 @@ def naive_interval(rewards, alpha=0.05):
 def naive_units(experiment, since):
     """Mean rewards of units: of the policy, and of the holdout."""
     rewards = defaultdict(list)
-    for record in experiment.store.records(experiment.row.id, experiment.definition.settle):
-        decision = record.decision
-        if record.reward is not None and decision.version >= since:
+    for decision, outcome in experiment.store.records(experiment.row.id, experiment.definition.settle):
+        if outcome.reward is not None and decision.version >= since:
             who = ("unit", decision.unit) if decision.unit is not None else ("decision", decision.id)
-            rewards[decision.source == "holdout", who].append(record.reward)
+            rewards[decision.source == "holdout", who].append(outcome.reward)
     return [[fmean(values) for (held, _), values in rewards.items() if held == group] for group in (False, True)]
 
 

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from bandstrap.paper.claims import CLAIMS
 from bandstrap.paper.reproduce import errata
-from bandstrap.paper.sentences import PaperSection, Sentence, as_markdown, read_sentences
+from bandstrap.paper.sentences import PaperSection, Sentence, read_sentences
+from docs.making.sentences import as_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
 
@@ -36,7 +37,7 @@ def test_sentences_are_in_the_papers_order_and_no_part_is_left_out():
 
 
 def test_the_page_of_the_documentation_is_made_from_the_file():
-    # If this fails: python -m bandstrap.paper.sentences docs/sentences.md
+    # If this fails: python -m docs.making.sentences docs/sentences.md
     assert PAGE.read_text(encoding="utf-8") == as_markdown(read_sentences())
 
 

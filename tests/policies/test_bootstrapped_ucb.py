@@ -12,7 +12,7 @@ from scipy import stats
 
 from bandstrap import bounds
 from bandstrap.bounds.corrections import CORRECTIONS
-from bandstrap.bounds.sub_weibull import sub_weibull_width
+from bandstrap.bounds.sub_weibull import finite_width
 from bandstrap.engine.simulator.play import play
 from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
@@ -460,7 +460,7 @@ def test_sub_weibull_phi_is_by_default_no_less_than_what_moments_prove(beta, alp
         params = policy.round_params(policy._params)
         shared = prepare(params, None, round_)
         for n in (1, 3, 17, 500, 10**6):
-            proved = 0.6 * sub_weibull_width(n, shared.alpha, beta, False)
+            proved = 0.6 * finite_width(n, shared.alpha, beta, False, "test")
             assert preliminary_width(params, n, shared) >= proved
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+# Of the arms that were chosen, in the smallest type that tells them apart.
+ChoiceArray = NDArray[np.unsignedinteger]
+# Of numbers of whichever type.
+AnyArray = NDArray[Any]
 
 
 def sum_in_order(terms: Floats) -> float:

@@ -16,11 +16,15 @@ QUOTES = ("'", '"')
 LONGEST_CALL = 100_000
 
 
+# Options by name, as they are handed to a function.
+Options = dict[str, Any]
+
+
 class Call(NamedTuple):
     """A name and its options."""
 
     name: str
-    options: dict[str, Any]
+    options: Options
 
     def __str__(self) -> str:
         if not self.options:
@@ -48,14 +52,14 @@ def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> C
     return Call(name, parse_options(rest, text, firsts.get(name)))
 
 
-def parse_options(rest: str, text: str, first: str | None = None) -> dict[str, Any]:
+def parse_options(rest: str, text: str, first: str | None = None) -> Options:
     """The options in ``rest``, the end of a call whose whole ``text`` a refusal shows.
 
     The first value may come without a key if there is a ``first`` option whose text it is.
     """
     if len(text) > LONGEST_CALL:
         raise InvalidInput(f"A call has at most {LONGEST_CALL} characters; {brief(text)} has {len(text)}.")
-    options: dict[str, Any] = {}
+    options: Options = {}
     for i, item in enumerate(split_options(rest) if rest else []):
         key, equals, value = (part.strip() for part in item.partition("="))
         is_option = bool(equals) and key.isidentifier()
@@ -106,7 +110,7 @@ def parse_value(text: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Short text of an option's value, which :func:`parse_call` reads as the same value."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")

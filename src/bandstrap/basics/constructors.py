@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bandstrap.errors import InvalidInput, brief
 
@@ -25,7 +25,7 @@ ENTRY = re.compile(r"^(\w+)((?:\n    .*)+)", re.M)
 class Declared(type):
     """A class that knows all its constructor takes, and says so when it is called with something else."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: object) -> None:
         super().__init__(name, bases, namespace, **options)
         if "__doc__" in namespace and cls.__doc__ is not None:  # there is none under -OO
             cls.__doc__ = explained(cls.__doc__, {base.__name__: base for base in cls.__mro__})
@@ -49,7 +49,7 @@ class Declared(type):
 
     if not TYPE_CHECKING:  # type checkers read the constructors themselves
 
-        def __call__(cls: type[T], *values: Any, **options: Any) -> T:
+        def __call__(cls: type[T], *values: object, **options: object) -> T:
             """Build an object; a call that the constructor cannot take is refused in a sentence."""
             try:
                 return super().__call__(*values, **options)
@@ -74,7 +74,9 @@ def explained(text: str, bases: Mapping[str, type]) -> str:
     return POINTER.sub(entries, inspect.cleandoc(text))
 
 
-def refuse_misfit(owner: str, signature: inspect.Signature, values: Iterable[Any], options: Mapping[str, Any]) -> None:
+def refuse_misfit(
+    owner: str, signature: inspect.Signature, values: Iterable[object], options: Mapping[str, object]
+) -> None:
     """Refuse arguments that a signature does not have; nothing happens if it has them all."""
     known = signature.parameters
     takes = f"it takes {', '.join(known)}" if known else "it takes none"

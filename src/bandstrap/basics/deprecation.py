@@ -14,6 +14,7 @@ OLD_NAME = r"The '.*' parameter of .* is called '.*' now;"
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 def renamed(**new_names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -52,8 +53,8 @@ def renamed(**new_names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def with_new_names(
-    options: Mapping[str, Any], new_names: Mapping[str, str], owner: str, *, stacklevel: int = 2
-) -> dict[str, Any]:
+    options: Mapping[str, T], new_names: Mapping[str, str], owner: str, *, stacklevel: int = 2
+) -> dict[str, T]:
     """Options under their new names; each old one warns, and both names of one parameter are refused.
 
     ``stacklevel`` counts as that of ``warnings.warn`` called in the place of this function.

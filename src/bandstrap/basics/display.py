@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bandstrap.basics.text import shortened, visible
 
@@ -37,13 +36,13 @@ class Display:
     """
 
     above: Sequence[str]
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[object]]
     below: Sequence[str] = ()
     warnings: Sequence[str] = ()
     digits: Sequence[int] | None = None
 
     @property
-    def rows(self) -> list[tuple[Any, ...]]:
+    def rows(self) -> list[tuple[object, ...]]:
         """The cells, row by row."""
         return list(zip(*self.columns.values(), strict=True))
 
@@ -55,12 +54,12 @@ class Display:
             yield visible(name), texts, is_numeric(cells)
 
 
-def is_numeric(cells: Sequence[Any]) -> bool:
+def is_numeric(cells: Sequence[object]) -> bool:
     """Whether cells are numbers or shares in per cent, but for some that do not exist."""
     return any(isinstance(cell, int | float) or SHARE.fullmatch(str(cell)) for cell in cells)
 
 
-def format_cell(cell: Any, digits: int = DIGITS) -> str:
+def format_cell(cell: object, digits: int = DIGITS) -> str:
     """So many significant digits for floats, ``-`` for what does not exist, other text fit to be shown.
 
     >>> format_cell(0.123456), format_cell(float("nan")), format_cell(123_456), format_cell("red")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bandstrap.basics.arrays import Floats
 from bandstrap.basics.calls import parse_call
 from bandstrap.errors import brief, requirement
 
@@ -24,28 +26,54 @@ class Law(Protocol):
 
     def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
         """Draws."""
-        ...
 
     def mean(self) -> Any:
         """Mean, which may not exist."""
-        ...
 
     def support(self) -> Any:
         """Both ends."""
-        ...
 
 
-def is_law(law: Any) -> bool:
+class KnownLaw(Law, Protocol):
+    """What it has beside that. A law of the user's own may lack some of it: who asks has looked whether it is there."""
+
+    args: tuple[Any, ...]
+    kwds: dict[str, Any]
+
+    def median(self) -> float:
+        """Median."""
+
+    def std(self) -> float:
+        """Standard deviation, which may not exist."""
+
+    def cdf(self, y: ArrayLike, /) -> Floats:
+        """Distribution function."""
+
+    def ppf(self, probability: ArrayLike, /) -> Floats:
+        """Quantiles from below."""
+
+    def isf(self, probability: ArrayLike, /) -> Floats:
+        """Quantiles from above."""
+
+    def logpdf(self, y: ArrayLike, /) -> Floats:
+        """Logarithm of the density, of a continuous law."""
+
+    def logpmf(self, y: ArrayLike, /) -> Floats:
+        """Logarithm of the probability, of a discrete law."""
+
+
+def is_law(law: object) -> TypeGuard[KnownLaw]:
     """Whether this is a frozen distribution of one number."""
-    return all(hasattr(law, name) for name in ("rvs", "mean", "std", "support", "dist")) and np.ndim(law.mean()) == 0
+    needed = ("rvs", "mean", "std", "support", "dist")
+    return all(hasattr(law, name) for name in needed) and np.ndim(cast("Law", law).mean()) == 0
 
 
-def law_name(law: Any) -> str:
+def law_name(law: object) -> str:
     """SciPy's name of the family; empty for laws that are not SciPy's."""
     return str(getattr(getattr(law, "dist", None), "name", ""))
 
 
-def law_content(law: Any) -> bytes:
+def law_content(law: KnownLaw) -> bytes:
     """What tells a law from others: name, moments, support and a few draws.
 
     Parameters alone do not: a family of the user's own may hold data, and the same law can be written in several ways.
@@ -55,7 +83,7 @@ def law_content(law: Any) -> bytes:
     return law_name(law).encode() + np.array(numbers, dtype="<f8").tobytes()
 
 
-def law_called(text: str, parameter: str, owner: str, rule: str) -> Any:
+def law_called(text: str, parameter: str, owner: str, rule: str) -> KnownLaw:
     """A frozen distribution from its name with parameters, such as ``t:df=3``; ``rule`` is for a name that is not known.
 
     >>> float(law_called("geom:p=0.5", "delay", "simulate", "a law").mean())
@@ -80,4 +108,4 @@ def law_called(text: str, parameter: str, owner: str, rule: str) -> Any:
     if not is_known:
         rule = f"given with parameters inside the range of {alias.name}"
         raise requirement(parameter, owner, rule, brief(text))
-    return law
+    return cast("KnownLaw", law)

@@ -37,7 +37,7 @@ def make_generator(seed: Any, owner: str, parameter: str = "seed") -> np.random.
     raise requirement(parameter, owner, rule, brief(seed))
 
 
-def is_seed(value: Any) -> bool:
+def is_seed(value: object) -> bool:
     """Whether a value is a whole number of at least 0."""
     return bool(is_whole(value) and value >= 0)
 

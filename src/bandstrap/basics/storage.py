@@ -24,6 +24,9 @@ from bandstrap.errors import requirement
 # Locks of files; only Unix-like systems have them.
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 
+# What JSON can hold.
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
 PART = ".bandstrap-{}.part"
 # Where there are no locks, a part is taken for left behind after a day.
 SECONDS_OF_A_PART = 86_400

@@ -142,7 +142,7 @@ def read_groups(
     return groups
 
 
-def check_separator(separator: Any) -> str | None:
+def check_separator(separator: str | None) -> str | None:
     """A single character that can stand between columns; ``tab`` is one, too, and so is its escape."""
     character = {"tab": "\t", "\\t": "\t"}.get(separator, separator) if isinstance(separator, str) else separator
     is_character = isinstance(character, str) and len(character) == 1 and not character.isalnum()
@@ -152,7 +152,7 @@ def check_separator(separator: Any) -> str | None:
     return character
 
 
-def check_decimal(decimal: Any, separator: str | None) -> None:
+def check_decimal(decimal: object, separator: str | None) -> None:
     """A point or a comma, and not what separates columns."""
     if decimal not in (".", ","):
         raise requirement("decimal", "a table", "'.' or ','", brief(decimal))
@@ -160,7 +160,7 @@ def check_decimal(decimal: Any, separator: str | None) -> None:
         raise requirement("decimal", "a table", "another character than the separator", brief(decimal))
 
 
-def check_encoding(encoding: Any) -> None:
+def check_encoding(encoding: str | None) -> None:
     """An encoding of text that Python knows."""
     try:
         if encoding is not None:
@@ -319,6 +319,6 @@ def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | N
         yield TableRecord(f"Row {i + 1} of {name}", group, number)
 
 
-def group_name(value: Any) -> str:
+def group_name(value: object) -> str:
     """A group as text; that of a row without one is empty."""
     return "" if value is None else str(value)

@@ -7,18 +7,18 @@ where a sum will do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc, ndtr, ndtri
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.distributions import law_name
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName
+from bandstrap.basics.distributions import KnownLaw, law_name
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, AssumptionName, BoundOptions
 from bandstrap.bounds.distributions import (
     ROUNDING,
     has_heavy_tail,
@@ -45,8 +45,6 @@ FEW_HALVES = 3.0
 FEW_VALUES = 5
 # Sixth powers of numbers between this and its inverse are floats.
 SMALLEST_SCALE = 1e-50
-
-BoundOptions = Mapping[str, Any]
 
 
 class Verdict(NamedTuple):
@@ -76,11 +74,11 @@ class Assumption:
     """
 
     name: AssumptionName
-    of_law: Callable[[Any, BoundOptions], Verdict]
+    of_law: Callable[[KnownLaw, BoundOptions], Verdict]
     contradicted_by: Callable[[Floats, BoundOptions], list[str]]
 
 
-def judge(name: str, options: BoundOptions, law: Any) -> Verdict:
+def judge(name: str, options: BoundOptions, law: KnownLaw) -> Verdict:
     """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
 
     >>> from scipy import stats
@@ -98,7 +96,7 @@ def judge(name: str, options: BoundOptions, law: Any) -> Verdict:
 GRAVITY = (False, None, True)
 
 
-def judge_phi(options: BoundOptions, law: Any) -> Verdict:
+def judge_phi(options: BoundOptions, law: KnownLaw) -> Verdict:
     """The same for the preliminary width of a bound, if it has one."""
     phi = phi_told(options)
     if phi is None:
@@ -108,7 +106,7 @@ def judge_phi(options: BoundOptions, law: Any) -> Verdict:
     return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
 
 
-def phi_told(options: BoundOptions) -> Any:
+def phi_told(options: BoundOptions) -> object:
     """The preliminary width that these options name: Hoeffding's where they have a scale or a support alone."""
     phi = options.get("phi")
     has_scale = any(options.get(name) is not None for name in ("sigma", "support"))
@@ -140,8 +138,10 @@ def nothing(rewards: Floats, options: BoundOptions) -> list[str]:
 # --- symmetric, normal ------------------------------------------------------------------------------------------------
 
 
-def symmetry_p_value(sample: ArrayLike) -> float:
+def symmetry_p_value(ordered: Floats) -> float:
     r"""P-value of a test of symmetry about an unknown centre, which heavy tails do not mislead.
+
+    ``ordered`` are :func:`ascending` rewards.
 
     .. math:: t = \sum_i \psi(y_i - m) \Big/ \sqrt{\sum_i b_i^2}, \qquad b_i = \psi(y_i - m) - 2 p\, \chi(y_i - m)
 
@@ -156,15 +156,10 @@ def symmetry_p_value(sample: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from bandstrap.bounds.assumptions import symmetry_p_value
-    >>> symmetry_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), symmetry_p_value(range(20))
+    >>> from bandstrap.bounds.assumptions import ascending, symmetry_p_value
+    >>> symmetry_p_value(ascending([1, 1, 1, 2, 2, 3, 9, 30, 80, 250])), symmetry_p_value(ascending(range(20)))
     (0.069, 1.0)
     """
-    return symmetry_of(scaled(np.sort(check_sample(sample, "symmetry_p_value").ravel())))
-
-
-def symmetry_of(ordered: Floats) -> float:
-    """:func:`symmetry_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
     n = ordered.size
     quarter = n // 4
     distances = ordered - np.add.reduce(ordered[quarter : n - quarter]) / (n - 2 * quarter)
@@ -199,8 +194,9 @@ def n_values(ordered: Floats) -> int:
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
-def scaled(ordered: Floats) -> Floats:
+def ascending(rewards: ArrayLike) -> Floats:
     """Rewards in ascending order, divided by a power of two where their squares might overflow or vanish."""
+    ordered = np.sort(np.asarray(rewards, dtype=np.float64))
     largest = max(-ordered[0], ordered[-1])
     return ordered if SMALLEST_SCALE < largest < 1 / SMALLEST_SCALE else near_one(ordered)[0]
 
@@ -212,7 +208,7 @@ def binary_symmetry_p_value(count: int, n: int) -> float:
 
 def skew(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of symmetry; of rewards of two values that of a fair coin, which is exact."""
-    return skew_of(scaled(np.sort(rewards)), rewards)
+    return skew_of(ascending(rewards), rewards)
 
 
 def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
@@ -226,7 +222,7 @@ def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
         advice = "; clopper_pearson is exact for them" if values == ZERO_OR_ONE else ""
         sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
         return [f"{sentence} (fair coin, p = {p_value:.2g}){advice}"] if p_value < SIGNIFICANCE else []
-    p_value = symmetry_of(ordered)
+    p_value = symmetry_p_value(ordered)
     if p_value >= SIGNIFICANCE:
         return []
     quarter = ordered.size // 4
@@ -241,8 +237,8 @@ def normal_scores(n: int) -> Floats:
     return np.asarray(scores / math.sqrt(float(scores @ scores)))
 
 
-def normality_p_value(sample: ArrayLike) -> float:
-    r"""P-value of the test of normality of Shapiro and Francia.
+def normality_p_value(ordered: Floats) -> float:
+    r"""P-value of the test of normality of Shapiro and Francia; ``ordered`` are :func:`ascending` rewards.
 
     ``1 - W`` is the share of the variance that the regression of ordered rewards on normal scores leaves. Its logarithm is
     about normal, of a mean and a deviation that Royston gives for 5 to 5000 rewards; of more, every second or third is
@@ -250,20 +246,15 @@ def normality_p_value(sample: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from bandstrap.bounds.assumptions import normality_p_value
-    >>> normality_p_value([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]), normality_p_value([3, 4, 4.2, 5, 7, 9, 9])
-    (0.0002, 0.343)
+    >>> from bandstrap.bounds.assumptions import ascending, normality_p_value
+    >>> normality_p_value(ascending([1, 1, 1, 2, 2, 3, 9, 30, 80, 250]))
+    0.0002
 
     References
     ----------
     .. [1] Shapiro, Francia. An approximate analysis of variance test for normality. JASA 67, 1972.
     .. [2] Royston. A toolkit for testing for non-normality in complete and censored samples. The Statistician 42, 1993.
     """
-    return normality_of(scaled(np.sort(check_sample(sample, "normality_p_value").ravel())))
-
-
-def normality_of(ordered: Floats) -> float:
-    """:func:`normality_p_value` of rewards in ascending order, whose squares neither overflow nor vanish."""
     some = ordered[:: -(-ordered.size // MOST_FOR_NORMALITY)]
     distances = some - np.add.reduce(some) / some.size
     explained = float(normal_scores(some.size) @ distances) ** 2 / float(distances @ distances)
@@ -276,24 +267,24 @@ def normality_of(ordered: Floats) -> float:
 
 def not_normal(rewards: Floats, options: BoundOptions) -> list[str]:
     """A test of normality; where it rejects and one of symmetry does, too, that is what is told."""
-    ordered = scaled(np.sort(rewards))
+    ordered = ascending(rewards)
     if ordered.size < FEWEST or ordered[0] == ordered[-1]:
         return []
-    p_value = normality_of(ordered)
+    p_value = normality_p_value(ordered)
     if p_value >= SIGNIFICANCE:
         return []
     sentence = f"the rewards do not look normal (Shapiro and Francia's test, p = {p_value:.2g})"
     return skew_of(ordered, rewards) or [sentence]
 
 
-def symmetric_law(law: Any, options: BoundOptions) -> Verdict:
+def symmetric_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """Symmetry about the mean, or about the median where there is none."""
     if not has_quantiles(law):
         return Verdict(None, "nothing is known of the law's quantiles")
     return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the law is not symmetric")
 
 
-def normal_law(law: Any, options: BoundOptions) -> Verdict:
+def normal_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """The normal family."""
     return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the law is not normal")
 
@@ -301,7 +292,7 @@ def normal_law(law: Any, options: BoundOptions) -> Verdict:
 # --- bounded, sub-Gaussian, sub-Weibull -------------------------------------------------------------------------------
 
 
-def bounded_law(law: Any, options: BoundOptions) -> Verdict:
+def bounded_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law inside the support that was told."""
     support = options["support"]
     low, high = (float(end) for end in law.support())
@@ -311,7 +302,7 @@ def bounded_law(law: Any, options: BoundOptions) -> Verdict:
     return Verdict(holds=False, why=f"the law reaches beyond [{support[0]:g}, {support[1]:g}]")
 
 
-def sub_gaussian_law(law: Any, options: BoundOptions) -> Verdict:
+def sub_gaussian_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law known to have the scale that was told, or the support."""
     if options.get("support") is not None:
         return bounded_law(law, options)
@@ -352,7 +343,7 @@ def above_scale(rewards: Floats, options: BoundOptions) -> list[str]:
     return [f"their standard deviation, {deviation:.3g}, is above sigma = {sigma:g}"]
 
 
-def sub_weibull_law(law: Any, options: BoundOptions) -> Verdict:
+def sub_weibull_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
     if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
         norm = f"the psi_{options['beta']:g} norm of the law"
@@ -368,7 +359,7 @@ def skew_if_symmetric(rewards: Floats, options: BoundOptions) -> list[str]:
 # --- binary -----------------------------------------------------------------------------------------------------------
 
 
-def binary_law(law: Any, options: BoundOptions) -> Verdict:
+def binary_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A law of the two values that were told, by default 0 and 1."""
     values = options.get("support", ZERO_OR_ONE)
     if is_two_valued(law, values):

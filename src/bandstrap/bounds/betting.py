@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +12,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.bound import (
     Bound,
+    BoundOptions,
     Side,
     Support,
     Threshold,
@@ -228,7 +228,7 @@ def place_in_support(shares: Floats, support: Support) -> Floats:
     return np.where(shares == 1.0, high, np.minimum(above, high))
 
 
-def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
     """Whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
     ends = check_support(options.get("support"), "betting")
     seed, is_in_order = check_order(options.get("seed"), options.get("in_order", False), "betting")

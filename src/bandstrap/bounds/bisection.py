@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import Bools, Floats
 
 
-def bisect(is_beyond: Callable[[Floats], Any], start: Floats, stop: Floats) -> tuple[Floats, Floats]:
+def bisect(is_beyond: Callable[[Floats], Bools | bool], start: Floats, stop: Floats) -> tuple[Floats, Floats]:
     """The neighbouring numbers between which a condition becomes true."""
     while True:
         middle = 0.5 * (start + stop)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from bandstrap.bounds.bound import (
     OVER_DRAWS,
     ROUNDING,
     Bound,
+    BoundOptions,
     Side,
     Threshold,
     build,
@@ -39,7 +39,7 @@ INTERVALS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 DEFAULT_DELTA = 0.1
 
 
-def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
     """Whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
     is_plain = {"quantile", "interval", "weights"}.isdisjoint(options)
     correction = options.get("correction", "practical")
@@ -230,15 +230,7 @@ def bootstrap(
             factor = None
         if correction == "none":
             return Threshold(main, {"main": main, "correction": np.zeros(())}, method)
-        width = preliminary_width(
-            phi,
-            rewards,
-            alpha,
-            owner="bootstrap",
-            options=options,
-            mirrored=mirrored,
-            seed=seed,
-        )
+        width = preliminary_width(phi, rewards, alpha, owner="bootstrap", options=options, mirrored=mirrored, seed=seed)
         with np.errstate(over="ignore", invalid="ignore"):
             if factor is None:
                 term = correction_term(CORRECTIONS[correction], n, width, alpha, delta, n)

@@ -36,6 +36,8 @@ SIDES: tuple[Side, ...] = get_args(Side)
 # Of one sample, and of each sample of a batch.
 FloatOrArray = float | Floats
 Support = tuple[float, float]
+# Options that a bound is called with, by name.
+BoundOptions = Mapping[str, Any]
 # That of rewards of two values, unless another is told.
 ZERO_OR_ONE: Support = (0.0, 1.0)
 # Numbers below 2 to this power have squares that are far from overflow.
@@ -186,7 +188,6 @@ class UpperThreshold(Protocol):
 
     def __call__(self, rewards: Floats, alpha: float, mirrored: bool, /) -> Threshold:
         """Width of the upper bound at ``alpha``."""
-        ...
 
 
 class MirroredThreshold(Protocol):
@@ -194,7 +195,6 @@ class MirroredThreshold(Protocol):
 
     def __call__(self, alpha: float, mirrored: bool, /) -> Threshold:
         """Width of the upper bound at ``alpha``."""
-        ...
 
 
 class Ends(NamedTuple):
@@ -290,7 +290,7 @@ def build(
     holds_for: str,
     order: str | None = None,
     check: bool = True,
-    told: Mapping[str, Any] | None = None,
+    told: BoundOptions | None = None,
 ) -> Bound:
     """Turn an upper threshold into a :class:`Bound`; a lower bound is the upper bound of the negated rewards.
 
@@ -412,7 +412,7 @@ def fewest_rewards(alpha: float) -> int:
     return n
 
 
-def check_level(alpha: Any, owner: str) -> float:
+def check_level(alpha: object, owner: str) -> float:
     """Return ``alpha`` as a float in (0, 1/2); what is larger is most likely a confidence.
 
     >>> check_level(0.95, "sign_flip")
@@ -435,7 +435,7 @@ def as_number(value: ArrayLike, shape: tuple[int, ...]) -> FloatOrArray:
     return array.copy() if shape else float(array)
 
 
-def check_support(support: Any, owner: str) -> Support:
+def check_support(support: object, owner: str) -> Support:
     """Return ``support`` as a pair of finite floats, the lower one first."""
     rule = "a pair (low, high) of finite numbers with low < high"
     ends = read_numbers(support, "support", owner, rule, kinds="iuf")
@@ -496,10 +496,9 @@ class Covers(Protocol):
     """Which samples have an upper bound that is certainly ``mean`` or more; some that have may not be found."""
 
     def __call__(
-        self, rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any], /
+        self, rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions, /
     ) -> NDArray[np.bool_]:
         """For rewards of shape ``(samples, n)``, whose sign and whose mean's were turned if ``mirrored``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -558,7 +557,7 @@ def register(
     return add
 
 
-def bound_by_name(name: str, sample: ArrayLike, alpha: float, side: Side, options: Mapping[str, Any]) -> Bound:
+def bound_by_name(name: str, sample: ArrayLike, alpha: float, side: Side, options: BoundOptions) -> Bound:
     """Call the bound of this name; an option that it does not have is the caller's mistake."""
     try:
         return BOUNDS[name].function(sample, alpha, side=side, **options)
@@ -580,7 +579,7 @@ def without_warnings() -> Iterator[None]:
 
 
 def misses(
-    name: str, rewards: Floats, alpha: float, mean: float, side: Side, options: Mapping[str, Any]
+    name: str, rewards: Floats, alpha: float, mean: float, side: Side, options: BoundOptions
 ) -> NDArray[np.bool_]:
     """``Bound.misses(mean)`` of each sample; where a bound has a quick test, only those are bounded that it leaves open."""
     entry = BOUNDS[name]

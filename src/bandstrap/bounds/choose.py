@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +12,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.bound import (
     SIDES,
     ZERO_OR_ONE,
+    BoundOptions,
     Side,
     Support,
     check_level,
@@ -47,7 +46,7 @@ class Choice:
     """
 
     method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: BoundOptions = field(default_factory=dict)
     reason: str = ""
     guess: str | None = None
 

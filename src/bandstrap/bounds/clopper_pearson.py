@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +18,10 @@ MARGIN = 1e-12
 SMALLEST_LEVEL = 1e-100
 
 # Both ends of a probability, from numbers of successes and of trials, and the level of one side.
-EndsOfCounts = Callable[[Any, int, float], tuple[Floats, Floats]]
+EndsOfCounts = Callable[[ArrayLike, int, float], tuple[Floats, Floats]]
 
 
-def exact_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
+def exact_ends(successes: ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
     """``P(X >= k) = alpha`` at the lower end and ``P(X <= k) = alpha`` at the upper one, rounded outwards."""
     k = np.asarray(successes, dtype=np.float64)
     # Where k is 0 or n, one end is known without a beta distribution, which has no parameter 0.

@@ -6,15 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.calls import Call, parse_call
+from bandstrap.basics.calls import Call, Options, parse_call
 from bandstrap.basics.deprecation import with_new_names
-from bandstrap.basics.distributions import Law, law_called, law_name
+from bandstrap.basics.distributions import KnownLaw, Law, law_called, law_name
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.bound import BOUNDS, SIDES, Side, check_level, misses, takes_seed
 from bandstrap.bounds.corrections import PROVED
@@ -37,6 +38,8 @@ MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
 # time, so that its numbers do not depend on this, unless it draws.
 SLICE = 1 << 14
+# Cells of the grid that a law with bounded support is put on.
+N_CELLS = 1000
 
 
 @dataclass(frozen=True)
@@ -161,10 +164,10 @@ def check_sample_size(n: int, replications: int) -> None:
     check_memory(2 * WORD * replications, "replications", "coverage", replications)
 
 
-def checked_texts(bounds: Any) -> list[str]:
+def checked_texts(bounds: Iterable[object]) -> list[str]:
     """Bounds as texts, one after the other."""
     try:
-        texts = [None] if isinstance(bounds, str | bytes) else list(bounds)
+        texts: list[object] = [None] if isinstance(bounds, str | bytes) else list(bounds)
     except TypeError:  # not one after the other
         texts = [None]
     if not all(isinstance(text, str) for text in texts):
@@ -173,21 +176,21 @@ def checked_texts(bounds: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
-def resolve_distribution(distribution: Any) -> Any:
+def resolve_distribution(distribution: str | Law | ArrayLike) -> KnownLaw:
     """A distribution from its name with parameters, from rewards to draw from, or as it is."""
     if isinstance(distribution, str):
         if is_empirical(distribution):
-            return empirical_called(distribution)
+            return cast("KnownLaw", empirical_called(distribution))
         rule = (
             "the name of a scipy.stats distribution, such as 'normal', 'laplace' or 't:df=3', or 'empirical:FILE,...'"
         )
         return law_called(distribution, "distribution", "coverage", rule)
     if all(hasattr(distribution, name) for name in ("rvs", "mean", "support")):
-        return distribution
-    return EmpiricalDistribution(distribution)
+        return cast("KnownLaw", distribution)
+    return cast("KnownLaw", EmpiricalDistribution(cast("ArrayLike", distribution)))
 
 
-def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
+def tell_truth(call: Call, law: KnownLaw) -> Options | str:
     """The options a bound is run with, or why it cannot be run.
 
     A bound that proves something is told what holds: the support where there is one, else the standard deviation where it
@@ -204,7 +207,7 @@ def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
         return options
     ends = law_support(law)
     deviation = float(law.std())
-    truth: dict[str, Any] = {}
+    truth: Options = {}
     if math.isfinite(deviation) and (is_unproved or (ends is None and deviation_is_scale(law))):
         truth["sigma"] = deviation
     if ends is not None:
@@ -228,8 +231,8 @@ def tell_truth(call: Call, law: Any) -> dict[str, Any] | str:
 
 def measure(
     call: Call,
-    options: dict[str, Any] | str,
-    law: Any,
+    options: Options | str,
+    law: KnownLaw,
     n: int,
     alpha: float,
     side: Side,
@@ -308,7 +311,7 @@ def measure(
     )
 
 
-def judgement(name: str, options: dict[str, Any], law: Any) -> tuple[JudgedAssumption, str]:
+def judgement(name: str, options: Options, law: KnownLaw) -> tuple[JudgedAssumption, str]:
     """Whether a law is what the proof of a bound assumes, and a note that says why not."""
     with np.errstate(all="ignore"):  # of SciPy's quantiles far out
         verdict = judge(name, options, law)
@@ -320,7 +323,7 @@ def judgement(name: str, options: dict[str, Any], law: Any) -> tuple[JudgedAssum
 
 
 def sample_blocks(
-    law: Any, n: int, replications: int, seed: int, tick: Callable[[], None] = lambda: None
+    law: KnownLaw, n: int, replications: int, seed: int, tick: Callable[[], None] = lambda: None
 ) -> Iterator[Floats]:
     """The samples that every bound sees at one sample size, as many at a time as memory should hold."""
     rng = np.random.default_rng([seed, n])
@@ -329,7 +332,7 @@ def sample_blocks(
         yield answered(draw_samples, law, (min(step, replications - start), n), rng, tick=tick)
 
 
-def draw_samples(law: Any, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+def draw_samples(law: Law, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
     """Samples of a law, one per row; parameters that are too extreme to draw with are the user's mistake."""
     name = law_name(law) or type(law).__name__
     try:
@@ -342,17 +345,17 @@ def draw_samples(law: Any, shape: tuple[int, int], rng: np.random.Generator) -> 
     return samples
 
 
-def measure_exact(distribution: Any, n: int, alpha: float) -> CoverageRow:
+def measure_exact(distribution: str | Law | ArrayLike, n: int, alpha: float) -> CoverageRow:
     """What no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses ``alpha``."""
     law = resolve_distribution(distribution)
     width = target(law) - mean_quantile(law, n, alpha)
     return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width, width_error=0.0)
 
 
-def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> float:
+def mean_quantile(law: KnownLaw, n: int, probability: float) -> float:
     """Quantile of the mean of ``n`` rewards of a continuous law with bounded support.
 
-    The law is put on a grid of ``n_cells`` cells and convolved with itself by FFT.
+    The law is put on a grid of ``N_CELLS`` cells and convolved with itself by FFT.
 
     >>> from scipy import stats
     >>> mean_quantile(stats.uniform(), 2, 0.5)
@@ -368,21 +371,21 @@ def mean_quantile(law: Any, n: int, probability: float, n_cells: int = 1000) -> 
             "a continuous one",
             f"{law_name(law) or type(law).__name__}, which is discrete",
         )
-    edges = np.linspace(low, high, n_cells + 1)
+    edges = np.linspace(low, high, N_CELLS + 1)
     mass = np.diff(law.cdf(edges))
-    length = n * (n_cells - 1) + 1
+    length = n * (N_CELLS - 1) + 1
     check_memory(6 * WORD * length, "n", "mean_quantile", n)  # the law of the sum, its transform and its places
     size = 1 << (length - 1).bit_length()
     sums = np.fft.irfft(np.fft.rfft(mass, size) ** n, size)[:length]
     # Cell j of the sum lies between its two edges, so its distribution function is known at the upper ones.
-    cell = (high - low) / n_cells
+    cell = (high - low) / N_CELLS
     upper_edges = low + cell * ((np.arange(length) + n / 2) / n + 0.5 / n)
     return float(np.interp(probability, [0.0, *np.cumsum(sums)], [low, *upper_edges]))
 
 
-def binomial_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper-Pearson interval of a probability."""
-    tail = (1 - confidence) / 2
+def binomial_interval(count: int, total: int) -> tuple[float, float]:
+    """Clopper-Pearson interval of a probability, of 95 % confidence."""
+    tail = (1 - 0.95) / 2
     low = 0.0 if count == 0 else float(betaincinv(count, total - count + 1, tail))
     high = 1.0 if count == total else float(betaincinv(count + 1, total - count, 1 - tail))
     return low, high

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bandstrap.basics.distributions import law_name
+from bandstrap.basics.arrays import Floats
+from bandstrap.basics.distributions import KnownLaw, law_name
 from bandstrap.bounds.empirical import EmpiricalDistribution
 
 # Laws whose standard deviation is their sub-Gaussian scale: the normal law and, where they are symmetric, these bounded
@@ -23,24 +24,24 @@ FAR_TAILS = ((1e-10, 1e-60), (1e-50, 1e-300))
 ROUNDING = 1e-6
 
 
-def target(law: Any) -> float:
+def target(law: KnownLaw) -> float:
     """What a bound should cover: the mean or, where it does not exist, the median."""
     mean = float(law.mean())
     return mean if math.isfinite(mean) else float(law.median())
 
 
-def has_mean(law: Any) -> bool:
+def has_mean(law: KnownLaw) -> bool:
     """Whether the law has a finite mean."""
     return math.isfinite(float(law.mean()))
 
 
-def law_support(law: Any) -> tuple[float, float] | None:
+def law_support(law: KnownLaw) -> tuple[float, float] | None:
     """Both ends of the law, or ``None`` unless it has both."""
     low, high = (float(end) for end in law.support())
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def is_symmetric(law: Any) -> bool:
+def is_symmetric(law: KnownLaw) -> bool:
     """Whether quantiles lie symmetrically about the target, to one part in a million; false if the law has no quantiles.
 
     >>> from scipy import stats
@@ -53,12 +54,12 @@ def is_symmetric(law: Any) -> bool:
     return bool(np.all(np.abs(below + above - 2 * target(law)) <= ROUNDING * (above[0] - below[0])))
 
 
-def has_quantiles(law: Any) -> bool:
+def has_quantiles(law: object) -> bool:
     """Whether the law tells its quantiles, from both ends."""
     return hasattr(law, "ppf") and hasattr(law, "isf")
 
 
-def is_two_valued(law: Any, values: tuple[float, float]) -> bool:
+def is_two_valued(law: KnownLaw, values: tuple[float, float]) -> bool:
     """Whether the law gives these two values and no others.
 
     >>> from scipy import stats
@@ -68,7 +69,7 @@ def is_two_valued(law: Any, values: tuple[float, float]) -> bool:
     return hasattr(law, "pmf") and bool(abs(float(np.sum(law.pmf(np.array(values)))) - 1) <= ROUNDING)
 
 
-def has_heavy_tail(law: Any) -> bool:
+def has_heavy_tail(law: KnownLaw) -> bool:
     """Whether a tail is seen to be heavier than that of any normal law; false if that cannot be told.
 
     ``-log P(y - mu > x) / x^2`` stays above some number for a sub-Gaussian law; here it is seen to fall to less than half
@@ -89,12 +90,12 @@ def has_heavy_tail(law: Any) -> bool:
     return False
 
 
-def deviation_is_scale(law: Any) -> bool:
+def deviation_is_scale(law: KnownLaw) -> bool:
     """Whether the standard deviation is known to be a sub-Gaussian scale."""
     return law_name(law) in STRICTLY_SUB_GAUSSIAN and is_symmetric(law)
 
 
-def sub_gaussian_scale(law: Any) -> float | None:
+def sub_gaussian_scale(law: KnownLaw) -> float | None:
     """The smallest scale the law is known to have: its standard deviation, half the length of its support, or none."""
     if deviation_is_scale(law):
         return float(law.std())
@@ -102,7 +103,7 @@ def sub_gaussian_scale(law: Any) -> float | None:
     return None if ends is None else ends[1] / 2 - ends[0] / 2
 
 
-def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
+def orlicz_mean(law: KnownLaw, sigma: float, beta: float) -> float:
     r"""``E exp(|y - mu|^beta / sigma^beta)``, by quadrature or summation; infinite where it cannot be computed.
 
     >>> from scipy import stats
@@ -114,8 +115,8 @@ def orlicz_mean(law: Any, sigma: float, beta: float) -> float:
     centre = target(law)
     low, high = (float(end) for end in law.support())
 
-    def exponent(y: Any) -> Any:
-        return np.abs((y - centre) / sigma) ** beta
+    def exponent(y: ArrayLike) -> Floats:
+        return np.asarray(np.abs((np.asarray(y) - centre) / sigma) ** beta)
 
     if hasattr(law, "pmf"):
         if not (math.isfinite(low) and math.isfinite(high)):

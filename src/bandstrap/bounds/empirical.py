@@ -41,7 +41,7 @@ class EmpiricalDistribution:
         self.values, counts = np.unique(self.rewards, return_counts=True)
         self.probabilities = counts / self.rewards.size
 
-    def rvs(self, size: Any = None, random_state: Any = None) -> Any:
+    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Any = None) -> Any:
         """Draws with replacement."""
         return self.rewards[np.random.default_rng(random_state).integers(self.rewards.size, size=size)]
 
@@ -104,7 +104,7 @@ def empirical_called(text: str) -> EmpiricalDistribution:
     return read_empirical(**options)
 
 
-def read_empirical(file: Any, *, reward: Any, digest: str | None = None) -> EmpiricalDistribution:
+def read_empirical(file: object, *, reward: object, digest: str | None = None) -> EmpiricalDistribution:
     """The rewards in a column of a CSV or Parquet file."""
     if not isinstance(reward, str):
         rule = "the name of a column; in a call, a number that is one stands in quotes"

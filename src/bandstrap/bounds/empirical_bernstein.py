@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import (
-    Bound,
-    Side,
-    Threshold,
-    build,
-    check_support,
-    register,
-    rewards_inside,
-    scale_inside,
-)
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register, rewards_inside, scale_inside
 from bandstrap.bounds.resampling import why_no_spread
 from bandstrap.errors import check_choice, check_number
 

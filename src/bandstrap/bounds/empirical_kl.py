@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats, each, sum_in_order
-from bandstrap.bounds.bound import (
-    Bound,
-    Side,
-    Threshold,
-    build,
-    check_support,
-    register,
-    rewards_inside,
-    scale_inside,
-)
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_support, register, rewards_inside, scale_inside
 from bandstrap.engine.compiler.kernel import compiled_body, entry, jitable
 from bandstrap.errors import check_choice, sample_mean
 

@@ -16,6 +16,7 @@ from bandstrap.bounds.bound import (
     BOUNDS,
     SIDES,
     Bound,
+    BoundOptions,
     Refuted,
     Side,
     Threshold,
@@ -97,7 +98,7 @@ def bound_groups(
     side: Side = "two-sided",
     simultaneous: Simultaneous | None = None,
     check: bool = True,
-    **options: Any,
+    **options: object,
 ) -> GroupBounds:
     """Bound the mean of every group.
 
@@ -194,7 +195,7 @@ OF_LARGEST = "it is the one whose sums have a largest over all groups"
 
 
 def choices_of(
-    groups: Mapping[str, Floats], level: float, method: str, side: Side, options: Mapping[str, Any]
+    groups: Mapping[str, Floats], level: float, method: str, side: Side, options: BoundOptions
 ) -> dict[str, Choice]:
     """Which bound each group has: the one asked for, or what :func:`bandstrap.bounds.choose` says."""
     if method != AUTO:
@@ -215,7 +216,7 @@ def choices_of(
 
 
 def largest_bounds(
-    groups: Mapping[str, Floats], alpha: float, method: str, side: Side, options: Mapping[str, Any]
+    groups: Mapping[str, Floats], alpha: float, method: str, side: Side, options: BoundOptions
 ) -> dict[str, Bound]:
     """The bounds of ``simultaneous="max"``."""
     if method not in (AUTO, "bootstrap"):

@@ -8,16 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.bounds.bound import (
-    Bound,
-    Side,
-    Threshold,
-    build,
-    check_inside,
-    check_support,
-    register,
-    rewards_inside,
-)
+from bandstrap.bounds.bound import Bound, Side, Threshold, build, check_inside, check_support, register, rewards_inside
 from bandstrap.engine.compiler.kernel import inlined
 from bandstrap.errors import check_number, requirement
 

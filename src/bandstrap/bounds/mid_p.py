@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc
@@ -17,21 +15,21 @@ from bandstrap.bounds.clopper_pearson import SMALLEST_LEVEL, exact_ends, two_val
 MARGIN = 1e-12
 
 
-def tail_above(p: Floats, k: Any, n: int) -> Floats:
+def tail_above(p: Floats, k: Floats, n: int) -> Floats:
     """``P(X > k) + P(X = k)/2``, which rises with ``p``."""
     at_least = np.where(k == 0, 1.0, betainc(np.maximum(k, 1), n - k + 1, p))
     above = np.where(k == n, 0.0, betainc(k + 1, np.maximum(n - k, 1), p))
     return 0.5 * (at_least + above)
 
 
-def tail_below(p: Floats, k: Any, n: int) -> Floats:
+def tail_below(p: Floats, k: Floats, n: int) -> Floats:
     """``P(X < k) + P(X = k)/2``, which falls with ``p``."""
     below = np.where(k == 0, 0.0, betaincc(np.maximum(k, 1), n - k + 1, p))
     at_most = np.where(k == n, 1.0, betaincc(k + 1, np.maximum(n - k, 1), p))
     return 0.5 * (below + at_most)
 
 
-def mid_ends(successes: Any, n: int, alpha: float) -> tuple[Floats, Floats]:
+def mid_ends(successes: ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
     """Where the two tails are ``alpha``, or the end of [0, 1] where they stay above it; rounded outwards."""
     k = np.asarray(successes, dtype=np.float64)
     level = alpha * (1 - MARGIN)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Hashable
+from typing import Literal, get_args
 
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.distributions import law_name
+from bandstrap.basics.distributions import KnownLaw, law_name
 from bandstrap.bounds.distributions import law_support, target
 from bandstrap.errors import check_count, check_number, requirement
 
@@ -37,7 +37,7 @@ MOST_REWARDS = N_CELLS // 8
 SMALLEST_ALPHA = 1e-6
 
 
-def oracle_phi(kind: Oracle, law: Any, n: int, alpha: float) -> float | Callable[[Floats, float], Floats]:
+def oracle_phi(kind: Oracle, law: KnownLaw, n: int, alpha: float) -> float | Callable[[Floats, float], Floats]:
     """The ``phi`` of that name for samples of ``n`` rewards, in a form that :func:`bandstrap.bounds.bootstrap` takes."""
     if kind == "oracle":
         return deviation_quantile(law, n, alpha)
@@ -51,7 +51,7 @@ def oracle_phi(kind: Oracle, law: Any, n: int, alpha: float) -> float | Callable
     return smallest
 
 
-def deviation_quantile(law: Any, n: int, alpha: float, *, two_sided: bool = True) -> float:
+def deviation_quantile(law: KnownLaw, n: int, alpha: float, *, two_sided: bool = True) -> float:
     r"""Smallest ``x``, rounded up, such that ``|ybar - mu| >= x`` has probability at most ``alpha``.
 
     The law is put on a grid, each reward at the middle of its cell, and convolved with itself by FFT. A sum of ``n``
@@ -94,14 +94,19 @@ def deviation_quantile(law: Any, n: int, alpha: float, *, two_sided: bool = True
 
 @functools.lru_cache(maxsize=256)
 def _of_family(
-    family: str, shapes: tuple[Any, ...], others: tuple[tuple[str, Any], ...], n: int, alpha: float, two_sided: bool
+    family: str,
+    shapes: tuple[Hashable, ...],
+    others: tuple[tuple[str, Hashable], ...],
+    n: int,
+    alpha: float,
+    two_sided: bool,
 ) -> float:
     from scipy import stats
 
     return _by_convolution(getattr(stats, family)(*shapes, **dict(others)), n, alpha, two_sided)
 
 
-def _by_convolution(law: Any, n: int, alpha: float, two_sided: bool) -> float:
+def _by_convolution(law: KnownLaw, n: int, alpha: float, two_sided: bool) -> float:
     mean, deviation = target(law), float(law.std())
     if not math.isfinite(deviation):
         raise requirement("law", "deviation_quantile", "one with a standard deviation", f"one of {deviation}")

@@ -16,12 +16,10 @@ Where the order given is not random, as in a sorted file, the random orders are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.basics.seeds import Seed, drawn_seed, is_seed, seed_of
 from bandstrap.errors import InvalidInput, check_count, check_flag
 
@@ -94,6 +92,6 @@ def read_in_orders(rows: Floats, n_orders: int, seeds: int | list[int]) -> Itera
         yield some, rows[some][:, places]
 
 
-def random_orders(row: NDArray[Any], n_orders: int, seed: int | np.random.Generator) -> NDArray[Any]:
+def random_orders(row: AnyArray, n_orders: int, seed: int | np.random.Generator) -> AnyArray:
     """One sample in random orders, one per row."""
     return np.random.default_rng(seed).permuted(np.tile(row, (n_orders, 1)), axis=1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.seeds import Seed
-from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, mirror, takes_seed
+from bandstrap.bounds.bound import BOUNDS, ZERO_OR_ONE, BoundOptions, mirror, takes_seed
 from bandstrap.bounds.order import order_name
 from bandstrap.errors import read_numbers, requirement
 
@@ -30,7 +29,7 @@ def preliminary_width(
     alpha: float,
     *,
     owner: str,
-    options: dict[str, Any],
+    options: BoundOptions,
     mirrored: bool,
     seed: Seed = None,
 ) -> Floats:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.seeds import Seed, drawn_seed, seed_of
@@ -54,7 +54,6 @@ class Widths(Protocol):
 
     def __call__(self, rows: SampleRows, alpha: float, seed: int, /) -> Floats:
         """Widths at ``alpha``, from resamples that start from ``seed``."""
-        ...
 
 
 def build_resampled(
@@ -183,7 +182,7 @@ def spread_of_resamples(moments: Floats, n: int) -> Floats:
     return np.where(variance <= 8 * n * 2.0**-53 * moments[1], 0.0, variance)
 
 
-def rounding_of_means(rows: Floats, exponents: Any) -> Floats:
+def rounding_of_means(rows: Floats, exponents: NDArray[np.int64] | int) -> Floats:
     """By how much the mean of a resample of residuals may differ from 0 by rounding alone, for each row.
 
     ``exponents`` are those by which the residuals of ``rows`` were scaled, see ``scaled_residuals``.

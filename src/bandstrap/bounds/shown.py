@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandstrap.basics.display import DIGITS, Display
 from bandstrap.basics.text import ONE, shortened
+from bandstrap.bounds.bound import FloatOrArray
 from bandstrap.bounds.notes import of_groups
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def display_groups(found: GroupBounds, name: str = "group") -> Display:
 
 def display_comparison(found: Comparison, name: str = "group") -> Display:
     """The differences of several groups from their control, which the title tells of."""
-    means: dict[str, list[Any]] = {
+    means: dict[str, list[object]] = {
         "mean": [found.means[group] for group in found.bounds],
         "difference": [bound.mean for bound in found.bounds.values()],
     }
@@ -96,7 +97,7 @@ def display_comparison(found: Comparison, name: str = "group") -> Display:
 def display_several(
     found: GroupBounds | Comparison,
     name: str,
-    means: Mapping[str, Sequence[Any]],
+    means: Mapping[str, Sequence[object]],
     *,
     reasons: Mapping[str, str] = MappingProxyType({}),
     after: str = "",
@@ -157,14 +158,14 @@ def assumption_of(bound: Bound) -> list[str]:
     return [f"Assumption: {bound.holds_for}."] if bound.holds_for else []
 
 
-def end_columns(bounds: Sequence[Bound], side: Side) -> dict[str, list[Any]]:
+def end_columns(bounds: Sequence[Bound], side: Side) -> dict[str, list[FloatOrArray]]:
     """The ends that were asked for, column by column."""
     return {column: [ends_of(bound)[place] for bound in bounds] for place, column in enumerate(END_COLUMNS[side])}
 
 
-def ends_of(bound: Bound) -> tuple[Any, ...]:
+def ends_of(bound: Bound) -> tuple[FloatOrArray, ...]:
     """The bound's value, or both ends if two-sided."""
-    return (bound.lower, bound.upper) if bound.side == "two-sided" else (bound.value,)
+    return bound.value if isinstance(bound.value, tuple) else (bound.value,)
 
 
 def digits_of(bound: Bound) -> int:
@@ -190,7 +191,7 @@ def warnings_of(bounds: Mapping[str, Bound], minus: str | None = None) -> list[s
 # --- for machines -----------------------------------------------------------------------------------------------------
 
 
-def records_of(found: GroupBounds | Comparison, by: str | None) -> list[dict[str, Any]]:
+def records_of(found: GroupBounds | Comparison, by: str | None) -> list[dict[str, object]]:
     """Everything that is known of every group, one record for each.
 
     The column of groups is called as in the data, or ``"group"`` where the record has a column of that name.
@@ -207,7 +208,7 @@ def records_of(found: GroupBounds | Comparison, by: str | None) -> list[dict[str
     return [{name: group} | record for group, record in records.items()]
 
 
-def of_group(found: GroupBounds | Comparison, group: str) -> dict[str, Any]:
+def of_group(found: GroupBounds | Comparison, group: str) -> dict[str, object]:
     """What a group has beside its bound: why that was chosen, or how it is compared."""
     from bandstrap.bounds.groups import GroupBounds
 
@@ -221,7 +222,7 @@ def of_group(found: GroupBounds | Comparison, group: str) -> dict[str, Any]:
     }
 
 
-def record_of(bound: Bound) -> dict[str, Any]:
+def record_of(bound: Bound) -> dict[str, object]:
     """Everything that is known of a bound on one sample."""
     return {
         "n": bound.sizes[0],

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,6 +11,7 @@ from bandstrap.basics.seeds import Seed, make_generator, seed_of
 from bandstrap.bounds.bound import (
     OVER_DRAWS,
     Bound,
+    BoundOptions,
     Side,
     Threshold,
     build,
@@ -28,7 +26,7 @@ from bandstrap.errors import check_flag, sample_mean
 from bandstrap.multipliers import subset_mean
 
 
-def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
     """Whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a ``phi``."""
     if options.get("randomized") or any(options.get(name) is not None for name in ("phi", "sigma", "support")):
         return np.zeros(len(rewards), dtype=bool)

@@ -97,13 +97,8 @@ def sum_width(weights: Groups, alpha: float, beta: float, symmetric: bool) -> fl
     return math.exp(np.min((log_moments - math.log(alpha)) / orders))
 
 
-def sub_weibull_width(n: int, alpha: float, beta: float, symmetric: bool) -> float:
-    """:func:`sum_width` of the mean of ``n`` rewards."""
-    return sum_width(((1.0, n),), alpha, beta, symmetric) / n
-
-
 def finite_width(n: int, alpha: float, beta: float, symmetric: bool, owner: str) -> float:
-    """:func:`sub_weibull_width`; an exponent or a level so small that moments overflow is refused."""
+    """:func:`sum_width` of the mean of ``n`` rewards; an exponent or a level so small that moments overflow is refused."""
     return finite_sum_width(((1.0, n),), alpha, beta, symmetric, owner) / n
 
 

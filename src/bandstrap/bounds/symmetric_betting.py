@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.seeds import Seed
 from bandstrap.bounds.betting import CAPITAL_ROUNDING, CAPITAL_SLACK, capital_rounding, log_average
-from bandstrap.bounds.bound import Bound, Side, Threshold, build, register, too_few
+from bandstrap.bounds.bound import Bound, BoundOptions, Side, Threshold, build, register, too_few
 from bandstrap.bounds.order import AT_ALL_SIZES, check_order, check_orders, order_name, order_seeds, read_in_orders
 from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.errors import check_sample, near_one, sample_mean
@@ -131,7 +130,7 @@ def read(
     return read_in_orders(rows, n_orders, order_seeds(seed, rewards))
 
 
-def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
     """Whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
     seed, is_in_order = check_order(options.get("seed"), options.get("in_order", False), "symmetric_betting")
     n_orders = check_orders(options.get("n_orders"), rewards.shape[-1], "symmetric_betting")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
@@ -19,13 +20,9 @@ from bandstrap.cli.files import (
     Separator,
     read,
 )
-from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
+from bandstrap.cli.groups import check_request, find_and_tell, how_read
 from bandstrap.cli.options import DataSeed, Plot, SideOption, SimultaneousName
-from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice, check_number
-
-if TYPE_CHECKING:
-    from bandstrap.bounds import GroupBounds
 
 OWNER = "bandstrap bound"
 
@@ -86,7 +83,7 @@ def bound(
     """
     from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, bound_groups
-    from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
+    from bandstrap.bounds.bound import check_support, takes_seed
     from bandstrap.bounds.shown import AUTO
 
     call = parse_call(method)
@@ -121,13 +118,5 @@ def bound(
         walks=not is_max and (is_auto or BOUNDS[call.name].walks),
     )
 
-    def found_bounds() -> GroupBounds:
-        with without_warnings():
-            return bound_groups(groups, alpha, method=call.name, side=side, simultaneous=simultaneous, **options)
-
-    found = answered(found_bounds)
-    if plot is not None:
-        check_drawable(found)
-    write_bounds(found, by, format)
-    if plot is not None:
-        draw(found, plot, f"mean of {column}")
+    find = partial(bound_groups, groups, alpha, method=call.name, side=side, simultaneous=simultaneous, **options)
+    find_and_tell(find, by, format, plot, f"mean of {column}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import typer
 
@@ -19,13 +20,9 @@ from bandstrap.cli.files import (
     Separator,
     read,
 )
-from bandstrap.cli.groups import check_drawable, check_request, draw, how_read, write_bounds
+from bandstrap.cli.groups import check_request, find_and_tell, how_read
 from bandstrap.cli.options import DataSeed, Plot, SideOption, SimultaneousName
-from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import check_choice
-
-if TYPE_CHECKING:
-    from bandstrap.bounds import Comparison
 
 OWNER = "bandstrap compare"
 
@@ -72,12 +69,12 @@ def compare(
     from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, DIFFERENCES
     from bandstrap.bounds import compare as compare_groups
-    from bandstrap.bounds.bound import check_support, takes_seed, without_warnings
+    from bandstrap.bounds.bound import check_support, takes_seed
 
     call = parse_call(method)
     check_choice(call.name, "method", OWNER, DIFFERENCES)
     check_request(OWNER, alpha=alpha, seed=seed, plot=plot)
-    options: dict[str, Any] = dict(call.options)
+    options = dict(call.options)
     if call.name == "union":
         check_choice(options.setdefault("bound", "betting"), "bound", OWNER, BOUNDS)
     if support is not None:
@@ -102,15 +99,6 @@ def compare(
         encoding=encoding,
     )
 
-    def found_bounds() -> Comparison:
-        with without_warnings():
-            return compare_groups(
-                groups, control, alpha, method=call.name, side=side, simultaneous=simultaneous, **options
-            )
-
-    found = answered(found_bounds)
-    if plot is not None:
-        check_drawable(found)
-    write_bounds(found, by, format)
-    if plot is not None:
-        draw(found, plot, f"mean of {column} minus that of {control}")
+    given = {"method": call.name, "side": side, "simultaneous": simultaneous, **options}
+    find = partial(compare_groups, groups, control, alpha, **given)
+    find_and_tell(find, by, format, plot, f"mean of {column} minus that of {control}")

@@ -68,14 +68,7 @@ def coverage(
     from bandstrap.bounds.coverage import NO_MEAN
 
     rows = measure(
-        distribution,
-        sample_size,
-        alpha,
-        bounds=bound,
-        side=side,
-        replications=replications,
-        seed=seed,
-        progress=True,
+        distribution, sample_size, alpha, bounds=bound, side=side, replications=replications, seed=seed, progress=True
     )
     shown_side = side if side == "two-sided" else f"{side} (one-sided)"
     title = f"{distribution}, {shown_side}, alpha = {alpha:g}, {replications} samples"

@@ -29,8 +29,7 @@ DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
 ]
 InOrder = Annotated[
-    bool,
-    typer.Option("--in-order", help="Keep the order of the file, which must be that in which rows came."),
+    bool, typer.Option("--in-order", help="Keep the order of the file, which must be that in which rows came.")
 ]
 
 

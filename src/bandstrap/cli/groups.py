@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bandstrap.basics.calls import Options
 from bandstrap.cli.files import check_plot
 from bandstrap.cli.terminal import complain, print_display, write_records
+from bandstrap.engine.work.interrupts import answered
 from bandstrap.errors import InvalidInput, check_count
 
 if TYPE_CHECKING:
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-def how_read(
-    options: Mapping[str, Any], seed: int | None, *, in_order: bool, draws: bool, walks: bool
-) -> dict[str, Any]:
+def how_read(options: Options, seed: int | None, *, in_order: bool, draws: bool, walks: bool) -> Options:
     """Options with --seed where the method draws, and --in-order where it is sequential; its own options win."""
     given = {"seed": seed} if draws and seed is not None else {}
     if walks and in_order and "seed" not in options:
@@ -36,6 +36,28 @@ def check_request(owner: str, *, alpha: float, seed: int | None, plot: Path | No
     if seed is not None:
         check_count(seed, "seed", owner, at_least=0, at_most=None)
     check_plot(plot, owner)
+
+
+def find_and_tell(
+    find: Callable[[], GroupBounds | Comparison],
+    by: str | None,
+    format: str,  # noqa: A002 - the flag's name
+    plot: Path | None,
+    axis: str,
+) -> None:
+    """Bound the groups while signals are answered, write what was found, and draw it; ``axis`` is what bounds are on."""
+    from bandstrap.bounds.bound import without_warnings
+
+    def quietly() -> GroupBounds | Comparison:
+        with without_warnings():
+            return find()
+
+    found = answered(quietly)
+    if plot is not None:
+        check_drawable(found)
+    write_bounds(found, by, format)
+    if plot is not None:
+        draw(found, plot, axis)
 
 
 def write_bounds(found: GroupBounds | Comparison, by: str | None, format: str) -> None:  # noqa: A002 - the flag's name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from bandstrap.basics.calls import format_value
+from bandstrap.basics.calls import Options, format_value
 from bandstrap.basics.text import unmarked
 from bandstrap.cli.options import Format
 from bandstrap.cli.terminal import print_entries, write_records
@@ -75,12 +75,12 @@ def entries(kind: ListedKind) -> Sequence[dict[str, str]]:
     return [{"name": name} for name in (METHODS if kind == "methods" else WEIGHTS)]
 
 
-def first_line(thing: Any) -> str:
+def first_line(thing: object) -> str:
     """First line of the docstring, without its markup; empty where Python was told to leave docstrings out (-OO)."""
     return unmarked((inspect.getdoc(thing) or "").partition("\n")[0])
 
 
-def describe(options: dict[str, Any]) -> str:
+def describe(options: Options) -> str:
     """Options as text; those without a default by name alone."""
     return ", ".join(
         name if value is inspect.Parameter.empty else f"{name}={format_value(value)}" for name, value in options.items()

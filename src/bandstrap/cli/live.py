@@ -51,8 +51,7 @@ Control = Annotated[
     typer.Option(help="Arm, or number of the action, served to the holdout, and to everybody in shadow mode."),
 ]
 BurnIn = Annotated[
-    int | None,
-    typer.Option(help="Number of rewards below which an arm counts as new; default when created: 20."),
+    int | None, typer.Option(help="Number of rewards below which an arm counts as new; default when created: 20.")
 ]
 NewArmShare = Annotated[
     float | None, typer.Option(help="Largest share of decisions for a new arm; default when created: 0.1.")
@@ -96,12 +95,10 @@ def create(
         DirectionName | None, typer.Option(help="'min' where rewards are costs; default: max.")
     ] = None,
     window: Annotated[
-        str | None,
-        typer.Option(help="Time in which a reward counts, such as 30m, 24h or 7d; default: no limit."),
+        str | None, typer.Option(help="Time in which a reward counts, such as 30m, 24h or 7d; default: no limit.")
     ] = None,
     default_reward: Annotated[
-        float | None,
-        typer.Option(help="Reward assumed for a decision that has received none when its window closes."),
+        float | None, typer.Option(help="Reward assumed for a decision that has received none when its window closes.")
     ] = None,
     aggregate: Annotated[
         AggregateName | None,
@@ -341,7 +338,7 @@ def opened(target: str, name: str) -> Experiment:
     return live.open(target, name)
 
 
-def given(**settings: Any) -> dict[str, Any]:
+def given(**settings: object) -> dict[str, Any]:
     """The settings that were given."""
     return {name: value for name, value in settings.items() if value is not None}
 

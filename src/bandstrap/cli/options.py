@@ -28,7 +28,6 @@ DataSeed = Annotated[
     int | None,
     typer.Option(help="Seed of random orders and of draws. Default: derived from the data.", show_default=False),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of all random numbers: the same seed gives the same result.")]
 Plot = Annotated[Path | None, typer.Option(help="File for a picture of the result (png, svg or pdf).")]
 
 

@@ -41,8 +41,7 @@ def results(
         ),
     ] = False,
     panel: Annotated[
-        list[str] | None,
-        typer.Option(help="A panel; all by default. May be given more than once.", show_default=False),
+        list[str] | None, typer.Option(help="A panel; all by default. May be given more than once.", show_default=False)
     ] = None,
 ) -> None:
     """Show what the experiment in a folder found: a row for every panel, curve and place, a column for all that is varied.

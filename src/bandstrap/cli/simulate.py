@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bandstrap.basics.calls import Options
 from bandstrap.basics.storage import check_folder, write_text
 from bandstrap.cli.results import print_results
 from bandstrap.cli.terminal import complain, write_csv
@@ -148,7 +149,7 @@ def simulate(
         raise found.unfinished
 
 
-def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> ExperimentSpec:
+def experiment_of(policies: Sequence[str], options: Options) -> ExperimentSpec:
     """The experiment of one panel that policies and options on the command line stand for, checked."""
     from bandstrap.engine.simulator.blocks import BLOCK_SIZE
     from bandstrap.engine.simulator.feedback import Feedback, as_learned
@@ -175,9 +176,7 @@ def experiment_of(policies: Sequence[str], options: Mapping[str, Any]) -> Experi
     return experiment
 
 
-def words_of_options(
-    policies: Sequence[str], options: Mapping[str, Any], seed: int | None, *, choices: bool
-) -> tuple[str, ...]:
+def words_of_options(policies: Sequence[str], options: Options, seed: int | None, *, choices: bool) -> tuple[str, ...]:
     """The command that goes on with what was asked for on the command line, but for the folder."""
     given = [("policy", text) for text in policies] + [*options.items()] + ([] if seed is None else [("seed", seed)])
     return (
@@ -205,7 +204,7 @@ def draw(found: Results, out: Path) -> None:
     complain(f"wrote summary.csv, panels.png and panels.svg to {out}")
 
 
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write a CSV file, whole or not at all."""
     text = io.StringIO()
     write_csv(rows, text)

@@ -135,7 +135,7 @@ def refused(refusal: Any) -> InvalidInput:
     return InvalidInput(f"{command}: {said}." if command else f"{said}.")
 
 
-def write_records(records: Iterable[dict[str, Any]], format: str) -> None:  # noqa: A002 - the flag's name
+def write_records(records: Iterable[Mapping[str, object]], format: str) -> None:  # noqa: A002 - the flag's name
     """Write ``json`` (infinite and missing numbers as null) or ``csv``, one record in memory at a time."""
     if format == "csv":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -150,9 +150,9 @@ def write_records(records: Iterable[dict[str, Any]], format: str) -> None:  # no
     sys.stdout.write("[]\n" if before == "[\n" else "\n]\n")
 
 
-def write_csv(records: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+def write_csv(records: Iterable[Mapping[str, object]], file: TextIO) -> None:
     """Write records, of which there is at least one, as CSV with a line of names."""
-    writer: Any = None
+    writer: csv.DictWriter[str] | None = None
     for record in records:
         if writer is None:
             writer = csv.DictWriter(file, fieldnames=list(record), lineterminator="\n")
@@ -160,17 +160,17 @@ def write_csv(records: Iterable[Mapping[str, Any]], file: TextIO) -> None:
         writer.writerow({key: nested_as_json(value) for key, value in record.items()})
 
 
-def nested_as_json(value: Any) -> Any:
+def nested_as_json(value: object) -> object:
     """A value for one field of CSV: lists and mappings are JSON."""
     return json.dumps(plain(value), allow_nan=False) if isinstance(value, list | dict) else value
 
 
-def write_json(value: Any) -> None:
+def write_json(value: object) -> None:
     """Write JSON, infinite and missing numbers as null."""
     sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """A value as JSON has it."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
@@ -189,7 +189,7 @@ def print_display(display: Display) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", digits: Sequence[int] | None = None
+    columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", digits: Sequence[int] | None = None
 ) -> None:
     """Print a table; numbers are right-aligned and rounded, to four digits unless its row has others.
 

@@ -10,19 +10,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.basics.arrays import Floats
-from bandstrap.basics.calls import Call, fingerprint
+from bandstrap.basics.arrays import AnyArray, Floats
+from bandstrap.basics.calls import Call, Options, fingerprint
 from bandstrap.basics.constructors import refuse_misfit
-from bandstrap.basics.distributions import is_law, law_content, law_name
+from bandstrap.basics.distributions import Law, is_law, law_content, law_name
 from bandstrap.basics.tables import read_groups
 from bandstrap.environments.environment import LARGEST_NUMBER, Environment
 from bandstrap.errors import InvalidInput, brief, read_numbers, requirement, sample_mean
 
 
-def as_laws(laws: Any) -> tuple[Any, ...]:
+def as_laws(laws: object) -> tuple[object, ...]:
     """Laws one after the other; none where they are not."""
-    is_several = laws.ndim > 0 if isinstance(laws, np.ndarray) else isinstance(laws, Sequence)
-    return tuple(laws) if is_several else ()
+    return tuple(laws) if isinstance(laws, Sequence) or (isinstance(laws, np.ndarray) and laws.ndim > 0) else ()
 
 
 class Arms(Environment):
@@ -43,12 +42,12 @@ class Arms(Environment):
 
     is_called = False
 
-    def __init__(self, distributions: Sequence[Any]) -> None:
+    def __init__(self, distributions: Sequence[Law]) -> None:
         rule = f"a non-empty sequence of frozen scipy.stats distributions with means no larger than {LARGEST_NUMBER:g}"
-        laws = as_laws(distributions)
-        if not laws or not all(is_law(law) for law in laws):
+        laws = [law for law in as_laws(distributions) if is_law(law)]
+        if not laws or len(laws) < len(distributions):
             raise requirement("distributions", "Arms", rule, brief(distributions))
-        self.distributions = laws
+        self.distributions = tuple(laws)
         means = [float(law.mean()) for law in laws]
         if not all(abs(mean) <= LARGEST_NUMBER for mean in means):
             raise requirement("distributions", "Arms", rule, f"means {means}")
@@ -60,7 +59,7 @@ class Arms(Environment):
         ends = [law.support() for law in self.distributions]
         return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Rewards of each distribution."""
         return np.stack([self.distributions[arm].rvs(size=n, random_state=rng) for arm in traits])
 
@@ -101,7 +100,7 @@ class Empirical(Environment):
         self._source: dict[str, str] = {}
         super().__init__([float(sample_mean(values)) for values in self.rewards.values()])
 
-    def _observed(self, label: Any, values: ArrayLike) -> Floats:
+    def _observed(self, label: object, values: ArrayLike) -> Floats:
         """The rewards of an arm, checked."""
         rule = f"a non-empty row of finite numbers for arm {brief(label)}"
         rewards = read_numbers(values, "rewards", "Empirical", rule, kinds="biuf")
@@ -131,7 +130,7 @@ class Empirical(Environment):
             Fingerprint of the data as a label shows it: a file that was edited since is refused. By default any data
             will do.
         """
-        columns: dict[str, Any] = {"arm": arm, "reward": reward}
+        columns: dict[str, object] = {"arm": arm, "reward": reward}
         for parameter, value in columns.items():
             if not isinstance(value, str):
                 rule = "the name of a column; in a call, a number that is one stands in quotes"
@@ -162,7 +161,7 @@ class Empirical(Environment):
         return cls.from_csv(**options)
 
     @classmethod
-    def call_parameters(cls) -> dict[str, Any]:
+    def call_parameters(cls) -> Options:
         """Names and defaults of the options of a call."""
         return {p.name: p.default for p in inspect.signature(cls.from_csv).parameters.values()}
 
@@ -183,7 +182,7 @@ class Empirical(Environment):
         values = np.concatenate(list(self.rewards.values()))
         return float(values.min()), float(values.max())
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Draws with replacement."""
         observed = [*self.rewards.values()]
         return np.stack([observed[arm][rng.integers(observed[arm].size, size=n)] for arm in traits])

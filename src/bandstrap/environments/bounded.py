@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import check_number, requirement
 
@@ -42,7 +42,7 @@ class Bernoulli(UnitInterval):
         if ((means < 0) | (means > 1)).any():
             raise self.refused_means("between 0 and 1", means)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """One with probability ``mean``."""
         return (rng.random((means.size, n)) < means[:, None]).astype(np.float64)
 
@@ -76,7 +76,7 @@ class Beta(UnitInterval):
         if not ((shapes > 0) & (self.v - shapes > 0)).all():
             raise requirement("v", "Beta", "large enough that 'v' times a mean is more than 0", self.v)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Beta of the given mean."""
         shape = self.v * means[:, None]
         return rng.beta(shape, self.v - shape, (means.size, n))

@@ -9,10 +9,9 @@ from numbers import Real
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
-from bandstrap.basics.calls import Call
+from bandstrap.basics.arrays import AnyArray, Floats
+from bandstrap.basics.calls import Call, Options
 from bandstrap.basics.constructors import Declared
 from bandstrap.basics.registry import register
 from bandstrap.engine.work.memory import WORD, check_memory
@@ -22,7 +21,7 @@ ENVIRONMENTS: dict[str, type[Environment]] = {}
 # Law of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
 # Numbers one after the other: the arms' means, the coordinates of a vector.
-NumberSequence = Sequence[float] | NDArray[Any]
+NumberSequence = Sequence[float] | AnyArray
 # Policies sum rewards and their squares, which must not overflow.
 LARGEST_NUMBER = 1e100
 
@@ -51,7 +50,7 @@ class Environment(metaclass=Declared):
     name: ClassVar[str]
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
     # The value of an omitted parameter, where it matters whether it was omitted.
-    implied: ClassVar[Mapping[str, Any]] = {"n_arms": 5}
+    implied: ClassVar[Mapping[str, float]] = {"n_arms": 5}
     # Whether a call as text can build it, and the option that a first value without a key stands for.
     is_called: ClassVar[bool] = True
     first_option: ClassVar[str | None] = None
@@ -80,11 +79,11 @@ class Environment(metaclass=Declared):
         low, high = self.mean_range or self.default_range
         self.check_means(np.array(self.means if self.means is not None else (low, high)))
 
-    def _checked_means(self, means: Any) -> tuple[float, ...]:
+    def _checked_means(self, means: object) -> tuple[float, ...]:
         array = self.checked_numbers(means, "means", "a non-empty sequence of finite numbers", 1)
         return tuple(array.tolist())
 
-    def checked_numbers(self, values: Any, parameter: str, rule: str, ndim: int) -> Floats:
+    def checked_numbers(self, values: object, parameter: str, rule: str, ndim: int) -> Floats:
         """A non-empty array of finite numbers that are not too large."""
         owner = type(self).__name__
         array = as_numbers(values)
@@ -94,7 +93,7 @@ class Environment(metaclass=Declared):
             raise requirement(parameter, owner, f"no larger than {LARGEST_NUMBER:g} in size", brief(values))
         return array
 
-    def checked_pair(self, ends: Any, parameter: str, *, above: float = -np.inf) -> Uniform:
+    def checked_pair(self, ends: object, parameter: str, *, above: float = -np.inf) -> Uniform:
         """The two ends of an interval of numbers greater than ``above``."""
         least = "" if above == -np.inf else f"{above:g} < "
         rule = f"a pair (low, high) with {least}low <= high"
@@ -103,7 +102,7 @@ class Environment(metaclass=Declared):
             raise requirement(parameter, type(self).__name__, rule, brief(ends))
         return float(array[0]), float(array[1])
 
-    def checked_scale(self, value: Any, parameter: str = "scale") -> float:
+    def checked_scale(self, value: object, parameter: str = "scale") -> float:
         """What rewards are multiplied by: a number above 0."""
         owner = type(self).__name__
         scale = check_number(value, parameter, owner, above=0)
@@ -124,11 +123,11 @@ class Environment(metaclass=Declared):
             return np.array(self.means)
         return rng.uniform(*(self.mean_range or self.default_range), self.n_arms)
 
-    def draw_traits(self, rng: np.random.Generator) -> NDArray[Any]:
+    def draw_traits(self, rng: np.random.Generator) -> AnyArray:
         """What else the arms' rewards depend on in one replication, an entry per arm; by default the arms' numbers."""
         return np.arange(self.n_arms)
 
-    def draw_rewards(self, means: Floats, traits: NDArray[Any], n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """``n`` rewards of each of some arms, given by their means and traits: shape ``(means.size, n)``.
 
         Nothing that an arm keeps for a replication may be drawn here, since rewards may be drawn arm by arm and bit by bit.
@@ -149,11 +148,11 @@ class Environment(metaclass=Declared):
         """Whether its tape is drawn as a class says; one drawn otherwise cannot be had arm by arm or round by round."""
         return getattr(self.tape, "__func__", None) is cls.tape
 
-    def draw_world(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+    def draw_world(self, rng: np.random.Generator) -> tuple[AnyArray, ...]:
         """What a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of actions."""
         return self.draw_means(rng), self.draw_traits(rng)
 
-    def draw_arm(self, world: tuple[NDArray[Any], ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
+    def draw_arm(self, world: tuple[AnyArray, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
         """``n`` rewards of one arm."""
         means, traits = (part[arm : arm + 1] for part in world)
         return self.checked_rewards(self.draw_rewards(means, traits, n, rng))[0]
@@ -183,13 +182,13 @@ class Environment(metaclass=Declared):
         return str(Call(self.origin or self.name, given))
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> Options:
         """Names and defaults of the options, those passed on to a base class included."""
         known = inspect.signature(cls).parameters.values()
         return {parameter.name: cls.implied.get(parameter.name, parameter.default) for parameter in known}
 
     @classmethod
-    def call_parameters(cls) -> dict[str, Any]:
+    def call_parameters(cls) -> Options:
         """Names and defaults of the options of a call as text, with the range that means come from by default."""
         return {name: cls.default_range if name == "mean_range" else value for name, value in cls.parameters().items()}
 
@@ -202,7 +201,7 @@ class Environment(metaclass=Declared):
         return f"<{type(self).__name__} {self.label}>"
 
 
-def as_numbers(values: Any) -> Floats | None:
+def as_numbers(values: object) -> Floats | None:
     """Finite numbers as an array; ``None`` where something is not one: text, a boolean, a date, NaN."""
     try:
         things = np.asarray(values, dtype=object)

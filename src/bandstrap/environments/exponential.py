@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.environments.environment import Environment, Uniform
 
 
@@ -36,7 +36,7 @@ class Exponential(Environment):
         if (means <= 0).any():
             raise self.refused_means("greater than 0", means)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean."""
         return means[:, None] * rng.standard_exponential((means.size, n))
 
@@ -73,7 +73,7 @@ class MirroredExponential(Environment):
         if (means >= 0).any():
             raise self.refused_means("less than 0", means)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Exponential of the given mean, which is negative."""
         return means[:, None] * rng.standard_exponential((means.size, n))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.basics.calls import fingerprint, parse_call
-from bandstrap.basics.distributions import is_law, law_content, law_name
+from bandstrap.basics.distributions import KnownLaw, Law, is_law, law_content, law_name
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.environments.environment import ENVIRONMENTS, Environment, NumberSequence
 from bandstrap.environments.noisy import Noisy
@@ -59,7 +59,7 @@ class LinearBandit(Environment):
     ((3,), (3, 5), (1, 3, 2))
     """
 
-    implied: ClassVar[Mapping[str, Any]] = {
+    implied: ClassVar[Mapping[str, float]] = {
         "dimension": 10,
         "n_actions": 100,
         "theta_scale": 10**0.5,
@@ -76,7 +76,7 @@ class LinearBandit(Environment):
         theta_scale: float | None = None,
         actions: ArrayLike | None = None,
         feature_range: float | None = None,
-        noise: Any = "gaussian",
+        noise: str | Law = "gaussian",
         scale: float = 1.0,
     ) -> None:
         owner = type(self).__name__
@@ -95,14 +95,18 @@ class LinearBandit(Environment):
         self.feature_range = self._unless(actions, "actions", feature_range, "feature_range")
         self.scale = self.checked_scale(scale)
         self._noise = self._law(noise)
-        self.noise = noise if isinstance(noise, str) else f"{law_name(noise)}@{fingerprint(law_content(noise))}"
+        self.noise = (
+            noise
+            if isinstance(noise, str)
+            else f"{law_name(noise)}@{fingerprint(law_content(cast('KnownLaw', noise)))}"
+        )
         self.n_arms = self.n_actions
 
-    def _finite(self, values: Any, parameter: str, ndim: int) -> Floats:
+    def _finite(self, values: object, parameter: str, ndim: int) -> Floats:
         shape = "a non-empty sequence" if ndim == 1 else "a non-empty matrix, one action per row,"
         return self.checked_numbers(values, parameter, f"{shape} of finite numbers", ndim)
 
-    def _unless(self, values: Any, given: str, scale: Any, parameter: str) -> float:
+    def _unless(self, values: object, given: str, scale: object, parameter: str) -> float:
         """The scale of what is drawn; what was given has none."""
         if scale is None:
             return float(self.implied[parameter])
@@ -110,7 +114,7 @@ class LinearBandit(Environment):
             raise requirement(parameter, type(self).__name__, f"left out when {given!r} is given", repr(scale))
         return self.checked_scale(scale, parameter)
 
-    def _agreed(self, value: Any, parameter: str, *others: int) -> int:
+    def _agreed(self, value: object, parameter: str, *others: int) -> int:
         """A size as given, as implied by what else was given, or by default; they must agree."""
         owner = type(self).__name__
         sizes = {size for size in others if size}
@@ -120,7 +124,7 @@ class LinearBandit(Environment):
             raise requirement(parameter, owner, "the same as that of 'theta' and 'actions'", sorted(sizes))
         return sizes.pop() if sizes else int(self.implied[parameter])
 
-    def _law(self, noise: Any) -> Any:
+    def _law(self, noise: str | Law) -> Noisy | Law:
         """What draws noise: an environment of symmetric noise or a SciPy distribution."""
         owner = type(self).__name__
         if is_law(noise):
@@ -131,7 +135,7 @@ class LinearBandit(Environment):
         known = {name: cls for name, cls in ENVIRONMENTS.items() if issubclass(cls, Noisy)}
         if not isinstance(noise, str):
             check_choice(noise, "noise", owner, known)
-        call = parse_call(noise)
+        call = parse_call(str(noise))
         check_choice(call.name, "noise", owner, known)
         of_arms = [option for option in call.options if option in Environment.parameters()]
         if of_arms:
@@ -189,7 +193,7 @@ class LinearBandit(Environment):
         rewards = self.checked_rewards(means.T + self.draw_noise((self.n_actions, n), rng))
         return means, rewards, action_sets
 
-    def draw_arm(self, world: tuple[NDArray[Any], ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
+    def draw_arm(self, world: tuple[AnyArray, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
         """``n`` rewards of one action."""
         return self.checked_rewards(world[0][arm] + self.draw_noise((1, n), rng))[0]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import check_number
 
@@ -48,7 +48,7 @@ class Lognormal(Environment):
         if (means <= 0).any():
             raise self.refused_means("greater than 0", means)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """The exponential of a normal number, of mean 1, times the arm's mean."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused where rewards are checked
             exponents = self.log_scale * (rng.standard_normal((means.size, n)) - self.log_scale / 2)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence
 from bandstrap.errors import check_number, requirement
 
@@ -39,7 +39,7 @@ class Noisy(Environment):
         """Noise of scale 1, symmetric about 0."""
         raise NotImplementedError
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """``mean + scale * noise``."""
         rewards: Floats = self.draw_noise((means.size, n), rng)
         rewards *= self.scale

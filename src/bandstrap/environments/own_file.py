@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bandstrap.engine.simulator.own_file import FileCall, find_class, made
 from bandstrap.environments.environment import Environment
 from bandstrap.errors import InvalidInput
 
 
-def make_environment(call: FileCall) -> Any:
+def make_environment(call: FileCall) -> Environment:
     """The environment that a call describes."""
-    environment = made(find_class(call, "environment", is_environment), call)
+    environment: Environment = made(find_class(call, "environment", is_environment), call)
     if not hasattr(environment, "n_arms"):
         raise InvalidInput(f"{environment.origin} cannot be played: its __init__ does not call super().__init__.")
     return environment

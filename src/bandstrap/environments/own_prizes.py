@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Options
 from bandstrap.environments.environment import ArmOptions, Environment, NumberSequence, Uniform
 from bandstrap.errors import brief, requirement
 
@@ -59,7 +60,7 @@ class OwnPrizes(Environment):
                 options["n_arms"] = len(self.prizes)
         super().__init__(means, **options)
 
-    def _checked_prizes(self, prizes: Any) -> tuple[float, ...]:
+    def _checked_prizes(self, prizes: object) -> tuple[float, ...]:
         rule = "a non-empty sequence of finite numbers greater than 0"
         array = self.checked_numbers(prizes, "prizes", rule, 1)
         if (array <= 0).any():
@@ -99,6 +100,6 @@ class OwnPrizes(Environment):
         return 0.0, float(self.sorted_prizes[-1])
 
     @classmethod
-    def call_parameters(cls) -> dict[str, Any]:
+    def call_parameters(cls) -> Options:
         """Names and defaults of the options of a call as text, with the range that prizes come from by default."""
         return {**super().call_parameters(), "prize_range": cls.default_prizes}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.environments.environment import Environment, Uniform
 
 # A count must fit into 64 bits with its deviation; NumPy draws no larger means.
@@ -39,7 +39,7 @@ class Poisson(Environment):
         if ((means < 0) | (means > LARGEST_MEAN)).any():
             raise self.refused_means(f"between 0 and {LARGEST_MEAN:g}", means)
 
-    def draw_rewards(self, means: Floats, traits: Any, n: int, rng: np.random.Generator) -> Floats:
+    def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """Poisson of the given mean."""
         return rng.poisson(means[:, None], (means.size, n)).astype(np.float64)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bandstrap.basics.arrays import ChoiceArray as Array
 from bandstrap.basics.storage import read_sealed
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
-from bandstrap.engine.simulator.blocks import ChoiceArray as Array
 from bandstrap.engine.simulator.parquet import read_about, rows_of, write_frame
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.lanes import NAME, Kept, Listing, SeriesAbout, Slice, lane_of, name_of, span

@@ -1,6 +1,6 @@
 """Curves that stand beside bounds in a panel: the law itself, what theorems say, and what lemmas are used for.
 
-Each has a name like a bound and gives a row like a bound's; most need no samples.
+Each has a name like a bound and gives a number, which stands where a bound has its width, or a row like a bound's.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.calls import Call
+from bandstrap.basics.distributions import KnownLaw
 from bandstrap.bounds.corrections import CORRECTIONS, Correction, correction_term
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
 from bandstrap.bounds.distributions import target
@@ -40,83 +41,57 @@ SHAPES: Mapping[Shape, Callable[[int], Floats]] = {
 INEQUALITIES: tuple[Inequality, ...] = get_args(Inequality)
 
 
-def exact(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
+class Cell(NamedTuple):
+    """Where a curve is measured."""
+
+    distribution: str
+    n: int
+    alpha: float
+    replications: int
+    seed: int
+
+    def samples(self, stream: int) -> tuple[KnownLaw, np.random.Generator]:
+        """The law, and the generator of a curve's own."""
+        return resolve_distribution(self.distribution), np.random.default_rng([self.seed, self.n, stream])
+
+    def row(self, name: str, misses: int, width: float) -> CoverageRow:
+        """So many samples that missed, and a width."""
+        low, high = binomial_interval(misses, self.replications)
+        rates = misses / self.replications, low, high
+        return CoverageRow(name, self.n, self.alpha, self.replications, misses, *rates, width, None, mean_width=width)
+
+
+def exact(at: Cell) -> CoverageRow:
     """The upper quantile of ``mean - sample mean``: what no bound can beat on average."""
-    return measure_exact(distribution, n, alpha)
+    return measure_exact(at.distribution, at.n, at.alpha)
 
 
 def theorem_2(
-    distribution: str,
-    n: int,
-    alpha: float,
-    replications: int,
-    seed: int,
-    *,
-    beta: float,
-    form: TheoremForm = "corrected",
-    power: float | None = None,
-    weights: Shape = "equal",
-) -> CoverageRow:
+    at: Cell, *, beta: float, form: TheoremForm = "corrected", power: float | None = None, weights: Shape = "equal"
+) -> float:
     """Theorem 2 with ``C = sigma = 1``; with ``power`` at level ``exp(-n^power)`` in place of ``alpha``.
 
     ``weights`` are those of the sum: 1/n each, or one of 1 and the others 1/n.
     """
-    return _value(
-        "theorem_2", n, alpha, weighted_terms(_weights(weights, n), _log_level(n, alpha, power), beta, form=form)
-    )
+    return weighted_terms(_weights(weights, at.n), _log_level(at, power), beta, form=form)
 
 
-def least_deviation(
-    distribution: str,
-    n: int,
-    alpha: float,
-    replications: int,
-    seed: int,
-    *,
-    beta: float,
-    power: float | None = None,
-    weights: Shape = "equal",
-) -> CoverageRow:
+def least_deviation(at: Cell, *, beta: float, power: float | None = None, weights: Shape = "equal") -> float:
     """What every bound for rewards of ``psi_beta`` norm 1 must exceed, at the same levels."""
-    least = least_sum_deviation(_weights(weights, n), _log_level(n, alpha, power), beta)
-    return _value("least_deviation", n, alpha, least)
+    return least_sum_deviation(_weights(weights, at.n), _log_level(at, power), beta)
 
 
-def proved_deviation(
-    distribution: str,
-    n: int,
-    alpha: float,
-    replications: int,
-    seed: int,
-    *,
-    beta: float,
-    power: float | None = None,
-    weights: Shape = "equal",
-) -> CoverageRow:
+def proved_deviation(at: Cell, *, beta: float, power: float | None = None, weights: Shape = "equal") -> float:
     """What moments prove for rewards of ``psi_beta`` norm 1, at the same levels; those must be numbers above 0."""
-    level = math.exp(-_log_level(n, alpha, power))
-    return _value("proved_deviation", n, alpha, sum_deviation_bound(_weights(weights, n), level, sigma=1.0, beta=beta))
+    return sum_deviation_bound(_weights(weights, at.n), math.exp(-_log_level(at, power)), sigma=1.0, beta=beta)
 
 
-def moment(
-    distribution: str,
-    n: int,
-    alpha: float,
-    replications: int,
-    seed: int,
-    *,
-    beta: float,
-    power: float | None = None,
-    weights: Shape = "equal",
-) -> CoverageRow:
+def moment(at: Cell, *, beta: float, power: float | None = None, weights: Shape = "equal") -> float:
     """Left side of lemma 1, of the order ``log(1/alpha)`` rounded to an even number."""
-    order = max(2, 2 * round(_log_level(n, alpha, power) / 2))
-    return _value("moment", n, alpha, sum_moment(_weights(weights, n), order, beta))
+    return sum_moment(_weights(weights, at.n), max(2, 2 * round(_log_level(at, power) / 2)), beta)
 
 
-def quantile_above_joint(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, level: Level = "as used"
-) -> CoverageRow:
+def quantile_above_joint(at: Cell, *, level: Level = "as used") -> CoverageRow:
     r"""How often the bootstrapped quantile of a sample exceeds the quantile of the weighted mean over all samples.
 
     Lemma 2 bounds ``(1/n) sum (w_i - wbar)(y_i - mu)`` over weights and rewards together. Let ``x`` be the smallest
@@ -125,63 +100,43 @@ def quantile_above_joint(
     ``x`` belongs to ``alpha^2`` (``level="squared"``).
     """
     check_choice(level, "level", "quantile_above_joint", LEVELS)
-    rng = np.random.default_rng([seed, n, 2])
-    law = resolve_distribution(distribution)
-    mean = target(law)
-    pooled = draw_samples(law, (N_POOLED, n), rng) - mean
+    law, rng = at.samples(2)
+    pooled = draw_samples(law, (N_POOLED, at.n), rng) - target(law)
     signs = 2.0 * rng.integers(0, 2, size=pooled.shape) - 1.0
     signs -= signs.mean(axis=1, keepdims=True)
     joint = np.sort((signs * pooled).mean(axis=1))
-    tail = alpha if level == "as used" else alpha**2
+    tail = at.alpha if level == "as used" else at.alpha**2
     # Three standard errors outward: too large a number hides a fault, and makes none up.
     count = N_POOLED * tail
     x = float(joint[-max(1, int(count - 3 * math.sqrt(count)))])
-    sample = draw_samples(law, (replications, n), rng)
-    quantiles = np.asarray(bootstrap_quantile(sample, alpha))
-    misses = int(np.sum(quantiles > x))
-    low, high = binomial_interval(misses, replications)
-    width = float(quantiles.mean())
-    return CoverageRow(
-        "quantile_above_joint", n, alpha, replications, misses, misses / replications, low, high, width, None,
-        mean_width=width,
-    )  # fmt: skip
+    quantiles = np.asarray(bootstrap_quantile(draw_samples(law, (at.replications, at.n), rng), at.alpha))
+    return at.row("quantile_above_joint", int(np.sum(quantiles > x)), float(quantiles.mean()))
 
 
-def quantile_above_formula(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, beta: float, sigma: float
-) -> CoverageRow:
+def quantile_above_formula(at: Cell, *, beta: float, sigma: float) -> CoverageRow:
     """How often the bootstrapped quantile exceeds what the proof of theorem 3 displays after lemma 2.
 
     A miss is a sample with ``q_alpha(y - ybar) > C sigma (sqrt(log(1/alpha)/n) + log(1/alpha)^(1/beta)/n)``, ``C`` that of
     theorem 2; the width is the largest quantile over that number.
     """
-    rng = np.random.default_rng([seed, n, 4])
-    terms = weighted_terms(_weights("equal", n), math.log(1 / alpha), beta, form="printed")
+    law, rng = at.samples(4)
+    terms = weighted_terms(_weights("equal", at.n), _log_level(at, None), beta, form="printed")
     bound = sub_weibull_constant(beta) * sigma * terms
-    sample = draw_samples(resolve_distribution(distribution), (replications, n), rng)
-    shares = np.asarray(bootstrap_quantile(sample, alpha)) / bound
-    misses = int(np.sum(shares > 1))
-    low, high = binomial_interval(misses, replications)
-    most = float(shares.max())
-    return CoverageRow(
-        "quantile_above_formula", n, alpha, replications, misses, misses / replications, low, high, most, None,
-        mean_width=most,
-    )  # fmt: skip
+    shares = np.asarray(bootstrap_quantile(draw_samples(law, (at.replications, at.n), rng), at.alpha)) / bound
+    return at.row("quantile_above_formula", int(np.sum(shares > 1)), float(shares.max()))
 
 
-def kl_visits(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, upper: float, n_arms: int
-) -> CoverageRow:
+def kl_visits(at: Cell, *, upper: float, n_arms: int) -> float:
     r"""How often the index of empirical KL-UCB looks at each reward of an arm, on average over samples.
 
     Counted on the method of the paper's package, PymaBandits: one look at ``f(U) < D``, where
     ``f(v) = mean log(v - y) + log mean 1/(v - y)`` and ``D = log(t)/n``; else Newton's method on ``f(v) = D`` from
     ``max y + 0.1`` until a step is below ``1e-4``, one look at each. Arms have been pulled equally often, ``t = n_arms n``.
     """
-    rng = np.random.default_rng([seed, n, 3])
-    divergence = math.log(n_arms * n) / n
+    law, rng = at.samples(3)
+    divergence = math.log(n_arms * at.n) / at.n
     looks = []
-    for y in draw_samples(resolve_distribution(distribution), (replications, n), rng):
+    for y in draw_samples(law, (at.replications, at.n), rng):
         looks.append(1)
         if np.log(upper - y).mean() + math.log((1 / (upper - y)).mean()) < divergence or np.ptp(y) == 0:
             continue
@@ -193,19 +148,15 @@ def kl_visits(
             step = (f - divergence) / (inverse - float((1 / (v - y) ** 2).mean()) / inverse)
             v = v - step if v - step > highest else (v + highest) / 2
             looks[-1] += 1
-    return _value("kl_visits", n, alpha, float(np.mean(looks)))
+    return float(np.mean(looks))
 
 
-def resampling_visits(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, n_resamples: int
-) -> CoverageRow:
+def resampling_visits(_: Cell, *, n_resamples: int) -> float:
     """The same of a quantile by ``B`` fresh draws, definition (D.1): ``B`` weighted sums over all rewards."""
-    return _value("resampling_visits", n, alpha, float(n_resamples))
+    return float(n_resamples)
 
 
-def coin(
-    distribution: str, n: int, alpha: float, replications: int, seed: int, *, correction: Correction, delta: float
-) -> CoverageRow:
+def coin(at: Cell, *, correction: Correction, delta: float) -> CoverageRow:
     """Theorem 1 on a fair coin at the level that suits it worst: the probability of a miss over ``2 alpha``, exactly.
 
     ``phi`` is a constant above 1, which no mean of a coin reaches. The row has the level and the probability.
@@ -213,22 +164,13 @@ def coin(
     check_choice(correction, "correction", "coin", CORRECTIONS)
 
     def misses(level: float) -> float:
-        term = correction_term(CORRECTIONS[correction], n, PHI_OF_COIN, level, delta, n)
-        return float(coin_misses(n, level * (1 - delta), term))
+        return float(coin_misses(at.n, level * (1 - delta), _term_of_coin(at.n, level, correction, delta)))
 
-    return _worst_of_coin("coin", n, [(level, misses(level), 2 * level) for level in _levels_of_coin(n)])
+    return _worst_of_coin("coin", at.n, [(level, misses(level), 2 * level) for level in _levels_of_coin(at.n)])
 
 
 def coin_by_draws(
-    distribution: str,
-    n: int,
-    alpha: float,
-    replications: int,
-    seed: int,
-    *,
-    delta: float,
-    inequality: Inequality = "first",
-    correction: Correction = "stated",
+    at: Cell, *, delta: float, inequality: Inequality = "first", correction: Correction = "stated"
 ) -> CoverageRow:
     """The Monte Carlo theorem on a fair coin: misses whatever is drawn, over what is allowed with ``B < 1/alpha``.
 
@@ -237,25 +179,24 @@ def coin_by_draws(
     check_choice(inequality, "inequality", "coin_by_draws", INEQUALITIES)
     check_choice(correction, "correction", "coin_by_draws", CORRECTIONS)
     found = []
-    for level in _levels_of_coin(n):
+    for level in _levels_of_coin(at.n):
         n_resamples = math.ceil(1 / level) - 1
         allowed = level + 1 / (n_resamples + 1) + (level if inequality == "second" else 0.0)
-        term = correction_term(CORRECTIONS[correction], n, PHI_OF_COIN, level, delta, n)
-        found.append((level, float(coin_misses(n, 0.0, term)), allowed))
-    return _worst_of_coin("coin_by_draws", n, found)
+        found.append((level, float(coin_misses(at.n, 0.0, _term_of_coin(at.n, level, correction, delta))), allowed))
+    return _worst_of_coin("coin_by_draws", at.n, found)
 
 
-def needed_constant(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
+def needed_constant(at: Cell) -> float:
     """The factor before ``log(2/(alpha delta))`` that a fair coin needs."""
-    return _value("needed_constant", n, alpha, coin_constant(n))
+    return coin_constant(at.n)
 
 
-def proved_constant(distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
+def proved_constant(at: Cell) -> float:
     """The factor with which the proof of theorem 1 goes through."""
-    return _value("proved_constant", n, alpha, proof_constant(n))
+    return proof_constant(at.n)
 
 
-CURVES: Mapping[str, Callable[..., CoverageRow]] = {
+CURVES: Mapping[str, Callable[..., CoverageRow | float]] = {
     function.__name__: function
     for function in (
         exact,
@@ -283,25 +224,30 @@ def check_curve(call: Call, distribution: str, alpha: float) -> None:
     if not set(needed) <= set(call.options) <= set(known):
         takes = f"the options {', '.join(known)}" if known else "no options"
         raise InvalidInput(f"the bound {call.name!r} takes {takes}. Got {str(call)!r} instead.")
-    measure_curve(call, distribution, 1, alpha, 1, 0)
+    measure_curve(call, Cell(distribution, 1, alpha, 1, 0))
 
 
-def measure_curve(call: Call, distribution: str, n: int, alpha: float, replications: int, seed: int) -> CoverageRow:
-    """The row of a curve by name."""
-    return CURVES[call.name](distribution, n, alpha, replications, seed, **call.options)
+def measure_curve(call: Call, at: Cell) -> CoverageRow:
+    """The row of a curve by name; a number stands there as if it were a width."""
+    found = CURVES[call.name](at, **call.options)
+    return found if isinstance(found, CoverageRow) else _value(call.name, at.n, at.alpha, 0.0, found)
 
 
 def _weights(shape: Shape, n: int) -> Floats:
     return SHAPES[check_choice(shape, "weights", "a curve", SHAPES)](n)
 
 
-def _log_level(n: int, alpha: float, power: float | None) -> float:
-    return math.log(1 / alpha) if power is None else float(n) ** power
+def _log_level(at: Cell, power: float | None) -> float:
+    return math.log(1 / at.alpha) if power is None else float(at.n) ** power
 
 
-def _value(name: str, n: int, alpha: float, value: Any) -> CoverageRow:
-    """A row that holds a number, as if it were a width."""
-    return CoverageRow(name, n, alpha, 0, 0, 0.0, 0.0, 0.0, value, None, mean_width=value, width_error=0.0)
+def _value(name: str, n: int, alpha: float, rate: float, value: float) -> CoverageRow:
+    """A row of exact numbers: a miss rate, and what stands as a width."""
+    return CoverageRow(name, n, alpha, 0, 0, rate, rate, rate, value, None, mean_width=value, width_error=0.0)
+
+
+def _term_of_coin(n: int, level: float, correction: Correction, delta: float) -> float:
+    return correction_term(CORRECTIONS[correction], n, PHI_OF_COIN, level, delta, n)
 
 
 def _levels_of_coin(n: int) -> list[float]:
@@ -312,5 +258,4 @@ def _levels_of_coin(n: int) -> list[float]:
 def _worst_of_coin(name: str, n: int, found: list[tuple[float, float, float]]) -> CoverageRow:
     """The level with the largest share of what is allowed, of (level, probability of a miss, what is allowed)."""
     level, misses, allowed = max(found, key=lambda each: each[1] / each[2])
-    share = misses / allowed
-    return CoverageRow(name, n, level, 0, 0, misses, misses, misses, share, None, mean_width=share, width_error=0.0)
+    return _value(name, n, level, misses, misses / allowed)

@@ -11,7 +11,7 @@ import json
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ from bandstrap.basics.text import shortened
 from bandstrap.engine.simulator.blocks import BLOCK_SIZE, Block, Played
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.choices import ChoiceFiles
+from bandstrap.experiments.grid import GridSettings
 from bandstrap.experiments.lanes import SeriesAbout, file_of, lane_of, span
 from bandstrap.experiments.merged import Merged, pieces_of, put_together
 from bandstrap.experiments.plan import AnyBlock, Blocks, PanelPlan, keeps_choices
@@ -58,7 +59,7 @@ class PlannedCurve(Strict):
     """A curve."""
 
     label: str
-    settings: dict[str, Any]
+    settings: GridSettings
     published: float | tuple[tuple[float, float], ...] | None
     # What regret is multiplied by: more than 1 where rewards were mapped to [0, 1].
     factor: float = 1.0
@@ -74,7 +75,7 @@ class PlannedPanel(Strict):
     show: str
     # What is on the axis: a round, what is swept, or a sample size.
     axis: str
-    settings: dict[str, Any]
+    settings: GridSettings
     # Whether every choice is kept.
     choices: bool = False
     curves: tuple[PlannedCurve, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bandstrap.basics.display import Display, Displayed
 from bandstrap.basics.text import duration
@@ -72,7 +71,7 @@ class FolderStatus(Displayed):
         """Whether nothing is left to be done."""
         return self.decisions_left == 0
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, str | int]]:
         """Blocks of each panel, by what has become of them."""
         return [
             {
@@ -89,7 +88,7 @@ class FolderStatus(Displayed):
     def _display(self) -> Display:
         rows = self.rows()
         if len(rows) > 1:
-            rows.append({"panel": "all", **{name: sum(row[name] for row in rows) for name in list(rows[0])[1:]}})
+            rows.append({"panel": "all", **{name: sum(int(row[name]) for row in rows) for name in list(rows[0])[1:]}})
         warnings = [f"failed: {reason}" for reason in self.reasons[:MOST_REASONS]]
         if self.n_strays:
             place = self.folder / "blocks"

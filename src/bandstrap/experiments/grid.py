@@ -22,7 +22,10 @@ NAME = r"[A-Za-z_]\w*"
 LONGEST_PART = 40
 
 
-def check_value(value: Any) -> Any:
+GridValue = bool | int | float | str | tuple["GridValue", ...]
+
+
+def check_value(value: object) -> GridValue:
     """Refuse a value that cannot be written in a call; lists become tuples."""
     if isinstance(value, list):
         return tuple(check_value(item) for item in value)
@@ -31,7 +34,7 @@ def check_value(value: Any) -> Any:
     return value
 
 
-def check_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def check_values(values: tuple[GridValue, ...]) -> tuple[GridValue, ...]:
     """Refuse values of which two are written alike, such as 1 and 1.0."""
     counts = Counter(written(value) for value in values)
     text, count = counts.most_common(1)[0]
@@ -48,7 +51,7 @@ Grid = Annotated[dict[Annotated[str, Field(pattern=f"^{NAME}$")], Values], Field
 GridSettings = dict[str, Any]
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """A value as a call has it: a number reads back as itself, and a text is put in as it is.
 
     >>> written(0.1 + 0.2), written(2.0), written((0, 1)), written(True), written("gaussian")
@@ -59,7 +62,7 @@ def written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else format_value(value)
 
 
-def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[GridSettings]:
+def combinations(grid: Mapping[str, tuple[GridValue, ...]] | None) -> Iterator[GridSettings]:
     """Every combination of a grid's values, the first name varying slowest; one of none where there is no grid.
 
     >>> list(combinations({"a": (1, 2), "b": ("x", "y")}))
@@ -69,12 +72,12 @@ def combinations(grid: Mapping[str, tuple[Any, ...]] | None) -> Iterator[GridSet
     return (dict(zip(names, values, strict=True)) for values in itertools.product(*(grid or {}).values()))
 
 
-def size(grid: Mapping[str, tuple[Any, ...]] | None) -> int:
+def size(grid: Mapping[str, tuple[GridValue, ...]] | None) -> int:
     """How many combinations there are, without making them."""
     return math.prod(len(values) for values in (grid or {}).values())
 
 
-def names_in(*texts: Any) -> set[str]:
+def names_in(*texts: object) -> set[str]:
     """The names that stand in curly brackets.
 
     >>> sorted(names_in("{law}:n_arms={n}", 5))
@@ -94,7 +97,7 @@ def fill(text: str, settings: GridSettings) -> str:
     )
 
 
-def fill_value(given: Any, settings: GridSettings) -> Any:
+def fill_value(given: object, settings: GridSettings) -> Any:
     """What a key that takes a number has after its names are filled in: a number, where that is what it then is."""
     if not isinstance(given, str) or names_in(given).isdisjoint(settings):
         return given

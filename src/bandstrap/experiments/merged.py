@@ -54,7 +54,7 @@ class Series(NamedTuple):
 class MergePart:
     """Lanes on the way into one file."""
 
-    lanes: list[dict[str, Any]]
+    lanes: list[SeriesAbout]
     seconds: list[float]
     played: list[Played]
     n_bytes: int = 0

@@ -10,14 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, TypeGuard
+from typing import Protocol, TypeGuard
 
 from bandstrap.basics.calls import parse_call
 from bandstrap.bounds.bound import BOUNDS
 from bandstrap.bounds.coverage import coverage
 from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.simulator.blocks import Block, type_of_choices
-from bandstrap.experiments.curves import CURVES, measure_curve
+from bandstrap.experiments.curves import CURVES, Cell, measure_curve
+from bandstrap.experiments.lanes import SeriesAbout
 from bandstrap.experiments.spec import (
     Curve,
     ExperimentSpec,
@@ -52,11 +53,11 @@ class Measurement(ABC):
 
     @property
     @abstractmethod
-    def about(self) -> dict[str, Any]:
+    def about(self) -> SeriesAbout:
         """Everything its numbers depend on; ``replications`` and ``sample_size`` tell how long it takes."""
 
     @abstractmethod
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> dict[str, object]:
         """Numbers and texts that JSON can hold."""
 
     @property
@@ -95,15 +96,17 @@ class BoundBlock(Measurement):
         return self.bound
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> SeriesAbout:
         """Everything its numbers depend on."""
         return {**vars(self), "code": code_of_bounds()}
 
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> dict[str, object]:
         """The fields of its :class:`bandstrap.bounds.coverage.CoverageRow`."""
         call = parse_call(self.bound)
         if call.name in CURVES:
-            row = measure_curve(call, self.distribution, self.sample_size, self.alpha, self.replications, self.seed)
+            row = measure_curve(
+                call, Cell(self.distribution, self.sample_size, self.alpha, self.replications, self.seed)
+            )
         else:
             (row,) = coverage(
                 self.distribution,
@@ -125,9 +128,9 @@ def code_of_bounds() -> str:
 class MeasuredSoFar:
     """The outcome of a measurement, once it is there."""
 
-    measured: Any = None
+    measured: object = None
 
-    def put(self, piece: Measurement, measured: Any) -> None:
+    def put(self, piece: Measurement, measured: object) -> None:
         """Here it is."""
         self.measured = measured
 
@@ -141,11 +144,9 @@ class Blocks(Protocol):
     @property
     def name(self) -> str:
         """What to call them."""
-        ...
 
     def __iter__(self) -> Iterator[AnyBlock]:
         """The blocks."""
-        ...
 
 
 @dataclass(frozen=True)

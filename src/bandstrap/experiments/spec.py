@@ -92,11 +92,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
-from bandstrap.basics.calls import parse_call, parse_value
+from bandstrap.basics.calls import Call, parse_call, parse_value
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import check_sample_size, coverage, resolve_distribution
 from bandstrap.bounds.empirical import with_digest
-from bandstrap.engine.simulator.blocks import BLOCK_SIZE, checked_checkpoints
+from bandstrap.engine.simulator.blocks import BLOCK_SIZE, PolicyLike, checked_checkpoints
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.engine.simulator.own_file import anchored
 from bandstrap.engine.work.memory import bytes_of_result, check_memory
@@ -126,13 +126,7 @@ from bandstrap.experiments.toml import (
     placed,
     read_table,
 )
-from bandstrap.names import (
-    NAMED_ENVIRONMENTS,
-    NAMED_POLICIES,
-    anchored_environment,
-    check_game,
-    make,
-)
+from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, anchored_environment, check_game, make
 
 
 class Sweep(Strict):
@@ -355,7 +349,7 @@ def check_axes(where: str, panels: Iterable[Panel]) -> None:
             )
 
 
-def shown_across(panel: Panel) -> tuple[Any, ...]:
+def shown_across(panel: Panel) -> tuple[object, ...]:
     """What panels on the same axes have in common."""
     swept = None if panel.sweep is None else (panel.sweep.label or panel.sweep.name, panel.sweep.log)
     return (panel.plot, panel.log, panel.dodge, panel.band, swept, panel.show, panel.quantity)
@@ -389,7 +383,7 @@ def spread_panel(panel: Panel, where: str) -> Iterator[Panel]:
         yield made
 
 
-def spread_curve(curve: Curve, around: GridSettings) -> Iterator[tuple[dict[str, Any], GridSettings]]:
+def spread_curve(curve: Curve, around: GridSettings) -> Iterator[tuple[GridSettings, GridSettings]]:
     """The curves that a curve stands for, in a panel with some settings, and the settings of each."""
     for own in combinations(curve.grid):
         given = curve.model_dump(exclude_unset=True, exclude={"grid"})
@@ -429,8 +423,9 @@ def with_files_beside(experiment: ExperimentSpec, folder: Path) -> ExperimentSpe
 
 def check_panel(panel: Panel, experiment: ExperimentSpec, where: str) -> None:
     """Build everything a panel names once, so that a slip in the last panel shows before the first has run."""
-    if panel.distribution is not None:
-        placed(f"{where}.distribution", lambda: resolve_distribution(panel.distribution))
+    law = panel.distribution
+    if law is not None:
+        placed(f"{where}.distribution", lambda: resolve_distribution(law))
     for value in panel.sweep.values if panel.sweep is not None else (None,):
         rounds = placed(f"{where}.horizon", lambda value=value: resolve_horizon(panel, experiment.horizon, value))
         if panel.plot == "regret":
@@ -490,12 +485,12 @@ def make_feedback(panel: Panel, value: float | None) -> Feedback:
     return Feedback(delay, batch, lost, owner=f"the panel {panel.name!r}")
 
 
-def make_policy(panel: Panel, curve: Curve, value: float | None) -> Any:
+def make_policy(panel: Panel, curve: Curve, value: float | None) -> PolicyLike:
     """The policy of a curve."""
     return make(filled(curve.policy or "", panel, value), NAMED_POLICIES, "policy")
 
 
-def make_bound(panel: Panel, curve: Curve, value: float | None) -> Any:
+def make_bound(panel: Panel, curve: Curve, value: float | None) -> Call:
     """The call of a bound, once it has been tried on a sample of two."""
     call = parse_call(curve.bound or "")
     if call.name not in (*BOUNDS, *CURVES):

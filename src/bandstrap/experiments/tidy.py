@@ -45,20 +45,20 @@ class Columns(NamedTuple):
     # That of seeds, which may be longer than a column of numbers holds.
     seed: type
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, type]:
         """The type of every column that a table may have."""
         texts = dict.fromkeys((*BEFORE, *GAME, "measure", "axis"), str)
         numbers = dict.fromkeys(AFTER, float) | dict.fromkeys(("horizon", "round", "replications", "replication"), int)
         of_grids = {column: self.types[name] for name, column in self.columns.items()}
         return numbers | texts | {"horizon": int, "alpha": float, "seed": self.seed} | of_grids
 
-    def head(self, panel: PlannedPanel, curve: PlannedCurve) -> dict[str, Any]:
+    def head(self, panel: PlannedPanel, curve: PlannedCurve) -> TidyRow:
         """What a row says of its panel and its curve."""
         settings = panel.settings | curve.settings
         given = {column: self.kept(name, settings.get(name)) for name, column in self.columns.items()}
         return {"panel": panel.name, "curve": curve.label, **given}
 
-    def game(self, about: SeriesAbout) -> dict[str, Any]:
+    def game(self, about: SeriesAbout) -> TidyRow:
         """What was played, or measured."""
         game = (
             about.get("policy", about.get("bound")),
@@ -70,7 +70,7 @@ class Columns(NamedTuple):
         )
         return dict(zip(GAME, game, strict=True))
 
-    def kept(self, name: str, value: Any) -> Any:
+    def kept(self, name: str, value: object) -> Any:
         """A value as its column has it."""
         if value is None:
             return None
@@ -78,7 +78,7 @@ class Columns(NamedTuple):
         return written(as_tuples(value)) if kind is str else kind(value)
 
 
-def as_tuples(value: Any) -> Any:
+def as_tuples(value: object) -> object:
     """A value of a grid as it was given: JSON knows lists alone.
 
     >>> as_tuples([[1, 0], [0, 1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -58,11 +58,11 @@ def check_names(where: str | Path, key: str, names: Sequence[str]) -> None:
         raise InvalidInput(f"{where}: the names of the {key} must differ. Got {', '.join(names)} instead.")
 
 
-def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) -> str:
+def first_problem(error: ValidationError, content: object, model: type[BaseModel]) -> str:
     """The first thing pydantic found, as a sentence with the key and what is allowed."""
     problem = error.errors()[0]
     # pydantic names the variant of a union it tried; only keys and positions are the user's.
-    place: list[Any] = []
+    place: list[str | int] = []
     value: Any = content
     for part in problem["loc"]:
         known: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
@@ -84,28 +84,28 @@ def first_problem(error: ValidationError, content: Any, model: type[BaseModel]) 
     return f"{where}{message[0].lower()}{message[1:]}.{shown}"
 
 
-def allowed_keys(table: list[Any], model: type[BaseModel]) -> list[str]:
+def allowed_keys(table: list[str | int], model: type[BaseModel]) -> list[str]:
     """The keys of the table at a place in the file."""
     for key in table:
         if isinstance(key, str):
-            model = inner_model(model.model_fields[key].annotation)
+            model = inner_model(model.model_fields[key].annotation) or model
     return list(model.model_fields)
 
 
-def inner_model(annotation: Any) -> Any:
+def inner_model(annotation: object) -> type[BaseModel] | None:
     """The model inside an annotation such as ``tuple[Panel, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := inner_model(part)) is not None), None)
 
 
-def as_key(place: list[Any]) -> str:
+def as_key(place: list[str | int]) -> str:
     """``panels[0].curves[1].policy``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
     return text.removeprefix(".")
 
 
-def placed(where: str, build: Any) -> Any:
+def placed(where: str, build: Callable[..., Any]) -> Any:
     """What ``build`` builds; a refusal names the file and the key."""
     try:
         return build()

@@ -207,12 +207,7 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
 
 
 def gather(
-    league: League,
-    matches: Sequence[Match],
-    store: FolderStore,
-    horizon: int,
-    replications: int,
-    seed: int,
+    league: League, matches: Sequence[Match], store: FolderStore, horizon: int, replications: int, seed: int
 ) -> LeagueResult:
     """Read every match, and rank."""
     regret: dict[str, dict[str, Floats]] = {}
@@ -275,9 +270,9 @@ def write_overall(result: LeagueResult, path: Path) -> None:
     write_bytes(path, content.getvalue())
 
 
-def as_row(found: Any) -> dict[str, Any]:
+def as_row(found: Any) -> dict[str, object]:
     """A standing, or a policy's overall, with the ends of its intervals and the parts of its comparison as columns."""
-    row: dict[str, Any] = {}
+    row: dict[str, object] = {}
     for field in dataclasses.fields(found):
         value = getattr(found, field.name)
         if isinstance(value, Interval):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
-from typing import Any
 
 from bandstrap.basics.text import visible
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
-from bandstrap.live.settings import LONGEST_LABEL, check_text
+from bandstrap.live.settings import LONGEST_LABEL, SettingValues, check_text
 
 
-def check_change(state: fold.LiveState, kind: str, wish: dict[str, Any]) -> dict[str, Any]:
+def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> SettingValues:
     """What is written of a change, checked against the state that it changes."""
     active = [state.arms[arm] for arm in state.active()]
     if kind == "settings":

@@ -1,6 +1,7 @@
 """What the database counts for the status, in SQL that SQLite and PostgreSQL both understand.
 
-A million decisions are counted where they are; what comes back is a few rows for each arm. Rewards are counted as sums
+A million decisions are counted where they are; what comes back is a few rows for each arm. What is counted of the policy's
+decisions stands in the log; those of the holdout, which are in no log, are settled one by one. Rewards are counted as sums
 of ``z = (y - middle) / spread`` and of ``z^2``, with ``middle`` their mean and ``spread`` their range, so that sums
 neither cancel nor overflow, however large the rewards are.
 """
@@ -8,6 +9,7 @@ neither cancel nor overflow, however large the rewards are.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.live.rows import Snapshot
-from bandstrap.live.settle import Aggregate, Settle
+from bandstrap.live.settle import ARRIVAL, IS_CLOSED, START, Settle
 from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
 
@@ -45,23 +47,11 @@ SELECT chosen, count(*) FROM (
 ) AS recent GROUP BY chosen
 """
 
-# Decisions of the policy: all of them, those deferred and not activated, and those that have a reward in the log.
-OURS = "SELECT count(*) FROM live_decision WHERE experiment = ? AND source <> 'holdout'"
-INACTIVE = """
-SELECT count(*) FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
-WHERE d.experiment = ? AND d.deferred AND d.source <> 'holdout' AND a.at IS NULL
-"""
-ANSWERED = "SELECT count(*) FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default')"
-
-# Those that are not in the log, and began after a moment.
-OPEN = """
-SELECT count(*) FROM (
-    SELECT d.id FROM live_decision d
-    WHERE d.experiment = ? AND d.source <> 'holdout' AND NOT d.deferred AND d.decided_at > ?
-    UNION ALL
-    SELECT d.id FROM live_activation a JOIN live_decision d ON d.id = a.decision
-    WHERE d.experiment = ? AND d.source <> 'holdout' AND d.deferred AND a.at > ?
-) AS begun LEFT JOIN live_learned l ON l.decision = begun.id WHERE l.decision IS NULL
+# Decisions of the policy that count and have no reward in the log; and those of them that still wait for one.
+WITHOUT_REWARD = f"""
+SELECT count({START}), count(CASE WHEN l.decision IS NULL AND NOT {IS_CLOSED.format(now="?")} THEN {START} END)
+FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id LEFT JOIN live_learned l ON l.decision = d.id
+WHERE d.experiment = ? AND d.source <> 'holdout' AND coalesce(l.kind, 'nothing') = 'nothing'
 """
 
 LEARNED = f"""
@@ -89,11 +79,13 @@ SELECT place, n, lag FROM (
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
 
-# Units by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a decision
-# without a unit is one by itself.
+# Units of the policy by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a
+# decision without a unit is one by itself.
 UNITS = f"""
 WITH units AS (
-    SELECT min(decided_at) AS began, avg(reward) AS mean FROM ({{settled}}) AS settled WHERE reward IS NOT NULL
+    SELECT min(decided_at) AS began, avg(reward) AS mean
+    FROM live_learned l JOIN live_decision d ON d.id = l.decision
+    WHERE l.experiment = ? AND l.kind IN ('reward', 'default') AND d.version >= ?
     GROUP BY unit, CASE WHEN unit IS NULL THEN id END
 ), centre AS (
     SELECT avg(mean) AS middle, coalesce(nullif(max(mean) - min(mean), 0), 1) AS spread FROM units
@@ -103,26 +95,13 @@ SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
 ) AS scaled GROUP BY stretch
 """
 
-# What decisions of the policy were settled with.
-SETTLED = """
-    SELECT d.unit, d.id, d.decided_at, l.reward FROM live_learned l JOIN live_decision d ON d.id = l.decision
-    WHERE l.experiment = ? AND l.kind IN ('reward', 'default') AND d.version >= ?
-"""
 
-# What those of the holdout would be: nobody learns them, so that they are in no log.
-HELD = """
-    SELECT unit, id, decided_at, coalesce(value, ?) AS reward FROM (
-        SELECT d.id, d.unit, d.decided_at, CASE WHEN d.deferred THEN a.at ELSE d.decided_at END AS start, {value}
-        FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
-            LEFT JOIN live_reward r ON r.decision = d.id AND NOT r.late
-        WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ?
-    ) AS came WHERE place = 1 AND start IS NOT NULL AND {is_over}
+# What those of the holdout are settled with, which nobody learns: a row for each of their rewards, or one without any.
+HELD = f"""
+SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
+    LEFT JOIN live_reward w ON w.decision = d.id AND NOT w.late
+WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? ORDER BY d.decided_at, d.id, {ARRIVAL}
 """
-HELD_VALUE: dict[Aggregate, str] = {
-    "first": "value, row_number() OVER (PARTITION BY d.id ORDER BY r.received_at, r.id) AS place",
-    "last": "value, row_number() OVER (PARTITION BY d.id ORDER BY r.received_at DESC, r.id DESC) AS place",
-    "sum": "sum(value) OVER (PARTITION BY d.id) AS value, row_number() OVER (PARTITION BY d.id ORDER BY r.id) AS place",
-}
 
 
 class Stretches(NamedTuple):
@@ -182,16 +161,8 @@ def count_recent(store: Store, experiment: int, most: int) -> Counter[int]:
 
 def count_without_reward(store: Store, experiment: int, settle: Settle, now: float) -> tuple[int, int]:
     """Decisions of the policy that wait for a reward, and those that got none and wait no longer."""
-    counts = [OURS, INACTIVE, ANSWERED]
-    parameters: list[float] = [experiment] * 3
-    if settle.window is not None:
-        since = now - settle.window
-        counts.append(OPEN)
-        parameters += [experiment, since, experiment, since]
-    # In one statement: between two of them others decide, and the differences would be of different moments.
-    ((n_ours, n_inactive, n_answered, *n_open),) = store.ask(f"SELECT ({'), ('.join(counts)})", *parameters)
-    n_without = n_ours - n_inactive - n_answered
-    return (n_open[0], n_without - n_open[0]) if n_open else (n_without, 0)
+    ((n_without, n_open),) = store.ask(WITHOUT_REWARD, now, settle.window, experiment)
+    return n_open, n_without - n_open
 
 
 def tally_rewards(store: Store, experiment: int, time: Stretches) -> tuple[dict[int, list[Tally]], int]:
@@ -228,18 +199,23 @@ def tally_units(
     store: Store, experiment: int, settle: Settle, since: int, now: float, time: Stretches
 ) -> list[tuple[Tally, Tally]]:
     """Units of the policy and of the holdout by the stretch in which each first came, from version ``since`` on."""
-    is_over, window = ("TRUE", ()) if settle.on_arrival else ("start + ? <= ?", (settle.window, now))
-    held = HELD.format(value=HELD_VALUE[settle.aggregate], is_over=is_over)
-    groups = (
-        store.ask(UNITS.format(settled=SETTLED), experiment, since, *time),
-        store.ask(UNITS.format(settled=held), settle.default_reward, experiment, since, *window, *time),
-    )
-    pairs = [[Tally(), Tally()] for _ in range(STRETCHES)]
-    for group, rows in enumerate(groups):
-        for stretch, n, *sums in rows:
-            pair = pairs[time.place(stretch)]
-            pair[group] = pair[group].merged(Tally.of_scaled(n, *sums))
-    return [(first, second) for first, second in pairs]
+    policy, holdout = [Tally()] * STRETCHES, [Tally()] * STRETCHES
+    for stretch, n, *sums in store.ask(UNITS, experiment, since, *time):
+        place = time.place(stretch)
+        policy[place] = policy[place].merged(Tally.of_scaled(n, *sums))
+    units: dict[tuple[str, bool], tuple[float, Tally]] = {}
+    held = itertools.groupby(store.ask(HELD, experiment, since), key=lambda row: row[:-1])
+    for (id_, unit, decided_at, start), rows in held:
+        rewards = [value for *_, value in rows if value is not None]
+        _, reward = settle.of(rewards) if settle.is_over(start, rewards, now) else (None, None)
+        if reward is not None:
+            who = (unit or id_, unit is None)
+            began, tally = units.get(who, (decided_at, Tally()))
+            units[who] = began, tally.merged(Tally(1, reward))
+    for began, tally in units.values():
+        place = time.place((began - time.start) / time.length)
+        holdout[place] = holdout[place].merged(Tally(1, tally.mean))
+    return list(zip(policy, holdout, strict=True))
 
 
 def newest_snapshot(store: Store, experiment: int) -> Snapshot | None:

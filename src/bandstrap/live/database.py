@@ -24,6 +24,9 @@ Durability = Literal["full", "normal"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+D = TypeVar("D", bound="Database")
+# A row that the database gives: text, numbers and nothing, as a query asks for them.
+DatabaseRow = tuple[Any, ...]
 
 # How often a transaction is begun again after a conflict with another one, or on a new connection.
 ATTEMPTS = 4
@@ -42,21 +45,21 @@ class StoreError(OSError):
 # --- transactions -------------------------------------------------------------------------------------------------------
 
 
-def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def reading(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
     """Let a method read: it holds the connection, each of its statements sees what is committed."""
     return in_database(method, writes=False)
 
 
-def writing(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def writing(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
     """Let a method be one transaction: all that it writes is committed at its end, or nothing."""
     return in_database(method, writes=True)
 
 
-def in_database(method: Callable[Concatenate[Any, P], R], *, writes: bool) -> Callable[Concatenate[Any, P], R]:
+def in_database(method: Callable[Concatenate[D, P], R], *, writes: bool) -> Callable[Concatenate[D, P], R]:
     """Let a method run on the connection; see :meth:`Database._run`."""
 
     @functools.wraps(method)
-    def inside(database: Database, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def inside(database: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return database._run(lambda: method(database, *args, **kwargs), writes=writes)
 
     return inside
@@ -155,14 +158,14 @@ class Database(ABC):
                 inherited.append(connection)
 
     def _ask_rows(
-        self, statement: str, columns: dict[str, str], rows: Iterable[Sequence[Any]], *parameters: Any
-    ) -> list[tuple[Any, ...]]:
+        self, statement: str, columns: dict[str, str], rows: Iterable[Sequence[object]], *parameters: object
+    ) -> list[DatabaseRow]:
         """Run a statement about the rows given, which it knows as table ``r`` with these columns; what it returns.
 
         Its own parameters come after the rows.
         """
         rows = list(rows)
-        found: list[tuple[Any, ...]] = []
+        found: list[DatabaseRow] = []
         for start in range(0, len(rows), self.most_rows):
             table, values = self._table(columns, rows[start : start + self.most_rows])
             found += self._ask(f"WITH r ({', '.join(columns)}) AS ({table}) {statement}", *values, *parameters)
@@ -240,11 +243,11 @@ class Database(ABC):
         """Whether the connection leads to something that is no longer the database."""
 
     @abstractmethod
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         """Run a statement, with ``?`` for each parameter, and give the rows it returns."""
 
     @abstractmethod
-    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
+    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         """A query that gives these rows, and its parameters."""
 
     @abstractmethod

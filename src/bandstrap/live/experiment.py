@@ -20,8 +20,8 @@ from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.changes import actor_of, check_change
 from bandstrap.live.database import StoreError
-from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewDecision, NewReward, RewardOutcome
-from bandstrap.live.settings import Settings, check_text
+from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
+from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
 
@@ -286,10 +286,10 @@ class Experiment:
         defer: bool,
         build: str,
         owner: str,
-    ) -> NewDecision:
+    ) -> DecisionRow:
         """A decision, ready to be stored."""
         choice = state.choose(self.name, unit, key, available, context, owner)
-        return NewDecision(
+        return DecisionRow(
             id=decision_id(self.name, key),
             key=key,
             unit=unit,
@@ -301,7 +301,7 @@ class Experiment:
             **choice._asdict(),
         )
 
-    def _available(self, labels: Any, owner: str) -> list[int]:
+    def _available(self, labels: object, owner: str) -> list[int]:
         """The arms that can be served, as numbers; an unknown one may have been added by another worker just now."""
         if self.definition.is_linear:
             raise requirement(
@@ -419,13 +419,13 @@ class Experiment:
         """Serve an arm never again; what is known of it is kept, and no other arm will have its label."""
         self._change("retire", {"arm": arm}, actor)
 
-    def change(self, *, actor: str | None = None, **settings: Any) -> None:
+    def change(self, *, actor: str | None = None, **settings: object) -> None:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh."""
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
         self._change("settings", settings, actor)
 
-    def _change(self, kind: str, wish: dict[str, Any], actor: str | None) -> None:
+    def _change(self, kind: str, wish: SettingValues, actor: str | None) -> None:
         """Check a change against the newest state and append it to the log; again if another change came between."""
         who = actor_of(actor, "change" if kind == "settings" else kind)
         with self._lock:

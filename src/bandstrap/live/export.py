@@ -18,30 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.basics.storage import check_file, whole_file
+from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live.store import damaged
 
 if TYPE_CHECKING:
     import polars
+    from polars.datatypes import DataType, DataTypeClass
 
     from bandstrap.live.experiment import Experiment
-    from bandstrap.live.rows import DecisionRecord
+    from bandstrap.live.rows import DecisionOutcome, DecisionRow
 
 # Rows that are in memory at once, and rows of a row group of the file.
 BATCH = 20_000
 # Columns that the other layouts are made from.
-USED = (
-    "time",
-    "decision",
-    "action",
-    "reward",
-    "propensity",
-    "weights",
-    "version",
-    "source",
-    "context",
-)
+USED = ("time", "decision", "action", "reward", "propensity", "weights", "version", "source", "context")
 
 
 class ExportRow(NamedTuple):
@@ -105,7 +96,7 @@ class ExportMetadata(TypedDict):
     """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
 
     experiment: str
-    definition: Mapping[str, Any]
+    definition: Mapping[str, Json]
     arms: list[str]
     direction: str
     version: int
@@ -142,12 +133,11 @@ def export(experiment: Experiment, path: str | Path) -> None:
         "version": version,
     }
     # A later version may have more arms.
-    write_log(path, (row_of(record, arms) for record in records if record.decision.version <= version), about)
+    write_log(path, (row_of(*record, arms) for record in records if record[0].version <= version), about)
 
 
-def row_of(record: DecisionRecord, arms: Sequence[str]) -> ExportRow:
+def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str]) -> ExportRow:
     """A decision as it is stored, as a row."""
-    decision = record.decision
     try:
         arm = arms[decision.arm] if arms else None
         weights = None if decision.weights is None else json.loads(decision.weights)
@@ -161,28 +151,28 @@ def row_of(record: DecisionRecord, arms: Sequence[str]) -> ExportRow:
         unit=decision.unit,
         arm=arm,
         action=decision.arm,
-        reward=record.reward,
+        reward=outcome.reward,
         propensity=decision.propensity,
         weights=weights,
         version=decision.version,
         source=decision.source,
         proposed=decision.proposed,
-        settled=record.kind or "open",
-        learned=record.seq,
-        rewards=record.rewards,
-        late=record.late,
+        settled=outcome.kind or "open",
+        learned=outcome.seq,
+        rewards=len(outcome.values) + outcome.late,
+        late=outcome.late,
         deferred=decision.deferred,
-        activated=record.activated_at,
+        activated=outcome.activated_at,
         context=context,
     )
 
 
-def columns() -> dict[str, Any]:
+def columns() -> dict[str, DataType | DataTypeClass]:
     """Names and types of the columns."""
     import polars
 
     time = polars.Datetime("us", "UTC")
-    types = {
+    types: dict[str, DataType | DataTypeClass] = {
         "time": time,
         "action": polars.Int64,
         "reward": polars.Float64,
@@ -356,7 +346,7 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
                 file.write(json.dumps(dsjson(row, about), ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Any]:
+def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Json]:
     """One line of dsjson."""
     time: datetime = row["time"]
     possible = [index for index, weight in enumerate(row["weights"]) if weight > 0]

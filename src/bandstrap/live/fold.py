@@ -22,7 +22,7 @@ from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import requirement
 from bandstrap.live.database import StoreError
 from bandstrap.live.rows import Build, Change, LogEntry, Snapshot
-from bandstrap.live.settings import Settings
+from bandstrap.live.settings import Settings, SettingValues
 from bandstrap.live.store import Store
 from bandstrap.live.weights import (
     ArmProbabilities,
@@ -81,7 +81,7 @@ class LiveState:
         self.unlearned = 0
         self.failure: str | None = None
         self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
-        self._known: dict[Any, ArmProbabilities] = {}
+        self._known: dict[object, ArmProbabilities] = {}
 
     def active(self) -> list[int]:
         """The arms that may be served."""
@@ -178,7 +178,7 @@ class LiveState:
     def _generator(self) -> np.random.Generator:
         return keyed_generator(self.settings.seed, "weights", self.version)
 
-    def _remember(self, key: Any, chances: ArmProbabilities) -> None:
+    def _remember(self, key: object, chances: ArmProbabilities) -> None:
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
         self._known[key] = chances
@@ -224,7 +224,7 @@ class LiveState:
                 give_key(self.policy.rng, self.settings.seed, "learn", entry.seq)
             self.unlearned += not self._has_learned([entry], [what], [reward])
 
-    def _has_learned(self, batch: list[LogEntry], learned: list[Any], rewards: list[float]) -> bool:
+    def _has_learned(self, batch: list[LogEntry], learned: list[object], rewards: list[float]) -> bool:
         """Have the policy learn rewards, all or none, and count them by arm; whether it did.
 
         A reward that the policy fails to learn stays in the log. Whoever replays the log meets the same failure and passes
@@ -240,7 +240,7 @@ class LiveState:
                 self.rewards[entry.arm or 0] += 1
         return True
 
-    def _learned(self, entry: LogEntry) -> Any:
+    def _learned(self, entry: LogEntry) -> object:
         """The arm, or the features of the action, whose reward is learned."""
         if self.settings.is_linear:
             return json.loads(entry.context or "")[entry.arm]
@@ -251,7 +251,7 @@ class LiveState:
         largest = self.policy.largest_reward
         return float(max(-largest, min(largest, reward or 0.0)))
 
-    def _change(self, action: str | None, body: dict[str, Any]) -> None:
+    def _change(self, action: str | None, body: SettingValues) -> None:
         """Let a change of arms or settings take effect."""
         if action == "add_arm":
             self.policy.add_arm(body["arm"])

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bandstrap.errors import requirement
 from bandstrap.live.changes import actor_of
@@ -25,7 +25,7 @@ def create(
     target: str | Path,
     name: str,
     *,
-    policy: Any,
+    policy: object,
     arms: Sequence[str] | None = None,
     seed: int | None = None,
     direction: Direction | None = None,

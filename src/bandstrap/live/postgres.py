@@ -10,13 +10,12 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 from urllib.parse import unquote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from bandstrap.live.database import StoreError
+from bandstrap.live.database import DatabaseRow, StoreError
 from bandstrap.live.store import Store
 
 # Seconds for which a connection, or a lock that another transaction holds, is waited for.
@@ -99,12 +98,12 @@ class PostgresStore(Store):
     def _is_stale(self) -> bool:
         return bool(self._connection.closed)
 
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         # In binary, because a server may be set to round the floats it writes as text.
         cursor = self._connection.execute(in_psycopg(statement), parameters or None, binary=bool(parameters))
         return [] if cursor.description is None else cursor.fetchall()
 
-    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
+    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         # As JSON, which takes half the time that arrays take. Python writes floats so that they are read back exactly.
         names = tuple(columns)
         text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], allow_nan=False)

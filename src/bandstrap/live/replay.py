@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from bandstrap.live.database import StoreError
 from bandstrap.live.fold import PAGE, LiveState, checksum, read_snapshot, this_build, write_snapshot
-from bandstrap.live.rows import DecisionRecord, DecisionRow, ExperimentRow, LogEntry
+from bandstrap.live.rows import DecisionOutcome, DecisionRow, ExperimentRow, LogEntry
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import Settle
 from bandstrap.live.store import Store
@@ -92,11 +93,11 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     order: list[tuple[int, str]] = []
     waiting = 0
     before = store.counts(row.id)
-    for record in store.records(row.id, definition.settle):
-        builds[record.decision.build] += 1
-        order.append((record.decision.version, record.decision.id))
-        check_record(record, definition.settle, notes)
-        waiting += is_waiting(record, definition.settle)
+    for decision, outcome in store.records(row.id, definition.settle):
+        builds[decision.build] += 1
+        order.append((decision.version, decision.id))
+        check_outcome(decision.id, outcome, definition.settle, notes)
+        waiting += is_waiting(outcome, definition.settle)
     after = store.counts(row.id)
     is_quiet = before._replace(now=after.now, due=after.due) == after
     if is_quiet and waiting > after.pending:
@@ -128,33 +129,27 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
 
 
-def does_count(record: DecisionRecord) -> bool:
-    """Whether a decision is to be learned from some day: not of the holdout, and activated if it was deferred."""
-    decision = record.decision
-    return decision.source != "holdout" and (record.activated_at is not None or not decision.deferred)
-
-
-def is_waiting(record: DecisionRecord, settle: Settle) -> bool:
+def is_waiting(found: DecisionOutcome, settle: Settle) -> bool:
     """Whether a decision must be in the queue of those to be settled."""
-    return does_count(record) and record.seq is None and (bool(record.values) or not settle.on_arrival)
+    return found.does_count and found.seq is None and settle.is_over(found.start, found.values, math.inf)
 
 
-def check_record(record: DecisionRecord, settle: Settle, notes: Notes) -> None:
+def check_outcome(decision: str, found: DecisionOutcome, settle: Settle, notes: Notes) -> None:
     """Check that a decision was settled if it counts, and with what its rewards give."""
-    if record.seq is None:
+    if found.seq is None:
         return
-    what = f"Entry {record.seq} of the log"
-    if not does_count(record):
-        reason = "belongs to the holdout" if record.decision.source == "holdout" else "was never activated"
-        notes.add(f"{what} learns from decision {record.decision.id}, which {reason}.")
+    what = f"Entry {found.seq} of the log"
+    if not found.does_count:
+        reason = "belongs to the holdout" if found.source == "holdout" else "was never activated"
+        notes.add(f"{what} learns from decision {decision}, which {reason}.")
         return
     if settle.on_arrival:  # of rewards that arrive at once, that which came to be known first
-        follows = record.kind == "reward" and record.reward in record.values
+        follows = found.kind == "reward" and found.reward in found.values
     else:
-        follows = (record.kind, record.reward) == settle.of(record.values)
+        follows = (found.kind, found.reward) == settle.of(found.values)
     if not follows:
-        given = f"of its rewards {list(record.values)[:5]}" if record.values else "of a decision without rewards"
-        notes.add(f"{what} has {record.kind} {record.reward!r}, which is not what is to be learned {given}.")
+        given = f"of its rewards {found.values[:5]}" if found.values else "of a decision without rewards"
+        notes.add(f"{what} has {found.kind} {found.reward!r}, which is not what is to be learned {given}.")
 
 
 def checked_log(store: Store, experiment: int, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:

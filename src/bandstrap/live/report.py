@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from bandstrap.basics.display import Display
 from bandstrap.live.status import CONFIDENCE, Status
@@ -50,12 +49,12 @@ def lines_of(status: Status) -> Iterator[str]:
         yield f"{CONFIDENCE} intervals by {status.interval.method}"
 
 
-def arm_table(status: Status) -> dict[str, list[Any]]:
+def arm_table(status: Status) -> dict[str, list[object]]:
     """Columns of the arms, or of the actions, which have neither a state nor a weight."""
     hidden = {"state", "weight"} if status.is_linear else set()
     if all(arm.index is None for arm in status.arms):
         hidden.add(status.index_is)
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[object]] = {
         "action" if status.is_linear else "arm": [arm.label for arm in status.arms],
         "state": [arm.state for arm in status.arms],
         "decisions": [arm.decisions for arm in status.arms],
@@ -96,7 +95,7 @@ def show_duration(seconds: float | None) -> str:
     return f"{1000 * seconds:.3g} ms" if seconds else "0 s"
 
 
-def show_setting(name: str, value: Any) -> str:
+def show_setting(name: str, value: float | str | None) -> str:
     """A setting in words.
 
     >>> show_setting("window", 86_400.0), show_setting("floor", 0.02), show_setting("default_reward", None)
@@ -104,7 +103,7 @@ def show_setting(name: str, value: Any) -> str:
     """
     if value is None:
         return "none"
-    return show_duration(value) if name in ("window", "refresh") else str(value)
+    return show_duration(float(value)) if name in ("window", "refresh") else str(value)
 
 
 def show_share(share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 RewardOutcome = Literal["stored", "duplicate", "late"]
@@ -27,8 +28,8 @@ class Build(NamedTuple):
     platform: str
 
 
-class NewDecision(NamedTuple):
-    """A decision to be stored; the database adds the time. Weights, available arms and context are JSON."""
+class DecisionRow(NamedTuple):
+    """A decision. The database adds the time; weights, available arms and context are JSON."""
 
     id: str
     key: str
@@ -43,25 +44,7 @@ class NewDecision(NamedTuple):
     context: str | None
     deferred: bool
     build: str
-
-
-class DecisionRow(NamedTuple):
-    """A decision as it is stored."""
-
-    id: str
-    key: str
-    unit: str | None
-    version: int
-    source: str
-    arm: int
-    proposed: int | None
-    propensity: float
-    weights: str | None
-    available: str | None
-    context: str | None
-    deferred: bool
-    build: str
-    decided_at: float
+    decided_at: float = math.nan
 
 
 class NewReward(NamedTuple):
@@ -105,17 +88,22 @@ class Snapshot(NamedTuple):
     at: float
 
 
-class DecisionRecord(NamedTuple):
-    """A decision and what became of it, for export, replay and status."""
+class DecisionOutcome(NamedTuple):
+    """What became of a decision: activated, learned, rewarded."""
 
-    decision: DecisionRow
+    source: str
+    start: float | None  # when it began to count
     activated_at: float | None
-    rewards: int  # received, late ones too
-    late: int
     seq: int | None  # where it was learned
-    kind: EntryKind | None  # how it was settled; also of a holdout's decision, which is never learned
+    kind: EntryKind | None  # how it was settled; of a record also a holdout's, which is never learned
     reward: float | None  # what it was settled with
-    values: tuple[float, ...]  # of rewards that were not late, in the order of arrival
+    values: list[float]  # of rewards that were not late, in the order of arrival
+    late: int
+
+    @property
+    def does_count(self) -> bool:
+        """Whether it is to be learned from some day: not of the holdout, and activated if it was deferred."""
+        return self.source != "holdout" and self.start is not None
 
 
 class RowCounts(NamedTuple):
@@ -131,14 +119,3 @@ class RowCounts(NamedTuple):
     pending: int  # rows of the queue
     due: int  # of these, due now
     now: float  # the database's clock
-
-
-class DecisionOutcome(NamedTuple):
-    """What became of a decision: activated, learned, rewarded."""
-
-    activated_at: float | None
-    seq: int | None
-    kind: EntryKind | None
-    reward: float | None
-    rewards: list[float]  # in the order of arrival, without late ones
-    late: int

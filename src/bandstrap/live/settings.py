@@ -17,7 +17,7 @@ from bandstrap.errors import InvalidInput, brief, check_choice, check_count, che
 from bandstrap.live.settle import Aggregate, Settle
 
 if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when the package is imported
-    from bandstrap.policies.online.described import Direction
+    from bandstrap.policies.online.described import Described, Direction
     from bandstrap.policies.online.live_policy import LivePolicy
 
 Mode = Literal["live", "shadow"]
@@ -25,6 +25,8 @@ Mode = Literal["live", "shadow"]
 OWNER = "live.create"
 # The version of a definition as it is written.
 FORMAT = 1
+# Settings, or what is to become of them, by name.
+SettingValues = dict[str, Any]
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d|w)")
 # Bytes of a label, and of the names and keys that a database keeps an index of.
@@ -78,9 +80,9 @@ class Settings:
     def make_policy(self, rng: np.random.Generator) -> LivePolicy:
         """The policy before the first reward."""
         description = described(self.policy)
-        live: dict[str, Any] = {} if self.is_linear else {"arms": self.arms}
-        options = description.settings() | {"direction": self.direction, "rng": rng} | live
-        policy: LivePolicy = type(description)(**options)
+        live = {} if self.is_linear else {"arms": self.arms}
+        options: SettingValues = description.settings() | {"direction": self.direction, "rng": rng} | live
+        policy = type(description)(**options)
         policy.origin = description.origin
         return policy
 
@@ -100,7 +102,7 @@ class Settings:
             raise InvalidInput(f"The definition of an experiment cannot be read: {brief(text)}.") from None
         raise InvalidInput(f"The definition of an experiment has format {brief(form)}; this version reads {FORMAT}.")
 
-    def changed(self, arms: Sequence[str], changes: dict[str, Any], owner: str) -> Settings:
+    def changed(self, arms: Sequence[str], changes: SettingValues, owner: str) -> Settings:
         """The settings after a change of some of them, checked against the ``arms`` that are active."""
         for name in changes:
             if name not in CHANGEABLE:
@@ -113,7 +115,7 @@ class Settings:
 
 def make_settings(
     *,
-    policy: Any,
+    policy: object,
     arms: Sequence[str] | None,
     seed: int,
     direction: Direction | None,
@@ -179,14 +181,14 @@ def check_changeable(
     owner: str,
     arms: Sequence[str] | None,
     *,
-    floor: Any,
-    holdout: Any,
-    control: Any,
-    burn_in: Any,
-    new_arm_share: Any,
-    mode: Any,
-    refresh: Any,
-) -> dict[str, Any]:
+    floor: object,
+    holdout: object,
+    control: object,
+    burn_in: object,
+    new_arm_share: object,
+    mode: object,
+    refresh: object,
+) -> SettingValues:
     """Check the settings that may be changed later, each alone and together; ``arms`` are ``None`` for actions."""
     floor = check_share(floor, "floor", owner)
     holdout = check_share(holdout, "holdout", owner)
@@ -215,7 +217,7 @@ def check_changeable(
     }
 
 
-def check_share(value: Any, parameter: str, owner: str) -> float:
+def check_share(value: object, parameter: str, owner: str) -> float:
     """A number in ``[0, 1)``."""
     number = check_number(value, parameter, owner)
     if not 0 <= number < 1:
@@ -223,7 +225,7 @@ def check_share(value: Any, parameter: str, owner: str) -> float:
     return number
 
 
-def check_duration(value: Any, parameter: str, owner: str, *, positive: bool = False) -> float:
+def check_duration(value: object, parameter: str, owner: str, *, positive: bool = False) -> float:
     """Seconds, not negative: a number, a ``timedelta``, or text such as ``"30m"``.
 
     >>> check_duration("1.5h", "window", "live.create")
@@ -244,7 +246,7 @@ def check_duration(value: Any, parameter: str, owner: str, *, positive: bool = F
     return check_number(value, parameter, owner, at_least=0)
 
 
-def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
+def check_text(value: object, parameter: str, owner: str, longest: int = LONGEST_KEY) -> str:
     """Text that every database takes: not empty, not too long, and of characters that can be written."""
     try:
         is_fit = isinstance(value, str) and "\0" not in value and 0 < len(value.encode()) <= longest
@@ -256,7 +258,7 @@ def check_text(value: Any, parameter: str, owner: str, longest: int = LONGEST_KE
     return str(value)
 
 
-def check_arms(arms: Any) -> tuple[str, ...]:
+def check_arms(arms: object) -> tuple[str, ...]:
     """Two or more different labels."""
     rule = "two or more different labels, each a text"
     if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray):
@@ -267,7 +269,7 @@ def check_arms(arms: Any) -> tuple[str, ...]:
     return labels
 
 
-def check_actions(description: LivePolicy, arms: Any) -> tuple[str, ...]:
+def check_actions(description: LivePolicy, arms: object) -> tuple[str, ...]:
     """No arms, and the number of features: decisions of several workers must agree on it before the first reward."""
     name = type(description).__name__
     if arms is not None:
@@ -280,7 +282,7 @@ def check_actions(description: LivePolicy, arms: Any) -> tuple[str, ...]:
     return ()
 
 
-def refuse_for_actions(owner: str, **settings: Any) -> None:
+def refuse_for_actions(owner: str, **settings: object) -> None:
     """Refuse settings of arms where actions come with each decision."""
     for name, value in settings.items():
         if value is not None:
@@ -300,7 +302,7 @@ def refuse_sums(policy: LivePolicy) -> None:
 # --- policies -----------------------------------------------------------------------------------------------------------
 
 
-def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
+def read_policy(policy: object, direction: Direction | None) -> tuple[str, Direction]:
     """The call, in one way of writing it, and the direction of a policy given as text or as an object without arms."""
     from bandstrap.policies.online.described import Described, Direction
 
@@ -332,7 +334,7 @@ def read_policy(policy: Any, direction: Any) -> tuple[str, Direction]:
     return call, policy.direction
 
 
-def described(call: str) -> Any:
+def described(call: str) -> LivePolicy:
     """The policy without arms that a call describes; a file that it names is found from anywhere."""
     from bandstrap.engine.simulator.own_file import anchored
     from bandstrap.names import NAMED_POLICIES, make
@@ -340,7 +342,7 @@ def described(call: str) -> Any:
     return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
 
 
-def call_of(description: Any) -> str:
+def call_of(description: Described) -> str:
     """The call that makes a policy again, without its direction."""
     from bandstrap.basics.calls import Call
 
@@ -348,17 +350,17 @@ def call_of(description: Any) -> str:
     return str(Call(description.origin or description.name, options))
 
 
-def refuse_unfit(description: Any) -> None:
+def refuse_unfit(description: Described) -> None:
     """Refuse policies whose choices follow from more than the rewards learned, or take too long."""
     if getattr(description, "forced_exploration", False):
         raise unfit(description, "without forced_exploration, which counts the rounds of one process")
-    if description.name == "linear_bootstrapped_ucb" and description.quantile != "streaming":
+    if description.name == "linear_bootstrapped_ucb" and getattr(description, "quantile", None) != "streaming":
         raise unfit(
             description, "told quantile=streaming: fresh resamples take tens of milliseconds with each decision"
         )
 
 
-def unfit(policy: Any, rule: str) -> InvalidInput:
+def unfit(policy: object, rule: str) -> InvalidInput:
     """The refusal of a policy."""
     return requirement("policy", OWNER, rule, brief(getattr(policy, "label", policy)))
 

@@ -1,4 +1,7 @@
-"""When a decision is settled, and what is learned of its rewards then."""
+"""The rule of live experiments: when a decision is settled, and what is learned of its rewards then.
+
+Whoever settles, asks whether a decision is settled, or puts it into the queue of those that will be, asks here.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,13 @@ from bandstrap.live.rows import EntryKind
 
 Aggregate = Literal["first", "last", "sum"]
 
+# When a decision ``d`` with the activation ``a`` began to count, in SQL; NULL while it is deferred and not activated.
+START = "CASE WHEN d.deferred THEN a.at ELSE d.decided_at END"
+# Whether its window is over, with places for now and for the length; FALSE of a decision without one.
+IS_CLOSED = f"coalesce({{now}} >= {START} + ?, FALSE)"
+# The order in which its rewards ``w`` arrived.
+ARRIVAL = "w.received_at, w.id"
+
 
 class Settle(NamedTuple):
     """When a decision is settled, and by which of its rewards."""
@@ -24,6 +34,14 @@ class Settle(NamedTuple):
     def on_arrival(self) -> bool:
         """Whether a reward is learned when it comes; otherwise a decision is settled when its window closes."""
         return self.aggregate == "first" and self.default_reward is None
+
+    def due(self, start: float) -> float:
+        """When a decision that begins to count at this time can be settled, whatever rewards come."""
+        return start if self.on_arrival or self.window is None else start + self.window
+
+    def is_over(self, start: float | None, rewards: Sequence[float], now: float) -> bool:
+        """Whether a decision that began to count at ``start``, if it did, is settled by now."""
+        return start is not None and (bool(rewards) if self.on_arrival else now >= self.due(start))
 
     def of(self, rewards: Sequence[float]) -> tuple[EntryKind, float | None]:
         """What a decision is settled with whose rewards, in order of arrival, are these.

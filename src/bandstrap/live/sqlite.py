@@ -9,9 +9,8 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from bandstrap.live.database import Durability, StoreError
+from bandstrap.live.database import DatabaseRow, Durability, StoreError
 from bandstrap.live.store import Store
 
 # Seconds for which a writer waits for another one.
@@ -33,7 +32,7 @@ REASONS = {
 }
 
 
-def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequence[object]) -> list[DatabaseRow]:
     """Run a statement once others let it, unless they keep the database locked for ``PATIENCE`` seconds.
 
     SQLite can wait too, but it looks every tenth of a second, and beside a process that writes all the time the
@@ -142,10 +141,10 @@ class SqliteStore(Store):
         # Whatever is written to a file that was removed, or replaced by another, is lost without an error.
         return self._identity() != self._file
 
-    def _ask(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         return patiently(self._connection, statement, parameters)
 
-    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Any]]:
+    def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         row = f"({', '.join('?' * len(columns))})"
         return f"VALUES {', '.join([row] * len(rows))}", itertools.chain.from_iterable(rows)
 

@@ -17,6 +17,7 @@ from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.fold import LiveState, read_snapshot, unreadable
 from bandstrap.live.history import CountHistory
+from bandstrap.live.settings import SettingValues
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Status(Displayed):
     direction: str
     mode: str
     control: str | None
-    settings: Mapping[str, Any]
+    settings: SettingValues
     now: float
     created_at: float
     created_by: str
@@ -465,7 +466,7 @@ def last_change_of_groups(changes: Sequence[Change]) -> int:
 # --- the rest -----------------------------------------------------------------------------------------------------------
 
 
-def shown_settings(state: LiveState) -> dict[str, Any]:
+def shown_settings(state: LiveState) -> SettingValues:
     """The settings that are not said elsewhere; lengths of time in seconds."""
     left_out = {"policy", "direction", "mode", "control", "arms"}
     left_out |= {"burn_in", "new_arm_share"} if state.settings.is_linear else set()
@@ -505,7 +506,7 @@ def shown_change(change: Change) -> ChangeStatus:
     return ChangeStatus(change.seq, change.at, change.actor, what)
 
 
-def body_of(change: Change) -> dict[str, Any]:
+def body_of(change: Change) -> SettingValues:
     """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
     try:
         body = dict(json.loads(change.body))

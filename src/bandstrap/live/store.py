@@ -16,29 +16,26 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bandstrap.errors import brief, check_choice, check_number, requirement
-from bandstrap.live.database import Database, Durability, StoreError, reading, writing
+from bandstrap.live.database import Database, DatabaseRow, Durability, StoreError, reading, writing
 from bandstrap.live.rows import (
     Build,
     Change,
     DecisionOutcome,
-    DecisionRecord,
     DecisionRow,
     EntryKind,
     ExperimentRow,
     LogEntry,
-    NewDecision,
     NewReward,
     RewardOutcome,
     RowCounts,
     Snapshot,
 )
-from bandstrap.live.settle import Settle
+from bandstrap.live.settle import ARRIVAL, IS_CLOSED, START, Settle
 
 R = TypeVar("R")
 Key = TypeVar("Key", str, tuple[str, str])
@@ -54,7 +51,7 @@ EXPERIMENT = "SELECT id, name, definition, created_at, created_by FROM live_expe
 DECISION = ", ".join(f"d.{column}" for column in DecisionRow._fields)
 NEWEST = "SELECT coalesce(max(seq), 0) FROM live_learned WHERE experiment = ?"
 # Columns of a new decision, with the names that PostgreSQL has for their types.
-NEW_DECISION = dict.fromkeys(NewDecision._fields, "text") | {
+NEW_DECISION = dict.fromkeys(DecisionRow._fields[:-1], "text") | {
     "version": "int8",
     "arm": "int8",
     "proposed": "int8",
@@ -135,27 +132,23 @@ class Store(Database):
     # --- decisions and rewards ------------------------------------------------------------------------------------------
 
     @writing
-    def add_decisions(self, experiment: int, rows: Sequence[NewDecision], settle: Settle) -> list[DecisionRow]:
+    def add_decisions(self, experiment: int, rows: Sequence[DecisionRow], settle: Settle) -> list[DecisionRow]:
         """Store decisions, and give back, in this order, what is stored: where an id was there before, the old row."""
         new = by_key(rows, lambda row: row.id)
-        times = dict(
+        times: dict[str, float] = dict(
             self._ask_rows(
                 f"INSERT INTO live_decision (experiment, {', '.join(DecisionRow._fields)})"
-                f" SELECT ?, {', '.join(NewDecision._fields)}, {self.now} FROM r WHERE true"
+                f" SELECT ?, {', '.join(NEW_DECISION)}, {self.now} FROM r WHERE true"
                 " ON CONFLICT (id) DO NOTHING RETURNING id, decided_at",
                 NEW_DECISION,
-                new.values(),
+                [row[:-1] for row in new.values()],
                 experiment,
             )
         )
-        if settle.window is not None and not settle.on_arrival:
-            closing = [
-                (id_, time + settle.window)
-                for id_, time in times.items()
-                if new[id_].source != "holdout" and not new[id_].deferred
-            ]
-            self._enqueue(experiment, closing)
-        stored = {id_: DecisionRow(*new[id_], time) for id_, time in times.items()}
+        if not settle.on_arrival:
+            counting = (id_ for id_ in times if new[id_].source != "holdout" and not new[id_].deferred)
+            self._enqueue(experiment, [(id_, settle.due(times[id_])) for id_ in counting])
+        stored = {id_: new[id_]._replace(decided_at=time) for id_, time in times.items()}
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
         return [stored[row.id] for row in rows]
@@ -178,9 +171,7 @@ class Store(Database):
         self._check_known(experiment, {row.decision for row in rows}, "reward")
         new = by_key(rows, lambda row: (row.decision, row.key))
         # Time and log are read once the decisions are locked: a reward that is not late is there when they are settled.
-        is_late = "l.seq IS NOT NULL"
-        if settle.window is not None:
-            is_late += f" OR (a.at IS NOT NULL OR NOT d.deferred) AND {self.now} >= coalesce(a.at, d.decided_at) + ?"
+        is_late = f"l.seq IS NOT NULL OR {IS_CLOSED.format(now=self.now)}"
         stored = self._ask_rows(
             "INSERT INTO live_reward (experiment, decision, key, value, received_at, late)"
             f" SELECT ?, r.decision, r.key, r.value, {self.now}, {is_late}"
@@ -190,7 +181,7 @@ class Store(Database):
             {"decision": "text", "key": "text", "value": "float8"},
             new.values(),
             experiment,
-            *([] if settle.window is None else [settle.window]),
+            settle.window,
         )
         if settle.on_arrival:
             self._enqueue(experiment, [(decision, time) for decision, _, time, late in stored if not late])
@@ -213,10 +204,9 @@ class Store(Database):
             {"id": "text"},
             [(id_,) for id_ in sorted(set(ids))],
         )
-        wait = 0.0 if settle.on_arrival or settle.window is None else settle.window
         # A holdout's is settled by nobody: refresh() passes it over.
-        self._enqueue(experiment, [(id_, time + wait) for id_, time in activated])
-        first = dict(activated)
+        self._enqueue(experiment, [(id_, settle.due(time)) for id_, time in activated])
+        first: dict[str, float] = dict(activated)
         return [first.pop(id_, None) is not None for id_ in ids]
 
     # --- the log --------------------------------------------------------------------------------------------------------
@@ -248,27 +238,25 @@ class Store(Database):
         """Settle at most ``BATCH`` due rows of the queue; whether there may be more, and the newest version."""
         version = self._lock_log(experiment)
         queue = self._ask(
-            "SELECT p.id, p.decision, p.due, d.arm, d.source, d.deferred FROM live_pending p"
+            "SELECT p.id, p.decision, p.due, d.arm FROM live_pending p"
             f" CROSS JOIN live_decision d WHERE d.id = p.decision AND p.experiment = ? AND p.due <= {self.now}"
             f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}{self.settling}",
             experiment,
         )
         if not queue:
             return False, version
-        fates = self._fates({decision for _, decision, *_ in queue})
+        outcomes = self._outcomes({decision for _, decision, *_ in queue})
         entries: dict[str, tuple[int, EntryKind, str, int, float | None]] = {}
         too_early = []
-        for _, decision, due, arm, source, is_deferred in queue:
-            fate = fates[decision]
-            is_learned = fate.seq is not None or decision in entries
-            counts = source != "holdout" and (fate.activated_at is not None or not is_deferred)
-            is_over = bool(fate.rewards) or not settle.on_arrival  # else activated before any reward came
-            if is_learned or not counts or not is_over:
+        for _, decision, due, arm in queue:
+            found = outcomes[decision]
+            is_over = settle.is_over(found.start, found.values, due)  # not if activated before any reward came
+            if found.seq is not None or decision in entries or not found.does_count or not is_over:
                 continue
-            if fate.activated_at is not None and due < fate.activated_at:  # a reward that came before the activation
-                too_early.append((decision, fate.activated_at))
+            if found.activated_at is not None and due < found.activated_at:  # a reward that came before the activation
+                too_early.append((decision, found.activated_at))
                 continue
-            kind, reward = settle.of(fate.rewards)
+            kind, reward = settle.of(found.values)
             entries[decision] = (version + len(entries) + 1, kind, decision, arm, reward)
         self._enqueue(experiment, too_early)
         self._ask_rows(
@@ -366,15 +354,17 @@ class Store(Database):
 
     # --- reading all of it ----------------------------------------------------------------------------------------------
 
-    def records(self, experiment: int, settle: Settle) -> Iterator[DecisionRecord]:
+    def records(self, experiment: int, settle: Settle) -> Iterator[tuple[DecisionRow, DecisionOutcome]]:
         """All decisions in the order of (time, id), with what became of them; read in pages, without a lock."""
         time, id_ = -math.inf, ""
         while page := self._page(experiment, settle, time, id_):
             yield from page
-            time, id_ = page[-1].decision.decided_at, page[-1].decision.id
+            time, id_ = page[-1][0].decided_at, page[-1][0].id
 
     @reading
-    def _page(self, experiment: int, settle: Settle, time: float, id_: str) -> list[DecisionRecord]:
+    def _page(
+        self, experiment: int, settle: Settle, time: float, id_: str
+    ) -> list[tuple[DecisionRow, DecisionOutcome]]:
         """The records after one of this time and id."""
         rows = self._ask(
             f"SELECT {DECISION}, {self.now} FROM live_decision d"
@@ -384,20 +374,15 @@ class Store(Database):
             id_,
         )
         decisions = [decision_of(row[:-1]) for row in rows]
-        fates = self._fates({decision.id for decision in decisions})
+        outcomes = self._outcomes({decision.id for decision in decisions})
         page = []
         for decision, (*_, now) in zip(decisions, rows, strict=True):
-            fate = fates[decision.id]
-            kind, reward = fate.kind, fate.reward
-            if decision.source == "holdout":  # nobody learns it, but it is settled by the same rule
-                start = fate.activated_at if decision.deferred else decision.decided_at
-                is_over = start is not None and settle.window is not None and now >= start + settle.window
-                if start is not None and (fate.rewards if settle.on_arrival else is_over):
-                    kind, reward = settle.of(fate.rewards)
-            counts = (len(fate.rewards) + fate.late, fate.late)
-            page.append(
-                DecisionRecord(decision, fate.activated_at, *counts, fate.seq, kind, reward, tuple(fate.rewards))
-            )
+            found = outcomes[decision.id]
+            # Nobody learns the holdout's, but they are settled by the same rule.
+            if decision.source == "holdout" and settle.is_over(found.start, found.values, now):
+                kind, reward = settle.of(found.values)
+                found = found._replace(kind=kind, reward=reward)
+            page.append((decision, found))
         return page
 
     @reading
@@ -421,7 +406,7 @@ class Store(Database):
         return RowCounts(*row)
 
     @reading
-    def ask(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def ask(self, query: str, *parameters: object) -> list[DatabaseRow]:
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
 
@@ -463,26 +448,24 @@ class Store(Database):
             experiment,
         )
 
-    def _fates(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
+    def _outcomes(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
         """What became of decisions."""
         rows = self._ask_rows(
-            "SELECT r.id, a.at, l.seq, l.kind, l.reward, w.received_at, w.id, w.value, w.late"
-            " FROM r LEFT JOIN live_activation a ON a.decision = r.id LEFT JOIN live_learned l ON l.decision = r.id"
-            " LEFT JOIN live_reward w ON w.decision = r.id",
+            f"SELECT r.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, w.value, w.late"
+            " FROM r LEFT JOIN live_decision d ON d.id = r.id LEFT JOIN live_activation a ON a.decision = r.id"
+            " LEFT JOIN live_learned l ON l.decision = r.id LEFT JOIN live_reward w ON w.decision = r.id"
+            f" ORDER BY {ARRIVAL}",
             {"id": "text"},
             [(id_,) for id_ in ids],
         )
-        fates: dict[str, DecisionOutcome] = {}
-        arrivals = defaultdict(list)
-        for id_, activated_at, seq, kind, reward, received_at, number, value, is_late in rows:
-            fate = fates.setdefault(id_, DecisionOutcome(activated_at, seq, kind, reward, [], 0))
+        outcomes: dict[str, DecisionOutcome] = {}
+        for id_, *known, value, is_late in rows:
+            found = outcomes.setdefault(id_, DecisionOutcome._make([*known, [], 0]))
             if is_late:
-                fates[id_] = fate._replace(late=fate.late + 1)
+                outcomes[id_] = found._replace(late=found.late + 1)
             elif value is not None:
-                arrivals[id_].append((received_at, number, value))
-        for id_, rewards in arrivals.items():
-            fates[id_].rewards.extend(value for *_, value in sorted(rewards))
-        return fates
+                found.values.append(value)
+        return outcomes
 
 
 def decision_of(row: Sequence[Any]) -> DecisionRow:

@@ -37,9 +37,7 @@ class Tally(NamedTuple):
             return self if self.n else other
         n, apart = self.n + other.n, other.mean - self.mean
         return Tally(
-            n,
-            self.mean + apart * other.n / n,
-            self.squares + other.squares + apart * apart * self.n * other.n / n,
+            n, self.mean + apart * other.n / n, self.squares + other.squares + apart * apart * self.n * other.n / n
         )
 
 

@@ -15,7 +15,7 @@ from bandstrap.basics.text import visible
 
 
 def write_page(
-    path: Path, package: str, template: str, *, filters: dict[str, Callable[..., Any]] | None = None, **content: Any
+    path: Path, package: str, template: str, *, filters: dict[str, Callable[..., Any]] | None = None, **content: object
 ) -> None:
     """Fill a package's template, which extends ``page.html.j2``, and write the page, whole or not at all."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -33,7 +33,7 @@ def write_page(
     write_text(path, source.render(content))
 
 
-def shown(value: Any) -> Any:
+def shown(value: object) -> Any:
     """What is put into a template: text without control characters; what is HTML already stays as it is."""
     return visible(value, keep="\n\t") if isinstance(value, str) and not hasattr(value, "__html__") else value
 

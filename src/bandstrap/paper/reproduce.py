@@ -13,7 +13,7 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bandstrap.basics.sources import digest_sources
 from bandstrap.basics.storage import locked, write_text
@@ -377,7 +377,7 @@ def claims_as_json(reproduction: Reproduction) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def finite(numbers: dict[str, Any]) -> dict[str, Any]:
+def finite(numbers: Mapping[str, object]) -> dict[str, object]:
     """Infinite numbers as null, which JSON has."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value

@@ -61,7 +61,7 @@ def plot_timelines(
         axis.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     axis.set_title("\n".join(heading), fontsize=10)
     if has_legend:
-        handles: list[Any] = list(axis.get_legend_handles_labels()[0])
+        handles = list(axis.get_legend_handles_labels()[0])
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
     return figure
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from typing import Literal, NamedTuple, Unpack, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ class BootstrappedTS(Policy[Label]):
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> State:
         """A new state; the prior data are drawn here where they are random."""
-        state: State = super().start(n_arms, capacity, rng)
+        state = cast("State", super().start(n_arms, capacity, rng))
         if self.prior == "drawn":
             state.sums[:] = rng.standard_gamma(self.ones, state.sums.shape)
             state.totals[:] = state.sums + rng.standard_gamma(self.zeros, state.sums.shape)
@@ -166,7 +166,7 @@ class BootstrappedTS(Policy[Label]):
         if len(order) ** 2 * params.n_replicates > MOST_COMPARED:
             return None
         rows = zip(state.pulls, state.rewards, state.sums, state.totals, strict=True)
-        means: list[Any] = [
+        means = [
             [doubled_mean(n, total, *draw) for draw in zip(sums, totals, strict=True)]
             for n, total, sums, totals in rows
         ]

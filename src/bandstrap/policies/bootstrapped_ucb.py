@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Hashable
-from typing import Any, ClassVar, TypedDict, Unpack, cast
+from typing import ClassVar, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,7 @@ class BootstrappedUCB(Policy[Label]):
     kernel = RESAMPLED.kernel
     indices_are_bounds = True
     kept_as: ClassVar[dict[str, str]] = {"weights": "multipliers"}
+    _state: State
 
     def __init__(
         self,
@@ -234,11 +235,11 @@ class BootstrappedUCB(Policy[Label]):
         way = way_to(self.quantile, self.multipliers)
         return with_phi(way, self.phi) if callable(self.phi) else way
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """All but the kernel: one with a function of the user's own is known in its process alone."""
         return {name: value for name, value in vars(self).items() if name != "kernel"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         self.kernel = self.way.kernel
 
@@ -276,7 +277,7 @@ class BootstrappedUCB(Policy[Label]):
             return "closed-form"
         if self.multipliers != "rademacher":
             return "fitted"
-        return sign_memory.quantile_source(self._state.memory, arm, n, level)
+        return sign_memory.quantile_source(cast("sign_memory.SignMemory", self._state.memory), arm, n, level)
 
     def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
@@ -293,18 +294,25 @@ class BootstrappedUCB(Policy[Label]):
             state = duplicate(self._state)
             state = as_lists(state) if self.compiled else state
             rng = copy_of(self.rng)
-            params = self.round_params(self._params)
+            params = cast("Params", self.round_params(self._params))
             shared = prepare(params, state, self.n_rewards + 1)
             way = self.way
             sign = 1.0 if self.direction == "max" else -1.0
-            table: dict[Hashable, Any] = {label: {} for label in self.arms}
+            table: dict[Hashable, ArmBounds] = {}
             # The order in which the next round draws; it draws nothing for arms that are retired.
             for i in sorted(state.order, key=lambda arm: self.arms[arm] in self.retired):
                 label = self.arms[i]
                 n = int(state.pulls[i])
                 if n == 0:
-                    nothing = dict.fromkeys(("mean", "main", "correction"), math.nan)
-                    table[label] = {"pulls": 0} | nothing | {"index": sign * math.inf, "quantile": "none"}
+                    nothing = ArmBounds(
+                        pulls=0,
+                        mean=math.nan,
+                        main=math.nan,
+                        correction=math.nan,
+                        index=sign * math.inf,
+                        quantile="none",
+                    )
+                    table[label] = nothing
                     continue
                 mean = float(arm_mean(state.pulls, state.memory, i))
                 main = float(way.main_term(params, state, i, shared, rng))
@@ -317,9 +325,9 @@ class BootstrappedUCB(Policy[Label]):
                     "index": sign * (mean + total),
                     "quantile": self.quantile_source(i, n, shared.level),
                 }
-        return table
+        return {label: table[label] for label in self.arms}
 
-    def indices(self, params: Params, state: Any, round_: int, rng: np.random.Generator) -> list[float] | None:
+    def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float] | None:
         """The bound of every arm, equation (2.8), where it is not drawn."""
         if self.quantile in ("resampled", "resampled-literal"):
             return None
@@ -334,7 +342,7 @@ TRIED_SIZES = (1, 2, 5, 20, 100, 1000)
 TRIED_LEVELS = (0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-12)
 
 
-def check_phi(phi: Any, owner: str) -> IndexPhi:
+def check_phi(phi: object, owner: str) -> IndexPhi:
     """A name, a number of at least 0, or a function that gives such numbers, none smaller at smaller levels."""
     if isinstance(phi, str) and phi in PHIS:
         return cast("IndexPhi", phi)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from typing import Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def shuffled_sum(rewards: Floats, n: int, size: int, rng: np.random.Generator) -
     The rewards change places in one step at the end: online, an interrupt in between would lose one.
     """
     total = 0.0
-    moved: dict[int, Any] = {}
+    moved: dict[int, float] = {}
     draws = rng.random(size)
     for i in range(size):
         j = i + int(draws[i] * (n - i))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.distributions import KnownLaw, Law
 from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_flag, check_number, check_sample, near_one, requirement, sample_mean
 
@@ -22,7 +23,7 @@ MOST_ATOMS = 2_000_000
 DOUBLING = np.ldexp(1.0, np.arange(300))
 
 
-def orlicz_norm(law: Any, beta: float, *, centred: bool = True) -> float:
+def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
     r"""The ``psi_beta`` norm of a distribution.
 
     .. math:: \|y\|_{\psi_\beta} = \inf\{c > 0 : E \exp(|y|^\beta / c^\beta) \le 2\}
@@ -69,8 +70,12 @@ def orlicz_norm(law: Any, beta: float, *, centred: bool = True) -> float:
     is_centred = check_flag(centred, "centred", "orlicz_norm")
     needed = ("dist", "mean", "median", "ppf", "isf", "support")
     is_law = all(hasattr(law, name) for name in needed) and (hasattr(law, "pmf") or hasattr(law, "pdf"))
-    if not is_law or np.ndim(law.median()):
+    if not is_law or np.ndim(cast("KnownLaw", law).median()):
         raise requirement("law", "orlicz_norm", "a frozen scipy.stats distribution of one number", repr(law))
+    return _norm(cast("KnownLaw", law), exponent, is_centred)
+
+
+def _norm(law: KnownLaw, exponent: float, is_centred: bool) -> float:
     # SciPy's moments and densities overflow and divide by zero on their way to a correct limit.
     with np.errstate(all="ignore"):
         centre = float(law.mean()) if is_centred else 0.0
@@ -175,7 +180,7 @@ def _tail_exponent(log_density: Callable[[Floats], Floats], middle: float, steps
     return theta + 1 / float(depths[-1]) + 2 * abs(theta - 1) * 0.5 ** (depths.size - 1) + 1e-9
 
 
-def _nodes(law: Any, middle: float, centre: float) -> tuple[Floats, Floats]:
+def _nodes(law: KnownLaw, middle: float, centre: float) -> tuple[Floats, Floats]:
     """Nodes and log weights of a quadrature rule for a continuous law."""
     low, high = law.support()
     # Between quantiles: towards the ends each panel holds half of what is left.
@@ -199,7 +204,7 @@ def _nodes(law: Any, middle: float, centre: float) -> tuple[Floats, Floats]:
     return points, log_weights.ravel() + law.logpdf(points)
 
 
-def _lattice_atoms(law: Any, middle: float, spread: float) -> tuple[Floats, Floats]:
+def _lattice_atoms(law: KnownLaw, middle: float, spread: float) -> tuple[Floats, Floats]:
     """Atoms and log probabilities of a discrete law."""
     steps = spread * DOUBLING
     reach = [float(steps[np.argmax(-law.logpmf(middle + sign * steps) >= DEEPEST)]) for sign in (-1, 1)]

@@ -131,18 +131,6 @@ def miss_probability(pulls: int, level: ArrayLike, shift: ArrayLike) -> Floats:
     return lower_tail(pulls - 1, start, slope)
 
 
-def miss_bound(pulls: ArrayLike, level: ArrayLike, shift: ArrayLike) -> Floats:
-    """Lemma 1, right side: ``exp(-n shift^2/2) exp(-z^2/2)/2``, as long as ``z^2 <= 50 (n - 1)``."""
-    z = -special.ndtri(QUANTILE_PART * np.minimum(level, 0.5)) - ROUGHNESS
-    return np.asarray(np.exp(-(np.asarray(pulls) * np.square(shift) + z * z) / 2) / 2)
-
-
-def level_bound(level: ArrayLike) -> Floats:
-    """Lemma 1, in terms of the level: ``exp(-z^2/2)/2 <= 1.2 e (1 + sqrt(2 log(1/e)))``."""
-    e = np.minimum(level, 0.5)
-    return np.asarray(1.2 * e * (1 + np.sqrt(-2 * np.log(e))))
-
-
 # --- lemma 2: a block of sample sizes ---------------------------------------------------------------------------------
 
 

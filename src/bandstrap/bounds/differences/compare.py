@@ -10,9 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.calls import Options
 from bandstrap.basics.display import Display, Displayed
 from bandstrap.basics.text import listed
-from bandstrap.bounds.bound import SIDES, Bound, Refuted, Side, Threshold, check_level, refuted, without_warnings
+from bandstrap.bounds.bound import (
+    SIDES,
+    Bound,
+    BoundOptions,
+    Refuted,
+    Side,
+    Threshold,
+    check_level,
+    refuted,
+    without_warnings,
+)
 from bandstrap.bounds.differences.bootstrap import LARGE_GROUPS
 from bandstrap.bounds.differences.difference import (
     DIFFERENCES,
@@ -94,7 +105,7 @@ def compare(
     side: Side = "two-sided",
     simultaneous: Simultaneous | None = None,
     check: bool = True,
-    **options: Any,
+    **options: object,
 ) -> Comparison:
     """Bound the mean of every group minus that of a control.
 
@@ -183,7 +194,7 @@ def compare_one(
     method: str,
     side: Side,
     check: bool,
-    options: Mapping[str, Any],
+    options: BoundOptions,
 ) -> Bound:
     """The bound on one difference; ends of ``nan`` where the rewards rule it out."""
     names = group, control
@@ -196,7 +207,7 @@ def compare_one(
         return with_names(refuted(method, level, side, mean, refusal, sizes), names)
 
 
-def check_several(groups: Any, control: Any) -> dict[str, Floats]:
+def check_several(groups: object, control: object) -> dict[str, Floats]:
     """Return the groups as arrays by name, two of them or more and the control among them."""
     found = check_named(groups, OWNER)
     if not isinstance(control, str) or control not in found:
@@ -207,7 +218,7 @@ def check_several(groups: Any, control: Any) -> dict[str, Floats]:
 
 
 def largest_bounds(
-    groups: Mapping[str, Floats], control: str, alpha: float, method: str, side: Side, options: dict[str, Any]
+    groups: Mapping[str, Floats], control: str, alpha: float, method: str, side: Side, options: Options
 ) -> dict[str, Bound]:
     """The bounds of ``simultaneous="max"``."""
     if method != "bootstrap":
@@ -219,13 +230,7 @@ def largest_bounds(
 
 
 def bootstrap_maximum(
-    groups: Mapping[str, Floats],
-    control: str,
-    alpha: float,
-    side: Side,
-    *,
-    studentized: bool = True,
-    **options: Any,
+    groups: Mapping[str, Floats], control: str, alpha: float, side: Side, *, studentized: bool = True, **options: Any
 ) -> dict[str, Bound]:
     """Bounds at the quantile of the largest multiplier sum; groups of one reward have none and are not counted."""
     studentized = check_flag(studentized, "studentized", OWNER)

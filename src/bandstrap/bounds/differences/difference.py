@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.basics.arrays import Floats
-from bandstrap.basics.calls import Call, parse_call
+from bandstrap.basics.arrays import Bools, Floats
+from bandstrap.basics.calls import Call, Options, parse_call
 from bandstrap.basics.deprecation import with_new_names
 from bandstrap.bounds.bound import (
     SIDES,
     Bound,
     BoundFunction,
+    BoundOptions,
     MirroredThreshold,
     Side,
     ends_of,
@@ -88,7 +88,7 @@ def difference(
     side: Side = "two-sided",
     names: tuple[str, str] = NAMES,
     check: bool = True,
-    **options: Any,
+    **options: object,
 ) -> Bound:
     r"""Bound the mean of one group minus that of another.
 
@@ -157,9 +157,7 @@ def difference(
     return bound
 
 
-def named_method(
-    method: Any, options: Mapping[str, Any], owner: str, methods: Collection[str]
-) -> tuple[str, dict[str, Any]]:
+def named_method(method: str, options: BoundOptions, owner: str, methods: Collection[str]) -> tuple[str, Options]:
     """The name of a method, and its options: those that follow the name, and those that were given beside it."""
     call = parse_call(method) if isinstance(method, str) else Call(method, {})
     given = with_new_names({**call.options, **options}, {"rng": "seed"}, owner, stacklevel=3)
@@ -245,7 +243,7 @@ def check_group(group: ArrayLike, parameter: str, owner: str) -> Floats:
     return rewards
 
 
-def check_named(groups: Any, owner: str) -> dict[str, Floats]:
+def check_named(groups: object, owner: str) -> dict[str, Floats]:
     """Return groups by name as finite floats of one axis."""
     if not isinstance(groups, Mapping) or not groups or not all(isinstance(name, str) for name in groups):
         raise requirement("groups", owner, "rewards by name, such as {'red': [...], 'blue': [...]}", brief(groups))
@@ -284,7 +282,7 @@ def difference_of_means(first: Floats, second: Floats, owner: str) -> Floats:
     return mean
 
 
-def scaled_pair(first: Floats, second: Floats) -> tuple[Floats, Floats, Any]:
+def scaled_pair(first: Floats, second: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Both groups divided by one power of two that brings their largest reward near 1, and the exponents.
 
     The division is exact; it keeps squares from overflowing or vanishing.
@@ -294,12 +292,12 @@ def scaled_pair(first: Floats, second: Floats) -> tuple[Floats, Floats, Any]:
     return np.ldexp(first, -exponents[..., None]), np.ldexp(second, -exponents[..., None]), exponents
 
 
-def is_constant(group: Floats) -> Any:
+def is_constant(group: Floats) -> Bools:
     """Whether all rewards of a group are equal, along the last axis."""
     return (group == group[..., :1]).all(axis=-1)
 
 
-def shows_nothing(first: Floats, second: Floats) -> Any:
+def shows_nothing(first: Floats, second: Floats) -> Bools:
     """Whether the spread of the difference cannot be read off: a group of one reward, or two of equal ones."""
     if min(first.shape[-1], second.shape[-1]) == 1:
         return np.full(first.shape[:-1], fill_value=True)

@@ -15,13 +15,7 @@ from bandstrap.basics.seeds import Seed, drawn_seed, seed_of
 from bandstrap.bounds.bound import OVER_DRAWS, Bound, Side, Threshold, check_level
 from bandstrap.bounds.differences.assumptions import differ_in_spread
 from bandstrap.bounds.differences.difference import build, check_groups, difference_of_means, register, scaled_pair
-from bandstrap.bounds.resampling import (
-    MOST_NUMBERS,
-    fewest_draws,
-    is_beyond,
-    upper_quantile,
-    why_too_few,
-)
+from bandstrap.bounds.resampling import MOST_NUMBERS, fewest_draws, is_beyond, upper_quantile, why_too_few
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import check_count, check_flag
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import ChoiceArray, Floats
+from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.engine.compiler.locks import taking_turns
 from bandstrap.engine.compiler.provenance import attributes_in, computed_by
 from bandstrap.engine.compiler.refusals import KERNEL_ERRORS, refusal
 from bandstrap.engine.simulator.feedback import AT_ONCE, Arrivals, Feedback
-from bandstrap.engine.simulator.plain import play_plain
+from bandstrap.engine.simulator.plain import PlainObject, play_plain
 from bandstrap.engine.simulator.play import (
     compiled_play,
     compiled_play_late,
@@ -26,6 +27,7 @@ from bandstrap.engine.simulator.play import (
     in_a_sentence,
 )
 from bandstrap.engine.simulator.streams import POLICY, stream
+from bandstrap.engine.simulator.tape import EnvironmentLike as EnvironmentLike
 from bandstrap.engine.simulator.tape import Tape, bytes_of_replication, open_tape, opened
 from bandstrap.engine.work.interrupts import step
 from bandstrap.engine.work.memory import Room
@@ -36,62 +38,30 @@ class PolicyLike(Protocol):
     """What the simulator needs of a policy."""
 
     @property
-    def kernel(self) -> Any:
+    def kernel(self) -> Kernel | None:
         """Its compiled functions; a plain object has none."""
-        ...
 
     @property
     def plays(self) -> str:
         """``"arms"`` or ``"actions"``."""
-        ...
 
     @property
     def n_initial(self) -> int:
         """Pulls of each arm before it chooses."""
-        ...
 
     @property
     def support(self) -> tuple[float, float]:
         """The interval rewards must lie in."""
-        ...
 
     @property
     def label(self) -> str:
         """Name shown in results."""
-        ...
 
-    def make_params(self, horizon: int | None) -> Any:
+    def make_params(self, horizon: int | None) -> object:
         """Numbers for the kernel."""
-        ...
 
-    def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> Any:
+    def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> object:
         """A new state for ``size`` arms, or for actions with ``size`` features."""
-        ...
-
-
-class EnvironmentLike(Protocol):
-    """What the simulator needs of an environment."""
-
-    n_arms: int
-
-    @property
-    def offers(self) -> tuple[str, ...]:
-        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
-        ...
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The interval all rewards lie in."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """Name shown in results."""
-        ...
-
-    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """Means and rewards of one replication, and the sets of actions where there are any."""
-        ...
 
 
 # Replications in a block: handing one out costs nothing compared with playing it, and a stopped run loses few.
@@ -124,12 +94,12 @@ class Block:
         return self.last - self.first
 
     @property
-    def group(self) -> tuple[Any, ...]:
+    def group(self) -> tuple[Hashable, ...]:
         """Blocks of one group meet the same tapes, which are drawn once for all of them."""
         return *self.race, self.first, self.last
 
     @property
-    def race(self) -> tuple[Any, ...]:
+    def race(self) -> tuple[Hashable, ...]:
         """Blocks of one race meet the same tapes, delays and losses in the replications they share."""
         return self.environment.label, self.feedback.label, self.horizon, self.seed
 
@@ -146,7 +116,7 @@ class Block:
         return self.policy.label
 
     @cached_property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Everything its numbers depend on, as text and numbers."""
         return {
             "policy": self.policy.label,
@@ -170,9 +140,6 @@ class Block:
         """Where its pieces are put together."""
         shape = self.last - self.first, self.checkpoints.size, self.environment.n_arms
         return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
-
-
-ChoiceArray = NDArray[np.unsignedinteger[Any]]
 
 
 class Played(NamedTuple):
@@ -227,7 +194,7 @@ def code_of(policy: PolicyLike, environment: EnvironmentLike) -> str:
     )
 
 
-def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger[Any]]:
+def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger]:
     """The smallest type of whole numbers that the arms can be told apart with.
 
     >>> type_of_choices(10), type_of_choices(256), type_of_choices(257)
@@ -294,7 +261,7 @@ def play_side_by_side(blocks: Sequence[Block]) -> list[Played]:
 
 def play_policy(
     policy: PolicyLike,
-    params: Any,
+    params: object,
     tape: Tape,
     choices: NDArray[np.int64],
     rng: np.random.Generator,
@@ -310,7 +277,9 @@ def play_policy(
     )
     state = policy.start(size, choices.size, rng)
     if kernel is None:
-        play_plain(state, policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0))
+        play_plain(
+            cast("PlainObject", state), policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0)
+        )
         return
     while bookmark.n_played[0] < choices.size:
         try:

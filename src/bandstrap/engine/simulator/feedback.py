@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Feedback:
         self.batch = check_count(batch, "batch", owner)
         self.lost = self._checked_share(lost)
 
-    def _checked_delay(self, delay: Any) -> tuple[int | str, Any]:
+    def _checked_delay(self, delay: object) -> tuple[int | str, Law | None]:
         """The delay as it is shown, and its law if it has one."""
         rule = (
             "a whole number of rounds, of at least 0, or a scipy.stats distribution of such numbers or its text, such as "
@@ -100,7 +100,7 @@ class Feedback:
             raise requirement("delay", self._owner, rule, f"{shown}, whose values begin at {least:g},")
         return shown, law
 
-    def _checked_share(self, lost: Any) -> float:
+    def _checked_share(self, lost: object) -> float:
         if not is_number(lost) or not 0 <= lost < 1:
             raise requirement("lost", self._owner, "a number of at least 0 and less than 1", brief(lost))
         return float(lost)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bandstrap.basics.calls import parse_options
+from bandstrap.basics.calls import Options, parse_options
 from bandstrap.basics.sources import PACKAGE, names_in, parse, reachable
 from bandstrap.engine.work.dispatch import AHEAD
 from bandstrap.errors import InvalidInput
@@ -30,7 +30,7 @@ class FileCall(NamedTuple):
 
     file: str
     name: str | None
-    options: dict[str, Any]
+    options: Options
 
 
 def parse_file_call(text: str) -> FileCall | None:
@@ -136,7 +136,7 @@ class LoadedFiles:
     A process that is handed work finds classes by the names of their modules, which it cannot import by itself.
     """
 
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, str]]]:
+    def __reduce__(self) -> tuple[Callable[..., LoadedFiles], tuple[dict[str, str]]]:
         modules = list(sys.modules.items())
         return load_files, ({name: str(module.__file__) for name, module in modules if is_loaded_file(name, module)},)
 

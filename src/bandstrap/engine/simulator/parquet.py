@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, ChoiceArray, Floats
 from bandstrap.basics.storage import NO_SEAL, seal, write_bytes
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ class PlayedTable(NamedTuple):
     replications: NDArray[np.int64]
     regret: Floats
     pulls: NDArray[np.int64]
-    choices: NDArray[np.unsignedinteger[Any]] | None = None
+    choices: ChoiceArray | None = None
 
 
-def write_table(path: Path, table: PlayedTable, about: Mapping[str, Any], *, lasting: bool = True) -> None:
+def write_table(path: Path, table: PlayedTable, about: Mapping[str, object], *, lasting: bool = True) -> None:
     """Write a table, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
     import polars
 
@@ -53,7 +53,7 @@ def write_table(path: Path, table: PlayedTable, about: Mapping[str, Any], *, las
     write_frame(path, frame, about, lasting=lasting)
 
 
-def write_frame(path: Path, frame: DataFrame, about: Mapping[str, Any], *, lasting: bool = True) -> None:
+def write_frame(path: Path, frame: DataFrame, about: Mapping[str, object], *, lasting: bool = True) -> None:
     """Write a frame, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
     content = io.BytesIO()
     # The seal comes last in the last text of the file, where nothing that looks like it can follow.
@@ -88,7 +88,7 @@ def read_table(data: bytes) -> PlayedTable:
     )
 
 
-def rows_of(frame: DataFrame, name: str) -> NDArray[Any]:
+def rows_of(frame: DataFrame, name: str) -> AnyArray:
     """A column of lists of one length as an array with one row for each; ``ValueError`` if their lengths differ."""
     lists = frame[name]
     if lists.list.len().n_unique() > 1:

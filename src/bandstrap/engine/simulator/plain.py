@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.calls import Call
+from bandstrap.basics.calls import Call, Options
 from bandstrap.engine.simulator.feedback import Arrivals
 from bandstrap.engine.simulator.own_file import told_errors
 from bandstrap.engine.simulator.tape import Tape, opened
@@ -20,13 +19,11 @@ from bandstrap.errors import InvalidInput, requirement
 class PlainObject(Protocol):
     """An object that can be raced: arms are numbers from 0."""
 
-    def select(self) -> int | np.integer[Any]:
+    def select(self) -> int | np.integer:
         """The arm to pull next."""
-        ...
 
     def update(self, arm: int, reward: float, /) -> object:
         """Be told what the arm earned."""
-        ...
 
 
 class PlainMaker(Protocol):
@@ -34,7 +31,6 @@ class PlainMaker(Protocol):
 
     def __call__(self, *, n_arms: int) -> PlainObject:
         """A new object."""
-        ...
 
 
 class PlainMakerWithRandomness(Protocol):
@@ -42,10 +38,9 @@ class PlainMakerWithRandomness(Protocol):
 
     def __call__(self, *, n_arms: int, rng: np.random.Generator) -> PlainObject:
         """A new object."""
-        ...
 
 
-def is_plain(thing: Any) -> bool:
+def is_plain(thing: object) -> bool:
     """Whether it can select and update, itself or, if it is a class, what it makes."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
@@ -75,7 +70,7 @@ class PlainPolicy:
     n_initial = 0
     direction = "max"
 
-    def __init__(self, source: Any, options: Mapping[str, Any] | None = None, origin: str | None = None) -> None:
+    def __init__(self, source: object, options: Options | None = None, origin: str | None = None) -> None:
         self.source = source
         self.options = dict(options or {})
         self.origin = origin
@@ -106,7 +101,7 @@ class PlainPolicy:
             with told_errors(lambda: f"the policy {self.label} cannot be made"):
                 return self.source(**told, **self.options)
         try:
-            live = copy.deepcopy(self.source)
+            live: Any = copy.deepcopy(self.source)
         except TypeError as error:
             raise InvalidInput(f"the policy {self.label} cannot be copied for each replication: {error}.") from error
         if callable(getattr(live, "reset", None)):
@@ -119,7 +114,7 @@ class PlainPolicy:
         return live
 
 
-def play_plain(live: Any, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
+def play_plain(live: PlainObject, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
     """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.simulator.play.play_late`."""
     rewards, by_round = tape.rewards, tape.by_round
     n_arms, length = rewards.shape

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import ChoiceArray, Floats
 from bandstrap.basics.display import Display, as_html
 from bandstrap.basics.storage import check_seal, has_seal
 from bandstrap.basics.text import visible
@@ -151,7 +151,7 @@ class Result:
     replications: NDArray[np.int64]
     regret: Floats
     pulls: NDArray[np.int64]
-    choices: NDArray[np.unsignedinteger[Any]] | None = None
+    choices: ChoiceArray | None = None
 
     def __repr__(self) -> str:
         return f"{self._title}\n{self.summary()}"

@@ -188,16 +188,16 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+def named_policies(policies: object) -> tuple[tuple[str, ...], tuple[PolicyLike, ...]]:
     """Names, no two alike, and policies; equal labels are numbered."""
-    named: dict[str, Any] = {}
+    named: dict[str, PolicyLike] = {}
     if isinstance(policies, Mapping):
         named = {str(name): as_policy(policy) for name, policy in policies.items()}
         if len(named) < len(policies):
             raise requirement("policies", "simulate", "a mapping of names that differ as texts", brief(list(policies)))
     else:
-        several = isinstance(policies, Sequence) and not isinstance(policies, str)
-        for policy in map(as_policy, policies if several else [policies]):
+        several = policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
+        for policy in map(as_policy, several):
             name, number = policy.label, 1
             while name in named:
                 number += 1
@@ -208,7 +208,7 @@ def named_policies(policies: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     return tuple(named), tuple(named.values())
 
 
-def as_policy(thing: Any) -> Any:
+def as_policy(thing: Any) -> PolicyLike:
     """A policy as it is, a plain object wrapped; anything else is refused."""
     if isinstance(thing, PlainPolicy):
         return thing
@@ -225,7 +225,7 @@ def as_policy(thing: Any) -> Any:
 
 def check_horizon(
     names: Sequence[str],
-    policies: Sequence[Any],
+    policies: Sequence[PolicyLike],
     environment: EnvironmentLike,
     horizon: int,
     feedback: Feedback = AT_ONCE,

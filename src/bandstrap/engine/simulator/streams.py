@@ -42,11 +42,11 @@ class RewardStreams:
 class RowSeed(ISpawnableSeedSequence):
     """The seed of a row: the key of its replication, and children of its own for a law that spawns generators."""
 
-    def __init__(self, root: np.random.SeedSequence, key: NDArray[Any], arm: int, row: int) -> None:
+    def __init__(self, root: np.random.SeedSequence, key: NDArray[np.unsignedinteger], arm: int, row: int) -> None:
         self._root, self._key, self._place = root, key, (arm, row)
         self._own: np.random.SeedSequence | None = None
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> NDArray[Any]:
+    def generate_state(self, n_words: int, dtype: object = np.uint64) -> NDArray[np.unsignedinteger]:
         """The key."""
         return self._key
 

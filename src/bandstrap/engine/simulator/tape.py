@@ -10,7 +10,7 @@ round, the rounds that come next are drawn likewise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +97,62 @@ class Tape:
         return self._gaps[np.arange(choices.size), choices] if self.by_round else self._gaps[choices]
 
 
+class EnvironmentLike(Protocol):
+    """What the simulator needs of an environment."""
+
+    n_arms: int
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval all rewards lie in."""
+
+    @property
+    def label(self) -> str:
+        """Name shown in results."""
+
+    def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means and rewards of one replication, and the sets of actions where there are any."""
+
+
+class EndlessWorld(EnvironmentLike, Protocol):
+    """An environment whose arms, or rounds, can be drawn one by one."""
+
+    @property
+    def drawn_by(self) -> str:
+        """``"arm"``, ``"round"``, or ``"tape"`` where they cannot be after all."""
+
+    @property
+    def dimension(self) -> int:
+        """Features of an action, where rounds are drawn."""
+
+    def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """What a replication keeps: means, and traits or sets of actions."""
+
+    def draw_arm(self, world: tuple[Floats, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
+        """The next rewards of an arm."""
+
+    def draw_rounds(self, world: tuple[Floats, ...], n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """Means, rewards and sets of actions of the next rounds."""
+
+
+def endless(environment: EnvironmentLike, horizon: int) -> EndlessWorld | None:
+    """An environment as one without a tape: that would be too long, and arms or rounds can be drawn one by one."""
+    # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
+    if not hasattr(type(environment), "drawn_by"):
+        return None
+    world = cast("EndlessWorld", environment)
+    is_short = world.drawn_by == "tape" or numbers_per_round(world) * horizon <= LONGEST_TAPE
+    return None if is_short else world
+
+
 class EndlessTape(Tape):
     """The next rewards of every arm, of a world whose arms can be drawn from one by one."""
 
-    def __init__(self, environment: Any, seed: int, replication: int) -> None:
+    def __init__(self, environment: EndlessWorld, seed: int, replication: int) -> None:
         self._environment, self._streams = environment, RewardStreams(seed, replication)
         self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
         n_arms = environment.n_arms
@@ -129,7 +181,7 @@ class EndlessTape(Tape):
 class EndlessRounds(Tape):
     """The next rounds, of a world that can be drawn round by round."""
 
-    def __init__(self, environment: Any, horizon: int, seed: int, replication: int) -> None:
+    def __init__(self, environment: EndlessWorld, horizon: int, seed: int, replication: int) -> None:
         self._environment, self._streams = environment, RewardStreams(seed, replication)
         self._world = environment.draw_world(stream(seed, replication, ENVIRONMENT))
         self._lost = np.empty(horizon)
@@ -158,52 +210,46 @@ class EndlessRounds(Tape):
         self._row = row
 
 
-def numbers_per_round(environment: Any) -> int:
+def numbers_per_round(environment: EndlessWorld) -> int:
     """Numbers on a tape for each round: rewards, and where actions change their means and features."""
-    n_arms: int = environment.n_arms
+    n_arms = environment.n_arms
     return n_arms * (environment.dimension + 2) if environment.drawn_by == "round" else n_arms
 
 
-def row_length(environment: Any) -> int:
+def row_length(environment: EndlessWorld) -> int:
     """Rewards of an arm, or rounds, at hand where there is no tape."""
     return max(AT_HAND // numbers_per_round(environment), SHORTEST_ROW)
 
 
-def numbers_at_hand(environment: Any, horizon: int) -> int | None:
-    """Numbers at hand in a world without a tape: it would be too long, and arms or rounds can be drawn one by one.
-
-    Of other worlds, ``None``.
-    """
-    # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
-    if not hasattr(type(environment), "drawn_by") or environment.drawn_by == "tape":
-        return None
-    if numbers_per_round(environment) * horizon <= LONGEST_TAPE:
-        return None
-    return numbers_per_round(environment) * row_length(environment)
+def numbers_at_hand(environment: EnvironmentLike, horizon: int) -> int | None:
+    """Numbers at hand in a world without a tape; ``None`` of others."""
+    world = endless(environment, horizon)
+    return None if world is None else numbers_per_round(world) * row_length(world)
 
 
-def bytes_of_replication(environment: Any, horizon: int, *, is_late: bool) -> int:
+def bytes_of_replication(environment: EnvironmentLike, horizon: int, *, is_late: bool) -> int:
     """Bytes that one replication holds at a time, on a tape or without."""
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
     n_at_hand = numbers_at_hand(environment, horizon)
     return bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
 
 
-def open_tape(environment: Any, horizon: int, seed: int, replication: int) -> Tape:
+def open_tape(environment: EnvironmentLike, horizon: int, seed: int, replication: int) -> Tape:
     """The rewards of one replication."""
-    if numbers_at_hand(environment, horizon) is None:
+    world = endless(environment, horizon)
+    if world is None:
         return Tape(*draw_tape(environment, horizon, stream(seed, replication, ENVIRONMENT)))
-    if environment.drawn_by == "round":
-        return EndlessRounds(environment, horizon, seed, replication)
-    return EndlessTape(environment, seed, replication)
+    if world.drawn_by == "round":
+        return EndlessRounds(world, horizon, seed, replication)
+    return EndlessTape(world, seed, replication)
 
 
-def trouble_of(environment: Any) -> Callable[[], str]:
+def trouble_of(environment: EnvironmentLike) -> Callable[[], str]:
     """How a sentence about an error of an environment, perhaps of a user's own, begins."""
     return lambda: f"the environment {environment.label} cannot be played"
 
 
-def draw_tape(environment: Any, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+def draw_tape(environment: EnvironmentLike, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Means and rewards of one replication, and sets of actions where there are any; refused unless they fit.
 
     Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.

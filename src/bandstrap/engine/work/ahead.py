@@ -11,16 +11,15 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Sequence
 
 from bandstrap.basics.storage import fcntl
 from bandstrap.engine.work.dispatch import TaskCall
 from bandstrap.engine.work.interrupts import Task
-from bandstrap.engine.work.tasks import Work
+from bandstrap.engine.work.tasks import Preparer, Work
 
 
-def no_outcomes(pieces: Sequence[Any]) -> list[Any]:
+def no_outcomes(_: Sequence[Work]) -> list[object]:
     """What comes of pieces that are prepared and not done."""
     return []
 
@@ -38,7 +37,7 @@ class Ahead:
         The work, in the order in which it is done.
     """
 
-    def __init__(self, prepare: Callable[[Any], None], wholes: Sequence[Work]) -> None:
+    def __init__(self, prepare: Preparer, wholes: Sequence[Work]) -> None:
         self._prepare, self._wholes = prepare, wholes
         self._has_begun = False
         self._process: subprocess.Popen[bytes] | None = None

@@ -18,10 +18,11 @@ from typing import Any
 
 from bandstrap.basics.sources import Code, code_here
 from bandstrap.engine.work.interrupts import Outcome, Task
+from bandstrap.engine.work.tasks import Preparer, Runner, Work
 from bandstrap.errors import InvalidInput
 
 # What goes ahead of all work: unpickling it makes a process ready to unpickle the rest. Whoever has something adds it.
-AHEAD: list[Any] = []
+AHEAD: list[object] = []
 
 
 class UnfitWorker(InvalidInput):
@@ -32,11 +33,11 @@ class WorkerError(RuntimeError):
     """An error of a worker that could not be sent as it was, in words."""
 
 
-def nothing(piece: Any) -> None:
+def nothing(piece: object) -> None:
     """Prepare a piece that needs nothing."""
 
 
-def as_errors(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+def as_errors(function: Callable[..., Outcome], *arguments: object) -> Outcome:
     """Call a function of somebody else, which may ask Python to exit: that is an error of this work alone."""
     try:
         return function(*arguments)
@@ -62,9 +63,9 @@ class TaskCall:
     def __init__(
         self,
         task: Task,
-        run: Callable[[Sequence[Any]], list[Any]],
-        prepare: Callable[[Any], None],
-        pieces: Sequence[Any],
+        run: Runner,
+        prepare: Preparer,
+        pieces: Sequence[Work],
     ) -> None:
         self.task, self.run, self.prepare, self.pieces = task, run, prepare, pieces
 
@@ -75,7 +76,7 @@ class TaskCall:
     def __reduce__(self) -> tuple[type[RemoteTaskCall], tuple[Code, bytes, bytes]]:
         # Dask and loky, once they are loaded, send what a notebook defines by its value, and so do we.
         by_value = sys.modules.get("cloudpickle")
-        dumps: Callable[[Any], bytes] = pickle.dumps if by_value is None else by_value.dumps
+        dumps: Callable[[object], bytes] = pickle.dumps if by_value is None else by_value.dumps
         try:
             content = dumps((self.run, self.prepare, list(self.pieces)))
         except Exception as error:
@@ -124,7 +125,7 @@ def check_code(wanted: Code, found: Code, where: str = "") -> None:
         )
 
 
-def unpacked(ahead: bytes, content: bytes) -> tuple[Callable[..., list[Any]], Callable[[Any], None], list[Any]]:
+def unpacked(ahead: bytes, content: bytes) -> tuple[Runner, Preparer, list[Work]]:
     """The function, what prepares for it, and the pieces; here is all they name."""
     pickle.loads(ahead)  # noqa: S301 - from the process that hands out work, as all that is done here
     try:
@@ -140,7 +141,7 @@ _ready: set[Hashable] = {None}
 _turns: dict[Hashable, threading.Lock] = {}
 
 
-def make_ready(prepare: Callable[[Any], None], piece: Any) -> None:
+def make_ready(prepare: Preparer, piece: Work) -> None:
     """Prepare for a piece, once in this process; who needs the same waits, and nobody else."""
     needs = piece.needs
     if needs in _ready:

@@ -6,10 +6,10 @@ import os
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from bandstrap.engine.work.dispatch import UnfitWorker, WorkerError, causes, nothing
-from bandstrap.engine.work.interrupts import in_own_thread
+from bandstrap.engine.work.interrupts import Event, in_own_thread
 from bandstrap.errors import InvalidInput, requirement
 
 # Pools that break one after another, with nothing done in between, before it is said that none will do.
@@ -36,7 +36,7 @@ class Workers:
         Where a future is put that has counted them; see :meth:`take_in`.
     """
 
-    def __init__(self, executor: Executor | None, events: SimpleQueue[Any]) -> None:
+    def __init__(self, executor: Executor | None, events: SimpleQueue[Event]) -> None:
         self._executor, self._events = executor, events
         try:
             self.count = worker_count(executor)
@@ -65,7 +65,7 @@ class Workers:
             self._looking = in_own_thread(worker_count, self._executor)
             self._looking.add_done_callback(self._events.put)
 
-    def take_in(self, event: Any) -> None:
+    def take_in(self, event: object) -> None:
         """Note how many there are, if that is what has been found out."""
         if self._looking is not None and event is self._looking:
             self.count = 0 if self._looking.exception() is not None else self._looking.result()
@@ -98,7 +98,7 @@ class Workers:
                 ) from error
 
 
-def check_executor(executor: Any, owner: str) -> None:
+def check_executor(executor: object, owner: str) -> None:
     """Refuse what cannot be handed work."""
     if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise requirement("executor", owner, "a concurrent.futures.Executor", repr(executor))
@@ -121,10 +121,10 @@ def worker_count(executor: Executor | None) -> int:
     return os.cpu_count() or 1
 
 
-def can_work(executor: Any) -> bool:
+def can_work(executor: Executor | None) -> bool:
     """Whether an executor does work that harms nobody."""
     try:
-        executor.submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
+        cast("Executor", executor).submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
     except Exception:  # noqa: BLE001 - whatever keeps it from that
         return False
     return True

@@ -33,6 +33,8 @@ TICK = 0.2
 # A second signal that comes sooner than this is taken for the first, by an impatient hand: we are on the way out already.
 GRACE = 1.0
 
+# What a loop waits for: the number of a signal, or a future that has ended.
+Event = int | Future[Any]
 Outcome = TypeVar("Outcome")
 
 
@@ -119,12 +121,12 @@ class SignalListener:
         self._tell(number)
 
 
-def would_raise(handler: Any) -> bool:
+def would_raise(handler: object) -> bool:
     """Whether a handler would raise ``KeyboardInterrupt``, now or, if it is that of a loop around ours, at its end."""
     return handler is signal.default_int_handler or isinstance(handler, Quit | SignalListener)
 
 
-def next_event(events: queue.SimpleQueue[Any], *, wait: bool) -> Any:
+def next_event(events: queue.SimpleQueue[Event], *, wait: bool) -> Event | None:
     """The next event; ``None`` if there is none yet, and if we do wait, none within a tick."""
     try:
         return events.get(timeout=TICK) if wait else events.get_nowait()
@@ -155,7 +157,7 @@ class Task:
     def __reduce__(self) -> tuple[type[Task], tuple[()]]:
         return Task, ()
 
-    def __call__(self, function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    def __call__(self, function: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Call a function, which may call :func:`step`, unless it is called off before it begins."""
         outer = getattr(_here, "task", None)
         _here.task = self
@@ -178,7 +180,7 @@ def step(count: int = 1) -> None:
             raise CalledOff
 
 
-def in_own_thread(function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
+def in_own_thread(function: Callable[..., Outcome], *arguments: object) -> Future[Outcome]:
     """Begin a call in a thread of its own, which ends with the program if not before."""
     future: Future[Outcome] = Future()
 
@@ -192,7 +194,7 @@ def in_own_thread(function: Callable[..., Outcome], *arguments: Any) -> Future[O
     return future
 
 
-def answered(function: Callable[..., Outcome], *arguments: Any, tick: Callable[[], None] = lambda: None) -> Outcome:
+def answered(function: Callable[..., Outcome], *arguments: object, tick: Callable[[], None] = lambda: None) -> Outcome:
     """Call a function that may take long, such as one that compiles, and answer signals meanwhile.
 
     After a signal the call goes on in its thread, and nobody waits for it. ``tick`` is called now and then.
@@ -200,7 +202,7 @@ def answered(function: Callable[..., Outcome], *arguments: Any, tick: Callable[[
     if threading.current_thread() is not threading.main_thread():
         step(0)
         return function(*arguments)
-    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     with listening(events.put):
         future = in_own_thread(function, *arguments)
         future.add_done_callback(events.put)

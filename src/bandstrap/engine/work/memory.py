@@ -7,14 +7,15 @@ import math
 import mmap
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.errors import requirement
 
 WORD = 8  # bytes per number
@@ -54,18 +55,25 @@ def bytes_of_tape(
     return WORD * horizon * (2 * n_arms + 2 + of_actions + of_arrivals)
 
 
-def bytes_of_state(policy: Any, size: int, capacity: int) -> int:
+class Startable(Protocol):
+    """A policy, which a state can be had of."""
+
+    def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> object:
+        """A new state."""
+
+
+def bytes_of_state(policy: Startable, size: int, capacity: int) -> int:
     """Bytes of the arrays that a policy starts with, without starting it: some have a number for each reward."""
     one, two = (bytes_in(policy.start(size, room, np.random.default_rng(0))) for room in (1, 2))
     return one + (capacity - 1) * (two - one)
 
 
-def bytes_in(state: Any) -> int:
+def bytes_in(state: object) -> int:
     """Bytes of the arrays in a state, be they in tuples inside it."""
     return sum(array.nbytes for array in arrays_in(state))
 
 
-def bytes_held(policy: Any, size: int, capacity: int, n_probed: int) -> int:
+def bytes_held(policy: Startable, size: int, capacity: int, n_probed: int) -> int:
     """Bytes that those arrays come to hold in a game of ``capacity`` rewards, be they of all arms together.
 
     Of rows that are mapped page by page only what is written is held: the rewards, and at either end of a row a page that
@@ -79,7 +87,7 @@ def bytes_held(policy: Any, size: int, capacity: int, n_probed: int) -> int:
     )
 
 
-def arrays_in(state: Any) -> Iterator[Any]:
+def arrays_in(state: object) -> Iterator[AnyArray]:
     """The arrays in a state, be they in tuples inside it."""
     if isinstance(state, tuple):
         for part in state:
@@ -88,7 +96,7 @@ def arrays_in(state: Any) -> Iterator[Any]:
         yield state
 
 
-def is_mapped(array: Any) -> bool:
+def is_mapped(array: object) -> bool:
     """Whether an array is a view of pages that were mapped."""
     while isinstance(array, np.ndarray):
         array = array.base
@@ -172,7 +180,7 @@ def check_memory(needed: int, parameter: str, owner: str, received: int) -> None
         raise requirement(parameter, owner, rule, f"{digits(received)}, which takes {gigabytes(needed)},")
 
 
-def check_room(policy: Any, size: int, capacity: int, n_probed: int) -> None:
+def check_room(policy: Startable, size: int, capacity: int, n_probed: int) -> None:
     """Refuse a horizon for which a policy would hold more memory than there is, or ask for more than it may."""
     needed = bytes_of_state(policy, size, capacity)
     # A limit on addresses or data counts what is asked for, be it never written.
@@ -212,7 +220,7 @@ class Room:
                     self._changed.notify_all()
 
 
-def length(values: Any) -> int:
+def length(values: object) -> int:
     """How many values there are, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
 
     >>> length(range(10**30)) == 10**30, length([1, 2]), length(3)
@@ -221,7 +229,7 @@ def length(values: Any) -> int:
     if isinstance(values, range):
         return (values[-1] - values[0]) // values.step + 1 if values else 0
     try:
-        return len(values)
+        return len(values) if isinstance(values, Sized) else 0
     except TypeError:  # also of an array without axes
         return 0
 

@@ -15,7 +15,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -25,9 +25,9 @@ from bandstrap.basics.text import shortened
 from bandstrap.engine.work.ahead import Ahead
 from bandstrap.engine.work.dispatch import TaskCall, as_errors, causes, in_words, nothing
 from bandstrap.engine.work.executors import Workers, WorkersDied, check_executor, refusal_in
-from bandstrap.engine.work.interrupts import GRACE, Flag, Task, in_own_thread, listening, next_event, step
+from bandstrap.engine.work.interrupts import GRACE, Event, Flag, Task, in_own_thread, listening, next_event, step
 from bandstrap.engine.work.progress import Show, progress_bar
-from bandstrap.engine.work.tasks import StoreLike, TaskPart, Work, groups_of
+from bandstrap.engine.work.tasks import Outcomes, Preparer, Runner, StoreLike, TaskPart, Work, groups_of
 from bandstrap.errors import InvalidInput
 
 
@@ -60,9 +60,9 @@ class Unfinished(RuntimeError):
     ``results`` has what :func:`bandstrap.experiments.run` found of the rest.
     """
 
-    results: Any = None
+    results: object = None
 
-    def __init__(self, failed: Sequence[tuple[Any, BaseException]]) -> None:
+    def __init__(self, failed: Sequence[tuple[Work, BaseException]]) -> None:
         self.failed = list(failed)
         counts: dict[str, int] = {}
         for piece, error in self.failed:
@@ -80,9 +80,9 @@ class Unfinished(RuntimeError):
 
 def finish(
     wholes: Iterable[Whole],
-    run: Callable[[Sequence[Any]], list[Any]],
+    run: Runner,
     *,
-    prepare: Callable[[Any], None] = nothing,
+    prepare: Preparer = nothing,
     executor: Executor | None = None,
     store: StoreLike | None = None,
     progress: bool = True,
@@ -140,16 +140,16 @@ class Loop:
 
     def __init__(
         self,
-        run: Callable[[Sequence[Any]], list[Any]],
-        prepare: Callable[[Any], None],
+        run: Runner,
+        prepare: Preparer,
         executor: Executor | None,
         store: StoreLike | None,
-        records: dict[Any, Any],
+        records: Mapping[Any, Outcomes],
         show: Show,
         ahead: Ahead,
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
-        self._events: SimpleQueue[Any] = SimpleQueue()
+        self._events: SimpleQueue[Event] = SimpleQueue()
         self._lent, self._workers = executor, Workers(executor, self._events)
         self._called_off, self._ahead = Flag(), ahead
         # What is in flight, and how far it is.
@@ -157,7 +157,7 @@ class Loop:
         # What is to be tried again, and how much of that or in flight is suspected to break pools.
         self._again: deque[Group] = deque()
         self._n_suspects = 0
-        self._failed: list[tuple[Any, BaseException]] = []
+        self._failed: list[tuple[Work, BaseException]] = []
         # A group that waits for pieces to be prepared, the first of them since some time.
         self._held: Group | None = None
         self._unprepared: deque[TaskPart] = deque()
@@ -215,7 +215,7 @@ class Loop:
         """How many groups may be in flight."""
         return 1 if self._n_suspects else IN_FLIGHT * max(self._workers.count, 1)
 
-    def _take_in(self, event: Any) -> None:
+    def _take_in(self, event: object) -> None:
         """What a future that has ended brings."""
         if event in self._waiting:
             self._take(event)
@@ -346,7 +346,7 @@ class Loop:
                 self._store.save(part.piece, outcome)
             self._put(part, outcome)
 
-    def _put(self, part: TaskPart, outcome: Any) -> None:
+    def _put(self, part: TaskPart, outcome: object) -> None:
         self._records[part.whole].put(part.piece, outcome)
         self._done += part.piece.work
 

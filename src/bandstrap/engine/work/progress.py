@@ -31,7 +31,6 @@ class Show(Protocol):
 
         ``doing`` says what is being waited for, where that is worth saying.
         """
-        ...
 
 
 def is_terminal() -> bool:

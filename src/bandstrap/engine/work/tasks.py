@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple, Protocol
 
 # At most this many pieces of work are done together.
 MOST_TOGETHER = 8
+# What does several pieces of one group, and what prepares for one; each kind of work has pieces and outcomes of its own.
+Runner = Callable[[Sequence[Any]], list[Any]]
+Preparer = Callable[[Any], None]
 
 
 class Work(Protocol):
@@ -16,40 +19,32 @@ class Work(Protocol):
     @property
     def work(self) -> int:
         """How much it is, for the progress bar."""
-        ...
 
     @property
     def group(self) -> Hashable:
         """What it shares with others that are best done together."""
-        ...
 
     @property
     def race(self) -> Hashable:
         """What it shares with others whose pieces may be of one group."""
-        ...
 
     @property
     def needs(self) -> Hashable:
         """What must be prepared first, once for all that need the same; ``None`` if nothing."""
-        ...
 
     @property
     def label(self) -> str:
         """What to call it while it is prepared."""
-        ...
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Mapping[str, object]:
         """Everything its outcome depends on."""
-        ...
 
-    def cut(self) -> Iterator[Any]:
+    def cut(self) -> Iterator[Work]:
         """Its pieces, each made when it is asked for."""
-        ...
 
     def record(self) -> Outcomes:
         """Where the outcomes of its pieces are put together."""
-        ...
 
 
 class Outcomes(Protocol):
@@ -57,7 +52,6 @@ class Outcomes(Protocol):
 
     def put(self, piece: Any, outcome: Any) -> None:
         """Add the outcome of a piece."""
-        ...
 
 
 class StoreLike(Protocol):
@@ -68,18 +62,16 @@ class StoreLike(Protocol):
 
     def load(self, piece: Any) -> Any:
         """The outcome of a piece of work; ``None`` if it is not there."""
-        ...
 
     def save(self, piece: Any, outcome: Any) -> None:
         """Keep its outcome."""
-        ...
 
 
 class TaskPart(NamedTuple):
     """A piece, and the work it was cut from."""
 
-    whole: Any
-    piece: Any
+    whole: Work
+    piece: Work
 
 
 def groups_of(wholes: Iterable[Work]) -> Iterator[list[TaskPart]]:

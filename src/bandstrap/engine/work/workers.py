@@ -53,7 +53,7 @@ class Processes(Executor):
         # Not forked: compiled code and its threads do not survive that.
         return ProcessPoolExecutor(self._max_workers, mp_context=get_context("spawn"), initializer=begin)
 
-    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+    def submit(self, call: Callable[..., Outcome], /, *arguments: object, **named: object) -> Future[Outcome]:
         """Hand out a call."""
         with no_interrupts():  # it may start a process
             try:
@@ -205,7 +205,7 @@ class Dask(Executor):
                     f"{code_here().said} there."
                 )
 
-    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+    def submit(self, call: Callable[..., Outcome], /, *arguments: object, **named: object) -> Future[Outcome]:
         """Hand out a call."""
         return self._executor.submit(call, *arguments, **named)
 
@@ -234,7 +234,7 @@ class Ranks(Executor):
             raise InvalidInput(f"MPI does not work here: {error}.") from error
         return self
 
-    def submit(self, call: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+    def submit(self, call: Callable[..., Outcome], /, *arguments: object, **named: object) -> Future[Outcome]:
         """Hand out a call."""
         return self._pool.submit(call, *arguments, **named)
 

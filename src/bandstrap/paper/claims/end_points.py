@@ -16,16 +16,7 @@ from dataclasses import dataclass
 from scipy.special import ndtr, ndtri
 
 from bandstrap.experiments.panels import CurveData
-from bandstrap.paper.claims.claim import (
-    DEPENDS,
-    REPRODUCED,
-    Claim,
-    Evidence,
-    Finding,
-    Power,
-    ReportedNumber,
-    claim,
-)
+from bandstrap.paper.claims.claim import DEPENDS, REPRODUCED, Claim, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.statistics import ERROR_RATE, OFF, POWER, brief, in_errors, sidak, unless_contradicted
 
 # Realizations behind a published curve, by the captions.
@@ -164,11 +155,7 @@ def power_of_points(points: Sequence[PublishedPoint], limit: float) -> Power:
 
 END_POINTS: tuple[Claim, ...] = tuple(
     claim(
-        f"end-points-{figure}",
-        {1: "2", 5: "4.2", 6: "A", 7: "E"}.get(figure, "4.1"),
-        f"Figure {figure}",
-        says,
-        panels,
+        f"end-points-{figure}", {1: "2", 5: "4.2", 6: "A", 7: "E"}.get(figure, "4.1"), f"Figure {figure}", says, panels
     )(check)
     for figure, panels, says, check in (
         (1, "1a 1b", "The published thresholds.", published_curves("1a 1b")),
@@ -190,17 +177,7 @@ END_POINTS: tuple[Claim, ...] = tuple(
                 unstated="lambda, S and the first actions of all three",
             ),
         ),
-        (
-            6,
-            "6a 6b",
-            "The published curves.",
-            published_curves("6a 6b", unstated="means and number of arms"),
-        ),
-        (
-            7,
-            "7a 7b",
-            "The published curves, without Giro's.",
-            published_curves("7a 7b", leaving_out=("7a: Giro",)),
-        ),
+        (6, "6a 6b", "The published curves.", published_curves("6a 6b", unstated="means and number of arms")),
+        (7, "7a 7b", "The published curves, without Giro's.", published_curves("7a 7b", leaving_out=("7a: Giro",))),
     )
 )

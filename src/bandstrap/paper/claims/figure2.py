@@ -34,13 +34,7 @@ def wins_on_truncated_normal(evidence: Evidence) -> Finding:
     return finding(tests, ends_in(evidence, "2a 2b"))
 
 
-@claim(
-    "kl-ucb",
-    "4.1",
-    "Figure 2 (a), (b)",
-    "There it is comparable to or better than empirical KL-UCB.",
-    "2a 2b",
-)
+@claim("kl-ucb", "4.1", "Figure 2 (a), (b)", "There it is comparable to or better than empirical KL-UCB.", "2a 2b")
 def comparable_to_kl_ucb(evidence: Evidence) -> Finding:
     """At most 10 % above."""
     tests = [lower(evidence[name], BUCB, "KL-UCB", factor=1.1) for name in ("2a", "2b")]

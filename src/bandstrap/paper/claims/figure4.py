@@ -48,13 +48,7 @@ def robust_to_sigma(evidence: Evidence) -> Finding:
     return finding(tests, [end(curve, place) for curve in panel.curves for place in (1.0, 20.0, 100.0)])
 
 
-@claim(
-    "gaps",
-    "4.1",
-    "Figure 4, right",
-    "Bootstrapped UCB has the lowest regret for every gap.",
-    "4b",
-)
+@claim("gaps", "4.1", "Figure 4, right", "Bootstrapped UCB has the lowest regret for every gap.", "4b")
 def best_at_every_gap(evidence: Evidence) -> Finding:
     """Below Jeffreys-TS and UCB at every gap of at least 0.1."""
     panel = evidence["4b"]

@@ -22,13 +22,7 @@ def ends_by_size(evidence: Evidence, *labels: str) -> list[ReportedNumber]:
     ]
 
 
-@claim(
-    "linear",
-    "4.2",
-    "Figure 5, section 4.2",
-    "BUCBL greatly improves on TSL and OFUL in linear bandits.",
-    "5a 5b",
-)
+@claim("linear", "4.2", "Figure 5, section 4.2", "BUCBL greatly improves on TSL and OFUL in linear bandits.", "5a 5b")
 def linear_bandits(evidence: Evidence) -> Finding:
     """Greatly: regret of at most two thirds of the others' (in the published figure it is less than half).
 

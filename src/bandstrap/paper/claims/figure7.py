@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from bandstrap.paper.claims.claim import (
-    BUCB,
-    DEPENDS,
-    Evidence,
-    Finding,
-    Power,
-    ReportedNumber,
-    claim,
-)
+from bandstrap.paper.claims.claim import BUCB, DEPENDS, Evidence, Finding, Power, ReportedNumber, claim
 from bandstrap.paper.claims.end_points import farthest, points_of, power_of_points
 from bandstrap.paper.claims.statistics import (
     ERROR_RATE,
@@ -87,13 +79,7 @@ def giro_fails(evidence: Evidence) -> Finding:
     return Finding(verdict, text, tuple(numbers), power, setting)
 
 
-@claim(
-    "giro-curve",
-    "E",
-    "Figure 7, left",
-    "The published curve of Giro.",
-    "7a 7c",
-)
+@claim("giro-curve", "E", "Figure 7, left", "The published curve of Giro.", "7a 7c")
 def giro_curve(evidence: Evidence) -> Finding:
     """Compared with Giro on the bandit of the figure; the text tells whether one that stops growing could explain it."""
     proper, stopped = points_of(evidence, "7a", "Giro"), points_of(evidence, "7c", STOPPED)

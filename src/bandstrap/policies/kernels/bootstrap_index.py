@@ -165,7 +165,7 @@ class Shared(NamedTuple):
     root_log: float
 
 
-def prepare(params: Params, state: Any, round_: int) -> Shared:
+def prepare(params: Params, state: object, round_: int) -> Shared:
     """What arms share in a round."""
     return shared_at(params, error_probability(params.schedule, round_))
 
@@ -234,13 +234,13 @@ def put_height(params: Params, law: Floats, n: int, mean: float, alpha: float) -
 
 
 @inlined
-def index(params: Params, state: Any, arm: int, main: float, shared: Shared) -> float:
+def index(params: Params, state: State, arm: int, main: float, shared: Shared) -> float:
     """``ybar + q + correction``: equation (2.8)."""
     return arm_mean(state.pulls, state.memory, arm) + threshold(params, state.pulls[arm], main, shared)
 
 
 @jitable
-def later_moment(params: Params, state: Any, arm: int, leader: float, shared: Shared) -> Shared:
+def later_moment(params: Params, state: StreamingState | SignState, arm: int, leader: float, shared: Shared) -> Shared:
     """What arms will share when a settled arm is on its way to the leader's index; the same as now if that is soon."""
     value = state.ceilings.bounds[arm]
     log = 0.5 * shared.root_log * shared.root_log
@@ -524,13 +524,13 @@ def curve_learn(
 class Way(NamedTuple):
     """A way to the quantile: the main term of an arm, the kernel that plays with it, and what is added to it."""
 
-    main_term: Any
+    main_term: Callable[..., float]
     kernel: Kernel
-    threshold: Any = threshold
-    index: Any = index
+    threshold: Callable[..., float] = threshold
+    index: Any = index  # not that of tuples
 
 
-def _kernel(name: str, learn: Any, **chooser: Any) -> Kernel:
+def _kernel(name: str, learn: Callable[..., None], **chooser: Callable[..., Any]) -> Kernel:
     return Kernel(f"bootstrapped_ucb_{name}", learn=learn, **chooser)
 
 

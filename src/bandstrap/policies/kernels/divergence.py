@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from bandstrap.engine.compiler.kernel import jitable
+from bandstrap.policies.states.fields import SumState
 
 Divergence = Literal["bernoulli", "gaussian"]
 DIVERGENCES: dict[Divergence, int] = {word: code for code, word in enumerate(get_args(Divergence))}
@@ -61,7 +62,7 @@ def divergence_between(kind: int, sigma: float, mean: float, other: float) -> fl
 
 
 @jitable
-def highest_mean(state: Any) -> float:
+def highest_mean(state: SumState) -> float:
     """The highest mean of all arms."""
     highest = -math.inf
     for arm in range(len(state.pulls)):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from bandstrap.basics.arrays import Floats, sum_in_order
+from bandstrap.basics.arrays import AnyArray, Floats, sum_in_order
 from bandstrap.engine.compiler.kernel import compiled_body, inlined, jitable
 from bandstrap.multipliers.monte_carlo import tabulate_signs
 from bandstrap.multipliers.weights import (
@@ -119,7 +118,7 @@ def draw_successes(trials: int, p: float, rng: np.random.Generator) -> int:
     return successes
 
 
-def sum_of_draws(rewards: Any, n: int, n_draws: int, rng: np.random.Generator) -> float:
+def sum_of_draws(rewards: Floats, n: int, n_draws: int, rng: np.random.Generator) -> float:
     """Sum of draws with replacement from the first ``n`` rewards; a uniform number gives two places.
 
     What is left of it below the first place is uniform again, and fine enough for a second: places are even to n^2/2^53.
@@ -135,7 +134,7 @@ def sum_of_draws(rewards: Any, n: int, n_draws: int, rng: np.random.Generator) -
 
 
 @compiled_body(sum_of_draws)
-def sum_of_draws_in_loops(rewards: Any, n: int, n_draws: int, rng: np.random.Generator) -> float:
+def sum_of_draws_in_loops(rewards: Floats, n: int, n_draws: int, rng: np.random.Generator) -> float:
     """See :func:`sum_of_draws`."""
     total = 0.0
     for _ in range(n_draws // 2):
@@ -252,7 +251,7 @@ def exponential_sums_in_loops(rewards: Floats, n: int, rng: np.random.Generator)
 
 
 @jitable
-def shuffle_first(values: Any, n: int, rng: np.random.Generator) -> None:
+def shuffle_first(values: AnyArray, n: int, rng: np.random.Generator) -> None:
     """Put the first ``n`` values into random order."""
     for i in range(n - 1, 0, -1):
         j = int(rng.random() * (i + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from bandstrap.engine.compiler.kernel import inlined
 from bandstrap.errors import brief, check_count, check_number, is_number, requirement
@@ -45,7 +45,7 @@ def exploration(t: float, c: float) -> float:
     return log + c * math.log(max(log, 1.0))
 
 
-def make_schedule(alpha: Any, tau: float, horizon: int | None, owner: str) -> Schedule:
+def make_schedule(alpha: object, tau: float, horizon: int | None, owner: str) -> Schedule:
     """Check ``alpha`` and turn it into a rule."""
     if check_number(tau, "tau", owner, above=0) > LARGEST_TAU:
         raise requirement("tau", owner, f"at most {LARGEST_TAU}", tau)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
+
+from bandstrap.policies.states.fields import Entries
 
 # Turns end when three times as many decisions were made as before any arm had its rewards, and ten rounds of turns more.
 PATIENCE = 3
@@ -48,14 +50,14 @@ class Turns:
         """Nothing was handed out yet."""
         return cls([0] * n_arms, [FROM_THE_START] * n_arms, [0] * n_arms)
 
-    def with_another(self, pulls: Sequence[int], arms: Sequence[int]) -> Turns:
+    def with_another(self, pulls: Entries, arms: Sequence[int]) -> Turns:
         """The same with one more arm; while all ``arms`` wait for rewards, its turn comes when theirs comes again."""
         least = int(min(pulls[arm] + self.waiting[arm] for arm in arms))  # not a number of NumPy's
         return Turns(
             [*self.waiting, least], [*self.since, self.decisions], [*self.attempts, 0], self.decisions, self.end
         )
 
-    def next(self, pulls: Any, needed: int, arms: Sequence[int]) -> tuple[int, list[int]]:
+    def next(self, pulls: Entries, needed: int, arms: Sequence[int]) -> tuple[int, list[int]]:
         """The arm to hand out, or -1; and those of the ``arms`` among which the policy may choose then."""
         ready = [arm for arm in arms if pulls[arm] >= needed]
         if len(ready) == len(arms):
@@ -70,7 +72,7 @@ class Turns:
             return min(due, key=self.attempts.__getitem__), ready
         return self.least(pulls, first) if in_turn else -1, ready
 
-    def least(self, pulls: Any, arms: Sequence[int]) -> int:
+    def least(self, pulls: Entries, arms: Sequence[int]) -> int:
         """The arm that was handed out least, the first of several."""
         return min(arms, key=lambda arm: pulls[arm] + self.waiting[arm])
 

@@ -21,7 +21,6 @@ features, nearly collinear ones, discrete ones and large offsets among them, thr
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +116,7 @@ def add_up(starts: NDArray[np.int64], residuals: Singles, times: Times, counts: 
 
 @inlined
 def quadratic_forms(
-    features: Singles, counts: Singles, sums: Singles, ridge: Any, target: Singles, squares: Singles
+    features: Singles, counts: Singles, sums: Singles, ridge: np.float32, target: Singles, squares: Singles
 ) -> float:
     """Add ``g'V^-1 g`` of each replicate to ``squares``, by Cholesky; the largest loss among them."""
     d, n_known = features.shape

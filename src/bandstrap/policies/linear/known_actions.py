@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeGuard, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import compiled_body, jitable
-from bandstrap.policies.states.fields import ArrayOfCounts, GrowingArray, GrowingCounts, Observations, growing
+from bandstrap.policies.states.fields import (
+    ArrayOfCounts,
+    GrowingArray,
+    GrowingCounts,
+    Observations,
+    State,
+    StateTuple,
+    growing,
+    replaced,
+)
 from bandstrap.policies.states.moments import add_reward
+
+
+class Growing(StateTuple, Protocol):
+    """Arrays with a row for each observation, of which ``size`` are in use."""
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """How many rows are in use."""
 
 
 class KnownActions(NamedTuple):
@@ -61,7 +79,13 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
     return place
 
 
-def doubled(rows: Any) -> Any:
-    """A NamedTuple of arrays with twice the room along the first axis in those that grow."""
-    larger = {name: getattr(rows, name) for name in growing(rows.__class__)}
-    return rows._replace(**{name: np.concatenate([a, np.zeros_like(a)]) for name, a in larger.items()})
+def is_full(rows: object) -> TypeGuard[Growing]:
+    """Whether a field of a state is a tuple of arrays that grow, and there is no room left in them."""
+    grows = growing(rows)
+    return bool(grows) and cast("Growing", rows).size[0] == len(getattr(rows, grows[0]))
+
+
+def doubled(rows: State) -> State:
+    """A tuple of arrays with twice the room along the first axis in those that grow."""
+    larger = {name: getattr(rows, name) for name in growing(rows)}
+    return replaced(rows, {name: np.concatenate([a, np.zeros_like(a)]) for name, a in larger.items()})

@@ -196,7 +196,14 @@ def sure_choice(means: Floats, lengths: Floats, low: float, high: float) -> int:
     return best
 
 
-def learn_resampled(params: Any, state: Any, x: Floats, reward: float, round_: int, rng: np.random.Generator) -> None:
+def learn_resampled(
+    params: object,
+    state: ResampledState | MultipliedState,
+    x: Floats,
+    reward: float,
+    round_: int,
+    rng: np.random.Generator,
+) -> None:
     """Add the observation and keep it."""
     add_observation(state.regression, x, reward, round_)
     observed = state.observed

@@ -16,15 +16,15 @@ from bandstrap.engine.simulator import play
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_count, read_numbers, requirement
 from bandstrap.policies.kernels.restricted import duplicate
-from bandstrap.policies.linear.known_actions import doubled
+from bandstrap.policies.linear.known_actions import doubled, is_full
 from bandstrap.policies.linear.ridge import predictions
 from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.online.journal import put_back_whole, save_whole
+from bandstrap.policies.online.journal import Undo, put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.policy import FIRST_ROOM
 from bandstrap.policies.online.probabilities import by_drawing, copy_of
 from bandstrap.policies.online.table import ActionRow, ArmTable
-from bandstrap.policies.states.fields import as_lists, changed_by_learning, growing, is_declared, leaves
+from bandstrap.policies.states.fields import StateTuple, as_lists, changed_by_learning, is_declared, leaves, replaced
 
 LINEAR_POLICIES: dict[str, type[LinearPolicy]] = {}
 
@@ -99,7 +99,7 @@ class LinearPolicy(LivePolicy):
             state = self.start(self.dimension or 1, FIRST_ROOM, nobody)
             self._machine.hold(self.kernel, self.make_params(None), state, nobody)
 
-    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:
         """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class LinearPolicy(LivePolicy):
         """Refuse so many features that no memory would hold their matrix of products and its root."""
         check_memory(2 * WORD * size**2, "dimension", type(self).__name__, size)
 
-    def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
+    def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:
         """A new state."""
         self.check_size(dimension)
         return self.make_state(dimension, capacity, rng)
@@ -131,8 +131,8 @@ class LinearPolicy(LivePolicy):
         matrix = self._features(actions, "actions", "select", 2)
         with self._lock:
             self._settle()
-            self._begin(matrix.shape[1])
-            return self._choice(self.round_params(self._params), self._state, matrix, self.rng)
+            state = self._begin(matrix.shape[1])
+            return self._choice(self.round_params(self._params), state, matrix, self.rng)
 
     def weights(self, actions: ArrayLike, draws: int = 1000, *, rng: Randomness = None) -> Floats:
         """The probability of each of the actions, one per row, to be selected now; nothing changes.
@@ -181,7 +181,7 @@ class LinearPolicy(LivePolicy):
 
             return np.array(by_drawing(select, len(matrix), draws, generator, before))
 
-    def table(self, actions: ArrayLike) -> ArmTable:
+    def table(self, actions: ArrayLike) -> ArmTable[ActionRow]:
         """What is known of each of the actions, one per row: an estimate of its mean reward, and its index.
 
         Returns
@@ -217,7 +217,7 @@ class LinearPolicy(LivePolicy):
         rows = [ActionRow(i, mean, bound) for i, (mean, bound) in enumerate(zip(means, bounds, strict=True))]
         return ArmTable(rows, "upper bound" if self.direction == "max" else "lower bound")
 
-    def _choice(self, params: Any, state: Any, actions: Floats, rng: np.random.Generator) -> int:
+    def _choice(self, params: object, state: StateTuple, actions: Floats, rng: np.random.Generator) -> int:
         """The action that is chosen in this round."""
         machine, round_ = self._machine, self.n_rewards + 1
         at: Place = [NOBODY, round_] if machine is None else machine.at
@@ -234,8 +234,7 @@ class LinearPolicy(LivePolicy):
         """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
         many = has_axes(reward)
         rows = self._features(action, "action", "update", 2 if many else 1)
-        several: Any = reward if many else [reward]
-        rewards = [self.check_reward(r) for r in several]
+        rewards = [self.check_reward(r) for r in (reward if has_axes(reward) else [reward])]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
@@ -250,7 +249,7 @@ class LinearPolicy(LivePolicy):
         drawn = self.rng.bit_generator.state if self._state is None or self.draws_in_update() else None
         changing = () if self._state is None else changed_by_learning(self._state)
         saved = [(values, save_whole(values)) for values in changing]
-        self._undo = attributes, drawn, saved, {}
+        self._undo = Undo(attributes, drawn, saved, {})
         try:
             self._begin(rows.shape[1])
             for row, value in zip(rows, rewards, strict=True):
@@ -276,22 +275,25 @@ class LinearPolicy(LivePolicy):
         else:  # plain Python reads a list's numbers several times faster than an array's
             play.learn(*game, features.tolist(), reward, self.n_rewards, self.rng)
 
-    def _begin(self, dimension: int) -> None:
+    def _begin(self, dimension: int) -> StateTuple:
         """Make the state once the number of features is known; all is made before any of it is kept."""
         if self._state is None:
             params = self.make_params(None)
             state = self.start(dimension, FIRST_ROOM, self.rng)
             self._params, self.dimension = params, dimension
             self._state = state if self.compiled else as_lists(state)
+        return self._state
 
     def _make_room(self) -> None:
         """Double what holds observations when it is full."""
-        for name, rows in zip(self._state._fields, self._state, strict=True):
-            grows = growing(rows.__class__)
-            if grows and rows.size[0] == len(getattr(rows, grows[0])):
-                self._state = self._state._replace(**{name: doubled(rows)})
+        state = self._state
+        if state is None:
+            return
+        for name, rows in zip(state._fields, state, strict=True):
+            if is_full(rows):
+                state = self._state = replaced(state, {name: doubled(rows)})
 
-    def _features(self, values: Any, parameter: str, method: str, ndim: int) -> Floats:
+    def _features(self, values: object, parameter: str, method: str, ndim: int) -> Floats:
         rule = "a vector of features" if ndim == 1 else "a non-empty matrix of features, one action per row"
         array = read_numbers(values, parameter, self._owner(method), rule, kinds="biuf")
         if array.ndim != ndim or array.size == 0:

@@ -14,6 +14,7 @@ from bandstrap.policies.kernels.schedule import Alpha
 from bandstrap.policies.linear.linear_policy import LinearOnline, LinearPolicy
 from bandstrap.policies.linear.radius import RADII, Ellipsoid, Radius, radius
 from bandstrap.policies.linear.ridge import Regression, add_observation, highest, norms, predictions, start_regression
+from bandstrap.policies.states.fields import StateTuple
 
 
 class Params(NamedTuple):
@@ -128,7 +129,7 @@ class OFUL(LinearPolicy):
             Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule), self.random_rounds
         )
 
-    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> Any:
+    def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:
         """State before the first reward: an empty ridge regression."""
         return State(start_regression(dimension, self.ridge))
 

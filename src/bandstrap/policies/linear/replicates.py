@@ -11,7 +11,7 @@ Plain bodies let NumPy work on all replicates at once, compiled ones run over th
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,7 +202,7 @@ def next_words_in_loops(generators: Generators, words: Words) -> None:
 
 
 @jitable
-def advance(x: Any, y: Any) -> Any:
+def advance(x: Words, y: Words) -> Words:
     """What follows ``x`` and ``y`` in a generator."""
     x ^= x << np.uint64(23)
     return x ^ y ^ (x >> np.uint64(17)) ^ (y >> np.uint64(26))

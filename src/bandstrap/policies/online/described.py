@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.calls import Call
 from bandstrap.basics.constructors import Declared
 from bandstrap.engine.compiler.kernel import Kernel
@@ -28,16 +28,15 @@ Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 class NumpyReadable(Protocol):
     """What NumPy can read: an array, a series."""
 
-    def __array__(self) -> NDArray[Any]:
+    def __array__(self) -> AnyArray:
         """As an array."""
-        ...
 
 
 # What ``update`` is told: a reward, or one for each of several arms or actions.
 Rewards = Reward | Sequence[Reward] | NumpyReadable
 
 
-def has_axes(values: Any) -> bool:
+def has_axes(values: Any) -> TypeGuard[Collection[object]]:
     """Whether these are several values, even if they form no array; bytes are text, not values."""
     if isinstance(values, bytes | bytearray | memoryview):
         return False
@@ -79,7 +78,7 @@ class Described(metaclass=Declared):
         self.kernel.check_played(type(self).__name__, self.plays)
         self.direction = check_choice(direction, "direction", type(self).__name__, get_args(Direction))
 
-    def make_params(self, horizon: int | None) -> Any:
+    def make_params(self, horizon: int | None) -> object:
         """Numbers for the kernel, as a NamedTuple."""
         raise NotImplementedError
 
@@ -101,7 +100,7 @@ class Described(metaclass=Declared):
         return [parts[0], *parts[max(root, 1) :]]
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> dict[str, object]:
         """Names and defaults of the policy's own parameters."""
         known = inspect.signature(cls).parameters.values()
         return {parameter.name: parameter.default for parameter in known if parameter.name not in cls.online_only}
@@ -115,14 +114,14 @@ class Described(metaclass=Declared):
                 raise requirement(option, cls.__name__, rule, brief(value))
         return cls(**options)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The parameters that differ from their defaults, but for those that make a policy live."""
         known = inspect.signature(type(self)).parameters.values()
         described = {parameter.name: parameter.default for parameter in known if parameter.name not in LIVE_ONLY}
         values = {name: self.setting(name) for name in described}
         return {name: value for name, value in values.items() if value != described[name]}
 
-    def setting(self, parameter: str) -> Any:
+    def setting(self, parameter: str) -> object:
         """The value of a parameter."""
         return getattr(self, self.kept_as.get(parameter, parameter))
 
@@ -131,7 +130,7 @@ class Described(metaclass=Declared):
         """Name and settings as text, as the command line takes them."""
         return str(Call(self.origin or self.name, self.settings()))
 
-    def round_params(self, params: Any) -> Any:
+    def round_params(self, params: object) -> object:
         """Parameters of this round, online: ``params``, unless the error probability is the user's function."""
         return self.make_params(None) if callable(getattr(self, "alpha", None)) else params
 
@@ -144,12 +143,12 @@ class Described(metaclass=Declared):
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in items.items())})"
 
     @classmethod
-    def positive(cls, value: Any, parameter: str) -> float:
+    def positive(cls, value: object, parameter: str) -> float:
         """A finite number above 0."""
         return check_number(value, parameter, cls.__name__, above=0)
 
     @classmethod
-    def not_negative(cls, value: Any, parameter: str) -> float:
+    def not_negative(cls, value: object, parameter: str) -> float:
         """A finite number of at least 0."""
         return check_number(value, parameter, cls.__name__, at_least=0)
 
@@ -163,7 +162,7 @@ class Described(metaclass=Declared):
         """The interval of rewards that are at most ``upper``, or of costs that are at least ``-upper``."""
         return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)
 
-    def check_reward(self, reward: Any, parameter: str = "reward", owner: str | None = None) -> float:
+    def check_reward(self, reward: object, parameter: str = "reward", owner: str | None = None) -> float:
         """A reward as a float inside the support; refused as this parameter of ``update``, or of another owner."""
         low, high = self.support
         largest = self.largest_reward
@@ -187,7 +186,7 @@ class Described(metaclass=Declared):
     def schedule_for(self, horizon: int | None) -> Schedule:
         """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one, online there is none."""
         owner = type(self).__name__
-        alpha: Any = self.alpha
+        alpha = self.alpha
         if callable(alpha):
             if horizon is not None:
                 raise requirement("alpha", owner, "a rule or a number in a simulation", "a callable")

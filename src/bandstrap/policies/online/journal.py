@@ -15,17 +15,34 @@ import dis
 import functools
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.policies.states.fields import declared_leaves
+from bandstrap.basics.arrays import AnyArray
+from bandstrap.policies.states.fields import Leaf, PolicyState, declared_leaves
 
-# What an update under way began with: the values of attributes; the generator's state where rewards draw from it; arrays
-# and lists with what they held; and the rows of the arms concerned, each written down when its turn comes.
-Undo = tuple[tuple[Any, ...], Any, list[tuple[Any, Any]], dict[int, Any]]
+# The state of a generator's source of bits.
+BitState = Mapping[str, Any]
+
+
+class SavedRows(NamedTuple):
+    """What was of an arm: numbers, lists, and arrays."""
+
+    numbers: list[float]
+    lists: list[list[float]]
+    arrays: list[AnyArray]
+
+
+class Undo(NamedTuple):
+    """What an update under way began with."""
+
+    attributes: tuple[object, ...]
+    drawn: BitState | None  # the generator's state where rewards draw from it
+    whole: list[tuple[Leaf, Leaf]]  # arrays and lists with what they held
+    rows: dict[int, SavedRows]  # of the arms concerned, each written down when its turn comes
 
 
 class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind the function RLock
@@ -33,7 +50,7 @@ class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind
 
     __slots__ = ()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> OwnLock:
+    def __deepcopy__(self, memo: object) -> OwnLock:
         return OwnLock()
 
     def __reduce__(self) -> tuple[type[OwnLock], tuple[()]]:
@@ -54,14 +71,14 @@ class ChangedRows:
         Names of the fields with rows in which each arm has an entry, of which it changes those of its arm.
     """
 
-    def __init__(self, state: Any, by_arm: Collection[str], across: Collection[str] = ()) -> None:
-        self.numbers: list[list[Any]] = []
-        self.lists: list[list[list[Any]]] = []
-        self.arrays: list[Any] = []
+    def __init__(self, state: PolicyState, by_arm: Collection[str], across: Collection[str] = ()) -> None:
+        self.numbers: list[Leaf] = []
+        self.lists: list[Leaf] = []
+        self.arrays: list[Leaf] = []
         # Rows of the first rewards, which rest when these fill them.
-        self.firsts: list[Any] = []
+        self.firsts: list[Leaf] = []
         self.pulls = state.pulls
-        self.whole: list[Any] = []
+        self.whole: list[Leaf] = []
         for name, field, values in declared_leaves(state):
             if not field.is_rewritten or (name in by_arm and len(values) == 0):
                 continue
@@ -80,35 +97,37 @@ class ChangedRows:
         self.full = len(self.firsts[0][0]) if self.firsts else 0
         self.are_numbers = not (self.lists or self.arrays or self.firsts)
 
-    def save(self, arm: int) -> tuple[list[Any], list[Any], list[Any]]:
+    def save(self, arm: int) -> SavedRows:
         """What the arm's entries and rows are now."""
         numbers = [values[arm] for values in self.numbers]
         if self.are_numbers:
-            return numbers, [], []
+            return SavedRows(numbers, [], [])
         arrays = [rows[arm].copy() for rows in self.arrays]
         if self.pulls[arm] < self.full:
             arrays += [rows[arm].copy() for rows in self.firsts]
-        return numbers, [rows[arm][:] for rows in self.lists], arrays
+        return SavedRows(numbers, [rows[arm][:] for rows in self.lists], arrays)
 
-    def put_back(self, arm: int, saved: tuple[list[Any], list[Any], list[Any]]) -> None:
+    def put_back(self, arm: int, saved: SavedRows) -> None:
         """Make them so again."""
         numbers, lists, arrays = saved
         for values, number in zip(self.numbers, numbers, strict=True):
             values[arm] = number
         for rows, row in zip(self.lists, lists, strict=True):
             rows[arm] = row
-        for rows, row in zip([*self.arrays, *self.firsts], arrays, strict=False):  # those of the first, or without them
-            rows[arm][:] = row
+        for rows, array in zip(
+            [*self.arrays, *self.firsts], arrays, strict=False
+        ):  # those of the first, or without them
+            rows[arm][:] = array
 
 
-def save_whole(values: Any) -> Any:
+def save_whole(values: Leaf) -> Leaf:
     """A copy of an array, a list, or a list of lists."""
     if isinstance(values, np.ndarray):
         return values.copy()
     return [row[:] for row in values] if values and isinstance(values[0], list) else values[:]
 
 
-def put_back_whole(values: Any, saved: Any) -> None:
+def put_back_whole(values: Leaf, saved: Leaf) -> None:
     """Give an array or a list the content it had, of which ``saved`` stays a copy."""
     if isinstance(values, np.ndarray):
         values[...] = saved

@@ -19,6 +19,7 @@ from bandstrap.policies.online.journal import (
     refuse_inside_update,
     uses_generator,
 )
+from bandstrap.policies.states.fields import StateTuple
 
 
 class LivePolicy(Described):
@@ -28,8 +29,8 @@ class LivePolicy(Described):
     changing: ClassVar[tuple[str, ...]]
     # Methods that change something that is written down before.
     steps: ClassVar[tuple[str, ...]] = ("_take_in",)
-    _params: Any
-    _state: Any
+    _params: object
+    _state: StateTuple | None
     _rows: ChangedRows
 
     def _go_live(self, rng: Randomness, compiled: bool) -> None:
@@ -40,7 +41,7 @@ class LivePolicy(Described):
         self._undo: Undo | None = None
         self._machine = Machine(self.plays, self.name) if compiled else None
 
-    def _check_compiled(self, compiled: Any) -> bool:
+    def _check_compiled(self, compiled: object) -> bool:
         """Whether steps are to be compiled: a plain truth value, because no command line or file has a word for it."""
         if not isinstance(compiled, bool):
             raise requirement("compiled", type(self).__name__, "True or False", brief(compiled))
@@ -91,10 +92,6 @@ class LivePolicy(Described):
     def draws_in_update(self) -> bool:
         """Whether taking in a reward draws random numbers."""
         return uses_generator(self.kernel.learn)
-
-    def _take_in(self, *observations: Any) -> None:
-        """Take in observations, all or none; the first step is to make an entry in ``_undo``."""
-        raise NotImplementedError
 
     def _settle(self) -> None:
         """Take back an update that was interrupted, and whose taking back was interrupted as well."""

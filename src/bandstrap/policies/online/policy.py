@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypedDict, T
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
 from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
@@ -21,29 +22,29 @@ from bandstrap.errors import InvalidInput, brief, check_count, is_whole, require
 from bandstrap.policies.kernels.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
 from bandstrap.policies.kernels.turns import Turns
 from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.online.journal import ChangedRows, put_back_whole, save_whole
+from bandstrap.policies.online.journal import ChangedRows, SavedRows, Undo, put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.probabilities import by_drawing, copy_of, is_same
 from bandstrap.policies.online.table import ArmRow, ArmTable
-from bandstrap.policies.states.fields import as_lists, declared_leaves, is_declared, leaves
+from bandstrap.policies.online.table import Label as Label
+from bandstrap.policies.states.fields import (
+    Entries,
+    PolicyState,
+    as_lists,
+    declared_leaves,
+    is_declared,
+    leaves,
+    replaced,
+)
 from bandstrap.policies.states.moments import no_rewards
 
 POLICIES: dict[str, type[Policy]] = {}
 # What an arm takes online, in bytes, whatever the policy: its label and where it is found, and a few numbers.
 BYTES_PER_ARM = 200
-# What arms are called. Type checkers read it off the arms that a policy is given; those that are numbered have any.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # whose type variables have defaults before Python 3.13; not installed
-
-    Label = TypeVar("Label", bound=Hashable, default=Any)
-else:
-    from typing import TypeVar
-
-    Label = TypeVar("Label", bound=Hashable)
 # The arms' number, or their labels.
-ArmLabels = int | Sequence[Label] | NDArray[Any]
+ArmLabels = int | Sequence[Label] | AnyArray
 # Labels of the arms that can be chosen.
-Available = Sequence[Hashable] | AbstractSet[Hashable] | NDArray[Any]
+Available = Sequence[Hashable] | AbstractSet[Hashable] | AnyArray
 # Most rewards are one of these; the union of them would be made anew with every call.
 ONE_NUMBER = (float, int)
 # Rewards of an arm that fit into a new live policy where it keeps them; rows double when they are full.
@@ -134,6 +135,7 @@ class Policy(LivePolicy, Generic[Label]):
         bounds = NoBounds()
     # Pulls of each arm before scores are compared.
     n_initial: int = 1
+    _state: PolicyState
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -177,7 +179,7 @@ class Policy(LivePolicy, Generic[Label]):
 
     # -- what a policy file provides ------------------------------------------------------------------------------
 
-    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> Any:
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> PolicyState:
         """State before the first reward: by default the pulls, mean and squared deviations that ``moments.learn`` keeps.
 
         ``capacity`` rewards per arm must fit where a policy keeps them; an array that is longer for a larger capacity
@@ -203,7 +205,7 @@ class Policy(LivePolicy, Generic[Label]):
         scores = self._scores(params, state, round_, rng)
         return scores if is_same(before, rng.bit_generator.state) else None
 
-    def _scores(self, params: Any, state: Any, round_: int, rng: np.random.Generator) -> list[float]:
+    def _scores(self, params: object, state: PolicyState, round_: int, rng: np.random.Generator) -> list[float]:
         """The score of each arm in the units of rewards, drawn as the next choice draws it; NaN where the kernel fails."""
         scores = [math.nan] * len(state.pulls)
         with contextlib.suppress(*KERNEL_ERRORS):
@@ -220,7 +222,7 @@ class Policy(LivePolicy, Generic[Label]):
 
     # -- shared by simulator and online use -------------------------------------------------------------------------
 
-    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
+    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> PolicyState:
         """A new state; the order that breaks ties is drawn here, once."""
         self.check_size(n_arms)
         state = self.make_state(n_arms, capacity, rng.permutation(n_arms))
@@ -313,7 +315,7 @@ class Policy(LivePolicy, Generic[Label]):
             return weights
 
     def _shares(
-        self, state: Any, labels: Sequence[Hashable], draws: int, rng: np.random.Generator | None
+        self, state: PolicyState, labels: Sequence[Hashable], draws: int, rng: np.random.Generator | None
     ) -> Sequence[float]:
         """The probability of each arm of a state, which stays as it is."""
         params = self.round_params(self._params)
@@ -330,7 +332,7 @@ class Policy(LivePolicy, Generic[Label]):
 
         return by_drawing(select, len(state.pulls), draws, copy_of(self.rng) if rng is None else rng)
 
-    def _choice(self, params: Any, state: Any, labels: Sequence[Hashable], rng: np.random.Generator) -> int:
+    def _choice(self, params: object, state: PolicyState, labels: Sequence[Hashable], rng: np.random.Generator) -> int:
         """The arm of a state that is chosen in this round; its arms have these labels."""
         machine, round_ = self._machine, self.n_rewards + 1
         at: Place = [NOBODY, round_] if machine is None else machine.at
@@ -343,16 +345,16 @@ class Policy(LivePolicy, Generic[Label]):
         except KERNEL_ERRORS as error:
             raise refusal(self, error, (at[ARM], round_), labels) from error
 
-    def _part(self, arms: list[int]) -> Any:
+    def _part(self, arms: list[int]) -> PolicyState:
         return part_of(self._state, arms, self._by_arm, self._across)
 
-    def _write_back(self, part: Any, arms: list[int]) -> None:
+    def _write_back(self, part: PolicyState, arms: list[int]) -> None:
         """Keep what a choice among some arms has changed; all of it or nothing."""
         found = changes(self._state, part, arms, self._by_arm, self._across)
         if not found:
             return
         attributes = tuple(getattr(self, name) for name in self.changing)
-        self._undo = attributes, None, [(values, save_whole(values)) for values, _, _ in found], {}
+        self._undo = Undo(attributes, None, [(values, save_whole(values)) for values, _, _ in found], {})
         try:
             for values, key, entries in found:
                 values[key] = entries
@@ -382,7 +384,7 @@ class Policy(LivePolicy, Generic[Label]):
         """The arm to hand out while some lack their first rewards, or -1 and those to choose from."""
         return self._turns.next(self._state.pulls, self.n_initial, self._active if among is None else among)
 
-    def _all_ready(self, pulls: Any, arms: Sequence[int]) -> bool:
+    def _all_ready(self, pulls: Entries, arms: Sequence[int]) -> bool:
         return all(pulls[arm] >= self.n_initial for arm in arms)
 
     def add_arm(self, label: Hashable) -> None:
@@ -415,7 +417,7 @@ class Policy(LivePolicy, Generic[Label]):
     def _grow(self, label: Hashable) -> None:
         """Make room for another arm; all changes at once, at the end, in one step."""
         attributes = tuple(getattr(self, name) for name in self.changing)
-        self._undo = attributes, self.rng.bit_generator.state, [], {}
+        self._undo = Undo(attributes, self.rng.bit_generator.state, [], {})
         try:
             new = len(self.arms)
             fresh = self.start(new + 1, FIRST_ROOM, self.rng)
@@ -472,7 +474,7 @@ class Policy(LivePolicy, Generic[Label]):
                 retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
             )
 
-    def table(self) -> ArmTable:
+    def table(self) -> ArmTable[ArmRow[Label]]:
         """What is known of each arm: pulls, mean, index, and whether it is retired; nothing changes.
 
         Returns
@@ -546,7 +548,7 @@ class Policy(LivePolicy, Generic[Label]):
             return None
         return float(self.transform(index) if self.indices_are_bounds else index)
 
-    def update(self, arm: Hashable | Sequence[Hashable] | NDArray[Any], reward: Rewards) -> None:
+    def update(self, arm: Hashable | Sequence[Hashable] | AnyArray, reward: Rewards) -> None:
         """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, ONE_NUMBER) and self._is_label(arm):
@@ -563,9 +565,9 @@ class Policy(LivePolicy, Generic[Label]):
         """Take in the rewards of arms, all or none."""
         rows, machine = self._rows, self._machine
         attributes = self.n_rewards, self._is_ready, self._state, rows
-        saved: dict[int, Any] = {}
+        saved: dict[int, SavedRows] = {}
         whole = [(values, save_whole(values)) for values in rows.whole] if rows.whole else []
-        self._undo = attributes, self.rng.bit_generator.state if self._draws else None, whole, saved
+        self._undo = Undo(attributes, self.rng.bit_generator.state if self._draws else None, whole, saved)
         try:
             for index, value in pairs:
                 if index not in saved:  # of the rows that would be put back: longer ones may be in use by now
@@ -611,7 +613,11 @@ class Policy(LivePolicy, Generic[Label]):
         return growing, by_arm, across
 
     def _rows_of(
-        self, state: Any, turns: Turns | None = None, counts: list[int] | None = None, means: list[float] | None = None
+        self,
+        state: PolicyState,
+        turns: Turns | None = None,
+        counts: list[int] | None = None,
+        means: list[float] | None = None,
     ) -> ChangedRows:
         """Where state and counts, by default the policy's own, keep what an update may change."""
         # Where nothing is declared ``learn`` may change anything, but of what grows with the rewards its arm's row.
@@ -631,7 +637,7 @@ class Policy(LivePolicy, Generic[Label]):
             elif n >= rows.shape[1]:
                 check_memory(3 * rows.nbytes, "arms", type(self).__name__, len(rows))
                 doubled = np.concatenate([rows, np.zeros_like(rows)], axis=1)
-                self._state = self._state._replace(**{name: doubled})
+                self._state = replaced(self._state, {name: doubled})
                 self._rows = self._rows_of(self._state)
 
     def _labels(self, arms: ArmLabels[Label]) -> tuple[Any, ...]:
@@ -654,31 +660,30 @@ class Policy(LivePolicy, Generic[Label]):
             raise requirement("arms", owner, rule, brief(arms))
         return labels
 
-    def _pairs(self, arms: Any, rewards: Any) -> tuple[list[Any], list[Any]]:
+    def _pairs(self, arms: object, rewards: object) -> tuple[list[object], list[object]]:
         """Equally long lists of arms and rewards."""
         owner = f"{type(self).__name__}.update"
         if not has_axes(rewards) and self._is_label(arms):
             return [arms], [rewards]
         if not has_axes(rewards) or not is_several(arms):
             raise requirement("arm", owner, f"one of {self._known_labels()}", brief(arms))
-        arms, rewards = list(arms), list(rewards)
         if len(arms) != len(rewards):
             rule = "as long as 'arm' when both are sequences"
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
-        return arms, rewards
+        return list(arms), list(rewards)
 
     def _known_labels(self) -> str:
         """The labels of the arms as a refusal shows them: the first of many."""
         more = ["..."] if len(self.arms) > MOST_SHOWN else []
         return f"[{', '.join([*map(brief, self.arms[:MOST_SHOWN]), *more])}]"
 
-    def _is_label(self, arm: Any) -> TypeGuard[Hashable]:
+    def _is_label(self, arm: object) -> TypeGuard[Hashable]:
         try:
             return arm in self._index
         except TypeError:  # not hashable
             return False
 
-    def _arm_index(self, label: Any) -> int:
+    def _arm_index(self, label: object) -> int:
         if not self._is_label(label):
             raise requirement("arm", f"{type(self).__name__}.update", f"one of {self._known_labels()}", brief(label))
         return self._index[label]
@@ -688,7 +693,7 @@ class Policy(LivePolicy, Generic[Label]):
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
 
 
-def is_several(arms: Any) -> TypeGuard[Sequence[Any]]:
+def is_several(arms: object) -> TypeGuard[Sequence[Hashable]]:
     """Whether these are arms one after the other; text is a single one."""
     if isinstance(arms, np.ndarray):
         return arms.ndim > 0

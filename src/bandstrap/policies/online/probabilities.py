@@ -16,7 +16,7 @@ def copy_of(rng: np.random.Generator) -> np.random.Generator:
     return twin
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: Any) -> bool:
     """Whether two states of generators are equal, the arrays in them included."""
     if isinstance(one, dict):
         return all(is_same(value, other[key]) for key, value in one.items())
@@ -24,7 +24,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def by_drawing(
-    select: Callable[[np.random.Generator], int], n: int, draws: int, rng: np.random.Generator, before: Any = None
+    select: Callable[[np.random.Generator], int], n: int, draws: int, rng: np.random.Generator, before: object = None
 ) -> list[float]:
     """How often each of ``n`` things is chosen in ``draws`` choices.
 

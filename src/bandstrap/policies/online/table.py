@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from bandstrap.basics.text import visible
 
+# What arms are called. Type checkers read it off the arms that a policy is given; those that are numbered have any.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # whose type variables have defaults before Python 3.13; not installed
+
+    Label = TypeVar("Label", bound=Hashable, default=Any)
+else:
+    from typing import TypeVar
+
+    Label = TypeVar("Label", bound=Hashable)
+
 
 @dataclass(frozen=True, slots=True)
-class ArmRow:
+class ArmRow(Generic[Label]):
     """What is known of an arm; see :meth:`bandstrap.Policy.table`."""
 
-    arm: Any  # a label of the user's
+    arm: Label
     pulls: int
     mean: float | None
     index: float | None
@@ -29,7 +39,10 @@ class ActionRow:
     index: float | None
 
 
-class ArmTable(list[Any]):
+Row = TypeVar("Row", bound=ArmRow[Any] | ActionRow)
+
+
+class ArmTable(list[Row]):
     """A list of rows that is printed as a table.
 
     Parameters
@@ -40,7 +53,7 @@ class ArmTable(list[Any]):
         What the numbers in the column ``index`` are, in words: ``"upper bound"``, ``"lower bound"`` or ``"index"``.
     """
 
-    def __init__(self, rows: Iterable[Any], index: str) -> None:
+    def __init__(self, rows: Iterable[Row], index: str) -> None:
         super().__init__(rows)
         self.index_is = index
 
@@ -58,7 +71,7 @@ class ArmTable(list[Any]):
         return "\n".join("  ".join(entries) for entries in zip(*columns, strict=True))
 
 
-def shown(row: Any, name: str) -> str:
+def shown(row: object, name: str) -> str:
     """An entry of a row as text that fits into a line; what is not there, or not so, is empty."""
     value = getattr(row, name)
     if name == "arm":

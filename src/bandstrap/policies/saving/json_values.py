@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import AnyArray
+from bandstrap.basics.storage import Json
 from bandstrap.errors import brief
 
 # The bit generators of NumPy, which can be made by their names.
@@ -39,7 +40,7 @@ class Unwritable(ValueError):
 # --- single values ------------------------------------------------------------------------------------------------------
 
 
-def write_value(value: Any, deep: int = 0) -> Any:
+def write_value(value: object, deep: int = 0) -> Json:
     """A text, number, truth value, ``None``, or a tuple of such; a NumPy number is the number.
 
     >>> write_value(("a", 1, 1.0, True, None, -math.inf))
@@ -50,7 +51,7 @@ def write_value(value: Any, deep: int = 0) -> Any:
         value = value.item()
     if type(value) is float and not math.isfinite(value):
         return {"float": write_odd(value)}
-    if value is None or type(value) in (str, int, float, bool):
+    if value is None or type(value) is str or type(value) is int or type(value) is float or type(value) is bool:
         return value
     if type(value) is tuple and deep < DEEPEST:
         return [write_value(item, deep + 1) for item in value]
@@ -78,7 +79,7 @@ def write_odd(value: float) -> str:
     return "inf" if value > 0 else "-inf"
 
 
-def read_odd(text: Any) -> float:
+def read_odd(text: object) -> float:
     """The float that a text stands for."""
     if type(text) is str and text in WORDS:
         return WORDS[text]
@@ -92,7 +93,7 @@ def read_odd(text: Any) -> float:
 # --- arrays -------------------------------------------------------------------------------------------------------------
 
 
-def write_array(array: NDArray[Any]) -> Any:
+def write_array(array: AnyArray) -> Json:
     """Lists in lists, one for each axis."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise Unwritable(f"an array of {array.dtype}")
@@ -100,14 +101,14 @@ def write_array(array: NDArray[Any]) -> Any:
     return with_words(values) if array.dtype.kind == "f" and not np.isfinite(array).all() else values
 
 
-def with_words(values: Any) -> Any:
+def with_words(values: Json) -> Json:
     """The same lists, with texts for floats that are not finite."""
     if isinstance(values, list):
         return [with_words(value) for value in values]
-    return values if math.isfinite(values) else write_odd(values)
+    return write_odd(values) if isinstance(values, float) and not math.isfinite(values) else values
 
 
-def read_array(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+def read_array(values: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     """An array of this shape and type."""
     flat = flattened(values, shape)
     kinds = {*map(type, flat)}
@@ -131,7 +132,7 @@ def read_array(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDA
     return array.reshape(shape)
 
 
-def read_number(value: Any) -> float:
+def read_number(value: float | str) -> float:
     """A float of a text, or of a whole number that is one."""
     if type(value) is str:
         return read_odd(value)
@@ -143,9 +144,9 @@ def read_number(value: Any) -> float:
     raise Unreadable(f"made of numbers that are floats; got {brief(value)}")
 
 
-def flattened(values: Any, shape: Sequence[int]) -> list[Any]:
+def flattened(values: object, shape: Sequence[int]) -> list[Any]:
     """The entries of lists in lists, which must be as many on each level as ``shape`` says."""
-    level = [values]
+    level: list[Any] = [values]
     for depth, length in enumerate(shape):
         for item in level:
             if type(item) is not list or len(item) != length:
@@ -158,7 +159,7 @@ def flattened(values: Any, shape: Sequence[int]) -> list[Any]:
 # --- generators ---------------------------------------------------------------------------------------------------------
 
 
-def write_generator(rng: np.random.Generator) -> dict[str, Any]:
+def write_generator(rng: np.random.Generator) -> dict[str, Json]:
     """The name and the state of a generator's source of bits."""
     source = rng.bit_generator
     name = type(source).__name__
@@ -167,14 +168,14 @@ def write_generator(rng: np.random.Generator) -> dict[str, Any]:
     return {"bits": name, "state": write_bits(dict(source.state))}
 
 
-def write_bits(state: Any) -> Any:
+def write_bits(state: Any) -> Json:
     """A source's state: whole numbers and arrays of them, in dictionaries."""
     if isinstance(state, dict):
         return {key: write_bits(value) for key, value in state.items() if key != "bit_generator"}
     return state.tolist() if isinstance(state, np.ndarray) else int(state)
 
 
-def read_generator(saved: Any) -> np.random.Generator:
+def read_generator(saved: object) -> np.random.Generator:
     """A generator that goes on where the other stood."""
     if type(saved) is not dict or saved.keys() != {"bits", "state"}:
         raise Unreadable(f"an object with the keys bits and state; got {brief(saved)}")

@@ -14,14 +14,14 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bandstrap.basics.storage import NO_SEAL, Damaged, check_seal, has_seal, seal, write_bytes
+from bandstrap.basics.storage import NO_SEAL, Damaged, Json, check_seal, has_seal, seal, write_bytes
 from bandstrap.errors import LARGEST_COUNT, InvalidInput, brief, requirement
 from bandstrap.policies.kernels.turns import FROM_THE_START, Turns
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES, LinearPolicy
@@ -40,6 +40,7 @@ from bandstrap.policies.saving.json_values import (
 from bandstrap.policies.saving.saved_state import read_field, read_state, write_state
 from bandstrap.policies.states.fields import as_lists, is_declared
 
+P = TypeVar("P", bound=LivePolicy)
 FORMAT = "bandstrap policy"
 VERSION = 1
 # What a policy of arms counts of each arm, and what it knows of those that are handed out before it can compare them.
@@ -120,14 +121,14 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Polic
         saved.pop("seal", None)
     check_compiled(compiled, "load")
     try:
-        return read_policy(saved, compiled)
+        return cast("Policy | LinearPolicy", read_policy(saved, compiled, LivePolicy))
     except Unreadable as error:
         raise InvalidInput(f"{place} cannot be loaded: it must be {error}.") from None
     except InvalidInput as error:
         raise InvalidInput(f"{place} cannot be loaded: {error}") from error
 
 
-def as_path(path: Any, owner: str) -> Path:
+def as_path(path: object, owner: str) -> Path:
     """A path, of text or of an object that is one."""
     if not isinstance(path, str | os.PathLike) or not path or "\0" in os.fspath(path):
         raise requirement("path", owner, "the path of a file", brief(path))
@@ -137,7 +138,7 @@ def as_path(path: Any, owner: str) -> Path:
 # --- dictionaries -------------------------------------------------------------------------------------------------------
 
 
-def to_dict(policy: LivePolicy) -> dict[str, Any]:
+def to_dict(policy: LivePolicy) -> dict[str, Json]:
     """All that a live policy knows, made of what JSON has; see :meth:`bandstrap.Policy.to_dict`."""
     owner = type(policy).__name__
     if not hasattr(policy, "_lock"):
@@ -169,7 +170,7 @@ def to_dict(policy: LivePolicy) -> dict[str, Any]:
             ) from None
 
 
-def from_dict(kind: type[LivePolicy], saved: Any, compiled: bool | None) -> Any:
+def from_dict(kind: type[P], saved: object, compiled: bool | None) -> P:
     """The policy of class ``kind``, or of one derived from it, that :func:`to_dict` was given."""
     owner = f"{kind.__name__}.from_dict"
     check_compiled(compiled, owner)
@@ -179,15 +180,15 @@ def from_dict(kind: type[LivePolicy], saved: Any, compiled: bool | None) -> Any:
         raise InvalidInput(f"The 'saved' parameter of {owner} must be {error}.") from None
 
 
-def check_compiled(compiled: Any, owner: str) -> None:
+def check_compiled(compiled: object, owner: str) -> None:
     """Refuse what is neither a truth value nor left open."""
     if compiled is not None and not isinstance(compiled, bool):
         raise requirement("compiled", owner, "True, False or None", brief(compiled))
 
 
-def read_policy(saved: Any, compiled: bool | None, kind: type[LivePolicy] = LivePolicy) -> Any:
+def read_policy(saved: object, compiled: bool | None, kind: type[P]) -> P:
     """A policy, live; nothing is compiled before all is checked."""
-    check_form(saved)
+    saved = check_form(saved)
     cls, origin = class_of(saved["policy"])
     if not issubclass(cls, kind):
         raise Unreadable(f"a {kind.__name__}; got a {cls.__name__}")
@@ -195,20 +196,21 @@ def read_policy(saved: Any, compiled: bool | None, kind: type[LivePolicy] = Live
     for name in settings:
         if name not in cls.parameters():
             raise Unreadable(f"a policy with settings of {cls.__name__}; got {brief(name)}, which it does not have")
-    if type(saved["compiled"]) is not bool:
-        raise Unreadable(f"a policy whose 'compiled' is true or false; got {brief(saved['compiled'])}")
+    was_compiled = saved["compiled"]
+    if type(was_compiled) is not bool:
+        raise Unreadable(f"a policy whose 'compiled' is true or false; got {brief(was_compiled)}")
     rng = read_generator(saved["rng"])
-    read = read_policy_of_arms if cls.plays == "arms" else read_linear_policy
     about = settings | {"direction": read_value(saved["direction"])}
-    policy = read(cls, about, saved, saved["compiled"] if compiled is None else compiled)
+    read: Callable[..., Any] = read_policy_of_arms if cls.plays == "arms" else read_linear_policy
+    policy: P = read(cls, about, saved, was_compiled if compiled is None else compiled)
     policy.rng = rng
     if origin is not None:
         policy.origin = origin
     return policy
 
 
-def check_form(saved: Any) -> None:
-    """Refuse what is no policy, or one in another format."""
+def check_form(saved: object) -> Mapping[str, object]:
+    """What is saved, unless it is no policy, or one in another format."""
     if not isinstance(saved, Mapping) or type(saved.get("format")) is not str or saved["format"] != FORMAT:
         raise Unreadable(f"what to_dict() of a policy gave; got {brief(saved)}")
     version = saved.get("version")
@@ -219,6 +221,7 @@ def check_form(saved: Any) -> None:
         missing, more = (sorted(map(str, names)) for names in ({*KEYS} - {*saved}, {*saved} - {*KEYS}))
         wrong = f"one without {missing[0]!r}" if missing else f"one with {brief(more[0])}"
         raise Unreadable(f"a policy with the keys that to_dict() gives; got {wrong}")
+    return saved
 
 
 @functools.cache
@@ -245,7 +248,7 @@ def is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "bandstrap"
 
 
-def class_of(name: Any) -> tuple[type[LivePolicy], str | None]:
+def class_of(name: object) -> tuple[type[LivePolicy], str | None]:
     """The class that is meant by a name, and the name where it says in which file the class is."""
     if isinstance(name, str):
         known: dict[str, type[LivePolicy]] = {**POLICIES, **LINEAR_POLICIES}
@@ -266,64 +269,70 @@ def derived(cls: type[LivePolicy]) -> list[type[LivePolicy]]:
 # --- what it knows ------------------------------------------------------------------------------------------------------
 
 
-def write_plays(policy: Any) -> dict[str, Any]:
+def write_plays(policy: LivePolicy) -> dict[str, Json]:
     """The arms of a policy, or the number of features of its actions."""
-    if policy.plays == "arms":
+    if isinstance(policy, Policy):
         return {key: [write_value(label) for label in getattr(policy, key)] for key in ("arms", "retired")}
-    return {"dimension": policy.dimension}
+    return {"dimension": getattr(policy, "dimension", None)}
 
 
-def write_counts(policy: Any) -> dict[str, Any]:
+def write_counts(policy: LivePolicy) -> dict[str, Json]:
     """How many rewards were learned, those of each arm and their mean, and who was handed out in the first turns."""
-    counts: dict[str, Any] = {"rewards": policy.n_rewards}
-    if policy.plays == "arms":
-        counts |= {"told": list(policy._counts), "means": list(policy._means), **asdict(policy._turns)}
+    counts: dict[str, Json] = {"rewards": policy.n_rewards}
+    if isinstance(policy, Policy):
+        counts |= {"told": [*policy._counts], "means": [*policy._means], **asdict(policy._turns)}
     return counts
 
 
-def read_counts(saved: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """What a policy counts, its rewards among it."""
+def read_counts(saved: Mapping[str, object], names: list[str]) -> tuple[int, dict[str, object]]:
+    """How many rewards a policy has, and what else it counts."""
     counts = entries(saved, "counts", names)
     n_rewards = counts["rewards"]
     if type(n_rewards) is not int or not 0 <= n_rewards <= LARGEST_COUNT:
         raise Unreadable(f"a policy whose number of rewards is a whole number of at least 0; got {brief(n_rewards)}")
-    return counts
+    return n_rewards, counts
 
 
-def read_tallies(counts: Mapping[str, Any], n_arms: int) -> tuple[list[int], list[float], Turns]:
+def read_tallies(counts: Mapping[str, object], n_arms: int) -> tuple[list[int], list[float], Turns]:
     """How many rewards of each arm were told, their means, and what was handed out in turns."""
     lists = {name: read_array(counts[name], (n_arms,), np.dtype(np.int64)).tolist() for name in LISTS}
     for name, numbers in lists.items():
         if min(numbers) < (FROM_THE_START if name == "since" else 0):
             raise Unreadable(f"a policy whose {name!r} are counts; got {min(numbers)}")
+    numbers_of_decisions = []
     for name in ("decisions", "end"):
-        if type(counts[name]) is not int or not -1 <= counts[name] <= LARGEST_COUNT:
-            raise Unreadable(f"a policy whose {name!r} is a number of decisions; got {brief(counts[name])}")
+        number = counts[name]
+        if type(number) is not int or not -1 <= number <= LARGEST_COUNT:
+            raise Unreadable(f"a policy whose {name!r} is a number of decisions; got {brief(number)}")
+        numbers_of_decisions.append(number)
     means = read_array(counts["means"], (n_arms,), np.dtype(np.float64)).tolist()
     told = lists.pop("told")
-    return told, means, Turns(**lists, decisions=counts["decisions"], end=counts["end"])
+    return told, means, Turns(*lists.values(), *numbers_of_decisions)
 
 
-def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
+def read_policy_of_arms(
+    cls: type[Policy], about: dict[str, Any], saved: Mapping[str, object], compiled: bool
+) -> Policy:
     """A policy of arms: its arms, those handed out without a reward yet, its state."""
     plays = entries(saved, "plays", ["arms", "retired"])
-    counts = read_counts(saved, ["rewards", "told", "means", *TURNS])
-    if type(plays["arms"]) is not list or not plays["arms"]:
-        raise Unreadable(f"a policy with a list of arms; got {brief(plays['arms'])}")
-    if type(plays["retired"]) is not list:
-        raise Unreadable(f"a policy with a list of retired arms; got {brief(plays['retired'])}")
-    arms, retired = ([read_value(label) for label in plays[key]] for key in ("arms", "retired"))
+    n_rewards, counts = read_counts(saved, ["rewards", "told", "means", *TURNS])
+    arms, retired = plays["arms"], plays["retired"]
+    if type(arms) is not list or not arms:
+        raise Unreadable(f"a policy with a list of arms; got {brief(arms)}")
+    if type(retired) is not list:
+        raise Unreadable(f"a policy with a list of retired arms; got {brief(retired)}")
+    arms, retired = [read_value(label) for label in arms], [read_value(label) for label in retired]
     described = cls(**about)
     template = described.start(len(described._labels(arms)), FIRST_ROOM, np.random.default_rng(0))
     growing, _, _ = described._long_fields()
     state = read_state(saved["state"], template, growing, compiled or not is_declared(template), cls.__name__)
     if not compiled:
         state = as_lists(state)
-    if is_declared(state) and sum(state.pulls) != counts["rewards"]:
-        raise Unreadable(f"a policy whose pulls are as many as its {counts['rewards']} rewards; got {sum(state.pulls)}")
+    if is_declared(state) and sum(state.pulls) != n_rewards:
+        raise Unreadable(f"a policy whose pulls are as many as its {n_rewards} rewards; got {sum(state.pulls)}")
     if (is_declared(state) or described.kernel.choose is None) and sorted(state.order) != list(range(len(arms))):
         raise Unreadable(
-            f"a policy whose 'order' has each of {len(arms)} arms once; got {brief(saved['state']['order'])}"
+            f"a policy whose 'order' has each of {len(arms)} arms once; got {brief([*map(int, state.order)])}"
         )
     if min(state.pulls) < 0:
         raise Unreadable(f"a policy whose 'pulls' are counts; got {min(state.pulls)}")
@@ -332,7 +341,7 @@ def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any
     policy._counts, policy._means, policy._turns = told, means, turns
     policy._state = state
     policy._rows = policy._rows_of(state)
-    policy.n_rewards = counts["rewards"]
+    policy.n_rewards = n_rewards
     policy._is_ready = policy._all_ready(state.pulls, policy._active)
     try:
         for label in retired:
@@ -342,16 +351,18 @@ def read_policy_of_arms(cls: Any, about: dict[str, Any], saved: Mapping[str, Any
     return policy
 
 
-def read_linear_policy(cls: Any, about: dict[str, Any], saved: Mapping[str, Any], compiled: bool) -> Any:
+def read_linear_policy(
+    cls: type[LinearPolicy], about: dict[str, Any], saved: Mapping[str, object], compiled: bool
+) -> LinearPolicy:
     """A linear policy: the number of features and the state, which it may both lack before the first actions."""
-    plays, counts = entries(saved, "plays", ["dimension"]), read_counts(saved, ["rewards"])
-    dimension = plays["dimension"]
+    dimension = entries(saved, "plays", ["dimension"])["dimension"]
+    n_rewards, _ = read_counts(saved, ["rewards"])
     if dimension is not None and (type(dimension) is not int or not 1 <= dimension <= LARGEST_COUNT):
         raise Unreadable(f"a policy whose dimension is a whole number or null; got {brief(dimension)}")
-    if (saved["state"] is None and counts["rewards"] > 0) or (saved["state"] is not None and dimension is None):
+    if (saved["state"] is None and n_rewards > 0) or (saved["state"] is not None and dimension is None):
         raise Unreadable("a policy with a state and a dimension, or with neither and without rewards; got one of them")
     state = None
-    if saved["state"] is not None:
+    if saved["state"] is not None and dimension is not None:
         described = cls(**about, dimension=dimension)
         template = described.start(dimension, FIRST_ROOM, np.random.default_rng(0))
         state = read_field(saved["state"], template, "state")
@@ -359,11 +370,11 @@ def read_linear_policy(cls: Any, about: dict[str, Any], saved: Mapping[str, Any]
     if state is not None:
         policy._params = policy.make_params(None)
         policy._state = state if compiled else as_lists(state)
-    policy.n_rewards = counts["rewards"]
+    policy.n_rewards = n_rewards
     return policy
 
 
-def entries(saved: Mapping[str, Any], key: str, names: list[str] | None = None) -> dict[str, Any]:
+def entries(saved: Mapping[str, object], key: str, names: list[str] | None = None) -> dict[str, object]:
     """An object inside ``saved``, with these names if they are given."""
     values = saved[key]
     if type(values) is not dict or (names is not None and values.keys() != {*names}):

@@ -7,19 +7,33 @@ has ``order``, ``pulls``, ``sums`` (of rewards, all around the same origin), and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.policies.kernels.draws import shuffle_first
+from bandstrap.policies.states.fields import Leaf, SumState
 
 # Entries of ``contest``: arms left in the queue, the last leader, and the number of the round.
 WAITING, LEADER, ROUND = range(3)
 
 
+class DuelState(SumState, Protocol):
+    """A state that takes part in rounds of duels; sums are all around the same origin."""
+
+    @property
+    def queue(self) -> NDArray[np.int64]:
+        """Arms that wait for their pull."""
+
+    @property
+    def contest(self) -> NDArray[np.int64]:
+        """How many arms wait, the last leader, and the number of the round."""
+
+
 @jitable
-def open_round(state: Any) -> int:
+def open_round(state: DuelState) -> int:
     """Begin a round and name its leader: most pulls, then larger mean, then the last leader, then the order of ties."""
     order, pulls, sums, contest = state.order, state.pulls, state.sums, state.contest
     leader = contest[LEADER] if contest[LEADER] >= 0 else order[0]
@@ -34,7 +48,7 @@ def open_round(state: Any) -> int:
 
 
 @inlined
-def enter(state: Any, arm: int) -> None:
+def enter(state: DuelState, arm: int) -> None:
     """Have an arm wait for its pull."""
     contest = state.contest
     state.queue[contest[WAITING]] = arm
@@ -42,7 +56,7 @@ def enter(state: Any, arm: int) -> None:
 
 
 @jitable
-def close_round(state: Any, rng: np.random.Generator) -> None:
+def close_round(state: DuelState, rng: np.random.Generator) -> None:
     """Put the winners into random order; without any, the leader is pulled."""
     contest = state.contest
     if contest[WAITING] == 0:
@@ -51,7 +65,7 @@ def close_round(state: Any, rng: np.random.Generator) -> None:
 
 
 @inlined
-def leave(state: Any) -> int:
+def leave(state: DuelState) -> int:
     """The next arm of the queue."""
     contest = state.contest
     contest[WAITING] -= 1
@@ -61,7 +75,7 @@ def leave(state: Any) -> int:
 def by_duels(beats: Callable[..., bool]) -> Callable[..., int]:
     """The ``choose`` of a policy of duels; ``beats(params, state, arm, leader, rng)`` says whether a challenger wins."""
 
-    def choose(params: Any, state: Any, round_: int, rng: np.random.Generator) -> int:
+    def choose(params: object, state: DuelState, round_: int, rng: np.random.Generator) -> int:
         """The next winner of the round; a new round once all have been handed out."""
         if state.contest[WAITING] == 0:
             leader = open_round(state)
@@ -76,7 +90,7 @@ def by_duels(beats: Callable[..., bool]) -> Callable[..., int]:
     return choose
 
 
-def new_contest(n_arms: int) -> dict[str, Any]:
+def new_contest(n_arms: int) -> dict[str, NDArray[np.int64]]:
     """The arrays of a state that holds duels."""
     return {
         "queue": np.zeros(n_arms, dtype=np.int64),
@@ -84,23 +98,22 @@ def new_contest(n_arms: int) -> dict[str, Any]:
     }
 
 
-def contest_among(queue: Any, contest: Any, arms: Sequence[int]) -> tuple[Any, Any]:
+def contest_among(queue: Leaf, contest: Leaf, arms: Sequence[int]) -> dict[str, Leaf]:
     """Queue and contest among some arms, which are numbered anew; others that wait are passed over."""
     places = {arm: place for place, arm in enumerate(arms)}
     waiting = [places[arm] for arm in queue[: contest[WAITING]] if arm in places]
     few_queue = waiting + [0] * (len(arms) - len(waiting))
     few_contest = [len(waiting), places.get(contest[LEADER], -1), int(contest[ROUND])]
     if isinstance(queue, list):
-        return few_queue, few_contest
-    return np.array(few_queue, dtype=queue.dtype), np.array(few_contest, dtype=contest.dtype)
+        return {"queue": few_queue, "contest": few_contest}
+    return {"queue": np.array(few_queue, dtype=np.int64), "contest": np.array(few_contest, dtype=np.int64)}
 
 
-def contest_of_all(
-    queue: Any, contest: Any, few_queue: Any, few_contest: Any, arms: Sequence[int]
-) -> list[tuple[Any, slice, list[int]]]:
+def contest_of_all(whole: DuelState, part: DuelState, arms: Sequence[int]) -> list[tuple[Leaf, slice, list[int]]]:
     """What becomes of queue and contest when a choice among some arms was made by theirs."""
-    n_waiting, leader, round_ = (int(entry) for entry in few_contest)
-    waiting = [arms[place] for place in few_queue[:n_waiting]]
+    queue, contest = whole.queue, whole.contest
+    n_waiting, leader, round_ = (int(entry) for entry in part.contest)
+    waiting = [arms[place] for place in part.queue[:n_waiting]]
     leader = arms[leader] if leader >= 0 else int(contest[LEADER])
     return [
         (queue, slice(None), waiting + [int(arm) for arm in queue[n_waiting:]]),

@@ -17,13 +17,78 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import Floats
+from bandstrap.basics.arrays import AnyArray, Floats
+
+# What a state keeps: an array, or online, in plain Python, a list, of lists or of rows that are arrays.
+Leaf = AnyArray | list[Any]
+
+
+class Entries(Protocol):
+    """Whole numbers, one per arm, in a leaf of whichever form."""
+
+    def __getitem__(self, arm: int, /) -> int:
+        """That of an arm."""
+
+    def __len__(self) -> int:
+        """How many arms there are."""
+
+    def __iter__(self) -> Iterator[int]:
+        """All of them."""
+
+
+class StateTuple(Protocol):
+    """A NamedTuple of leaves, or of such tuples."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def __iter__(self) -> Iterator[object]:
+        """The values of its fields."""
+
+
+class PolicyState(StateTuple, Protocol):
+    """What a policy of arms is played with, whatever else it remembers."""
+
+    @property
+    def pulls(self) -> Entries:
+        """How many rewards of each arm were learned."""
+
+    @property
+    def order(self) -> Entries:
+        """The arms in the order that breaks ties."""
+
+
+class SumState(PolicyState, Protocol):
+    """A state with sums of rewards."""
+
+    @property
+    def sums(self) -> Floats:
+        """Those of each arm."""
+
+
+State = TypeVar("State", bound=StateTuple)
+
+
+def is_tuple(value: object) -> TypeGuard[StateTuple]:
+    """Whether a value of a field is a tuple of further fields."""
+    return hasattr(value, "_fields")
+
+
+def remade(state: State, values: Iterable[object]) -> State:
+    """A state of the same class with these values."""
+    make: Callable[..., State] = type(state)
+    return make(*values)
+
+
+def replaced(state: State, changed: Mapping[str, object]) -> State:
+    """A state with other values of some fields."""
+    return remade(state, (changed.get(name, value) for name, value in zip(state._fields, state, strict=True)))
 
 
 class Field(NamedTuple):
@@ -125,44 +190,50 @@ def declared(cls: type) -> dict[str, Field | type] | None:
     return found
 
 
-def is_declared(state: Any) -> bool:
+def fields_of(state: object) -> dict[str, Field | type] | None:
+    """What the fields of a state are; ``None`` unless it says so of all."""
+    cls: type = state.__class__
+    return declared(cls)
+
+
+def is_declared(state: object) -> bool:
     """Whether a state says what its fields are."""
-    return declared(state.__class__) is not None
+    return fields_of(state) is not None
 
 
-def is_scratch(state: Any, name: str) -> bool:
+def is_scratch(state: object, name: str) -> bool:
     """Whether a field of a state is room to work in."""
-    field = (declared(state.__class__) or {}).get(name)
+    field = (fields_of(state) or {}).get(name)
     return isinstance(field, Field) and field.kind == "scratch"
 
 
-def leaves(state: Any) -> Iterator[tuple[str, Any]]:
+def leaves(state: StateTuple) -> Iterator[tuple[str, Leaf]]:
     """The arrays or lists of a state by name, those of tuples inside it included; what else it holds cannot change."""
     return ((name, value) for name, _, value in declared_leaves(state))
 
 
-def declared_leaves(state: Any) -> Iterator[tuple[str, Field, Any]]:
+def declared_leaves(state: StateTuple) -> Iterator[tuple[str, Field, Leaf]]:
     """The same, with what they are; no part of a state is declared unless all of it is."""
-    known = declared(state.__class__)
+    known = fields_of(state)
     for name, value in zip(state._fields, state, strict=True):
         field = UNDECLARED if known is None else known[name]
         if isinstance(value, np.ndarray | list):
             yield name, field if isinstance(field, Field) else UNDECLARED, value
-        elif hasattr(value, "_fields"):
+        elif is_tuple(value):
             for inner, what, leaf in declared_leaves(value):
                 yield inner, UNDECLARED if known is None else what, leaf
 
 
-def changed_by_learning(state: Any) -> Sequence[Any]:
+def changed_by_learning(state: StateTuple) -> Sequence[Leaf]:
     """The arrays or lists of a state in which ``learn`` may change what is in use and matters."""
-    if declared(state.__class__) is None:
+    if not is_declared(state):
         return [values for _, values in leaves(state)]
-    found: tuple[Any, ...] = getter_of_changed(state.__class__)(state)
-    return found
+    cls: type = type(state)
+    return getter_of_changed(cls)(state)
 
 
 @functools.cache
-def getter_of_changed(cls: type) -> Callable[[Any], Any]:
+def getter_of_changed(cls: type) -> Callable[[StateTuple], tuple[Leaf, ...]]:
     """What takes those of a declared class out of a state; found once, because updates are many."""
 
     def paths(inner: type) -> Iterator[str]:
@@ -173,31 +244,37 @@ def getter_of_changed(cls: type) -> Callable[[Any], Any]:
                 yield name
 
     found = list(paths(cls))
-    get = operator.attrgetter(*found)
+    get: Callable[[object], Any] = operator.attrgetter(*found)
     return get if len(found) > 1 else lambda state: (get(state),)
 
 
+def growing(state: object) -> tuple[str, ...]:
+    """Names of the fields of a tuple that grow; none of one that declares none."""
+    cls: type = state.__class__
+    return growing_in(cls)
+
+
 @functools.cache
-def growing(cls: type) -> tuple[str, ...]:
-    """Names of the fields of a class that grow; none of a class that declares none."""
+def growing_in(cls: type) -> tuple[str, ...]:
+    """The same of a class; found once, because updates are many."""
     return tuple(name for name, field in (declared(cls) or {}).items() if isinstance(field, Field) and field.grows)
 
 
-def as_lists(state: Any) -> Any:
+def as_lists(state: State) -> State:
     """A state in the form in which plain Python keeps it online, with the same numbers.
 
     Rows that are arrays are lists of them, so that each can grow on its own. A state that does not say what its fields are
     stays as it is: its functions may use arrays as a whole.
     """
-    known = declared(state.__class__)
+    known = fields_of(state)
     if known is None:
         return state
 
-    def converted(field: Field | type, value: Any) -> Any:
-        if not isinstance(field, Field):
+    def converted(field: Field | type, value: object) -> object:
+        if is_tuple(value):
             return as_lists(value)
-        if field.form == "array":
+        if not (isinstance(field, Field) and isinstance(value, np.ndarray)) or field.form == "array":
             return value
         return [row.copy() for row in value] if field.form == "rows" else value.tolist()
 
-    return type(state)(*(converted(known[name], value) for name, value in zip(state._fields, state, strict=True)))
+    return remade(state, (converted(known[name], value) for name, value in zip(state._fields, state, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import platform
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def no_rewards(n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
     return State(order, np.zeros(n_arms, dtype=np.int64), room(n_arms, capacity))
 
 
-def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+def learn(params: object, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Keep the reward."""
     state.history[arm][state.pulls[arm]] = reward
     state.pulls[arm] += 1

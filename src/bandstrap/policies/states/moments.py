@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined
 from bandstrap.policies.states.fields import Counts, Numbers, Order
 
@@ -20,13 +21,29 @@ class State(NamedTuple):
     squares: Numbers
 
 
+class Moments(Protocol):
+    """What Welford's update takes in rewards by."""
+
+    @property
+    def pulls(self) -> NDArray[np.int64]:
+        """How many rewards there are, of each arm or action."""
+
+    @property
+    def means(self) -> Floats:
+        """Their means."""
+
+    @property
+    def squares(self) -> Floats:
+        """Sums of squared deviations from the means."""
+
+
 def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
     """The state before the first reward."""
     return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms))
 
 
 @inlined
-def add_reward(moments: Any, arm: int, reward: float) -> None:
+def add_reward(moments: Moments, arm: int, reward: float) -> None:
     """Welford's update of ``pulls``, ``means`` and ``squares``, exactly 0 in the last while all rewards are equal."""
     moments.pulls[arm] += 1
     deviation = reward - moments.means[arm]
@@ -34,6 +51,6 @@ def add_reward(moments: Any, arm: int, reward: float) -> None:
     moments.squares[arm] += deviation * (reward - moments.means[arm])
 
 
-def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+def learn(params: object, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Add the reward."""
     add_reward(state, arm, reward)

@@ -7,7 +7,8 @@ Rows are indexed as ``powers[arm][k]``, which arrays in compiled code and the li
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined, jitable
@@ -16,7 +17,7 @@ N_POWERS = 6
 
 
 @inlined
-def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int, reward: float) -> None:
+def remember(pulls: NDArray[np.int64], powers: Floats, shifts: Floats, kept: Floats, arm: int, reward: float) -> None:
     """Count a pull and take its reward into sums and memory."""
     n = pulls[arm]
     if n == 0:
@@ -30,12 +31,6 @@ def remember(pulls: Any, powers: Floats, shifts: Floats, kept: Floats, arm: int,
     for k in range(N_POWERS):
         power *= step
         row[k] += power
-
-
-@inlined
-def mean_reward(pulls: Any, powers: Floats, shifts: Floats, arm: int) -> float:
-    """Mean of an arm's rewards."""
-    return shifts[arm] + powers[arm][0] / pulls[arm]
 
 
 @jitable

@@ -10,15 +10,16 @@ costs nothing that can be measured, done in a loop over arms 4 % of a decision o
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined, jitable
 from bandstrap.multipliers.curve import COEFFICIENTS, ROW, evaluate_curve, fit_sums, fit_terms
 from bandstrap.multipliers.weights import GAUSSIAN
-from bandstrap.policies.states.fields import FirstRewards, Numbers, OfFirstRewards
+from bandstrap.policies.states.fields import Entries, FirstRewards, Numbers, OfFirstRewards
 from bandstrap.policies.states.power_sums import N_POWERS, central_moments
 
 # Rewards kept where weights are not signs: their law goes through a saddlepoint. More are known by power sums only.
@@ -26,6 +27,18 @@ MOST_KEPT = 32
 # Normal quantile of the smallest level an arm's curve is fitted for (3e-7); beyond, the polynomial is extrapolated.
 LARGEST_Z = 5.0
 SMALLEST = 1e-290  # of a fourth power that is as exact as others
+
+
+class ShiftedSums(Protocol):
+    """Memory that holds at least what :class:`Sums` does."""
+
+    @property
+    def sums(self) -> Floats:
+        """Sums of the rewards of each arm, around the first."""
+
+    @property
+    def shifts(self) -> Floats:
+        """The first reward of each arm."""
 
 
 class Sums(NamedTuple):
@@ -63,13 +76,13 @@ def new_curve_memory(n_arms: int) -> CurveMemory:
 
 
 @inlined
-def arm_mean(pulls: Any, memory: Any, arm: int) -> float:
+def arm_mean(pulls: Entries, memory: ShiftedSums, arm: int) -> float:
     """Mean of an arm's rewards."""
     return memory.shifts[arm] + memory.sums[arm] / pulls[arm]
 
 
 @inlined
-def count_reward(pulls: Any, memory: Any, arm: int, reward: float) -> None:
+def count_reward(pulls: NDArray[np.int64], memory: ShiftedSums, arm: int, reward: float) -> None:
     """Count a pull and add its reward up."""
     if pulls[arm] == 0:
         memory.shifts[arm] = reward
@@ -86,7 +99,7 @@ def flat(row: Floats) -> None:
 
 
 @jitable
-def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: float) -> None:
+def refresh_curve(law: int, pulls: Entries, memory: CurveMemory, arm: int, reward: float) -> None:
     """Take in a reward that was counted, and fit the arm's curve: to up to MOST_KEPT rewards, or to power sums."""
     n = pulls[arm]
     power = 1.0
@@ -125,6 +138,6 @@ def refresh_curve(law: int, pulls: Any, memory: CurveMemory, arm: int, reward: f
 
 
 @inlined
-def curve_quantile(pulls: Any, memory: CurveMemory, arm: int, z: float) -> float:
+def curve_quantile(pulls: Entries, memory: CurveMemory, arm: int, z: float) -> float:
     """Quantile of an arm at the normal quantile ``z``."""
     return evaluate_curve(memory.curves[arm], z) if pulls[arm] > 1 else 0.0

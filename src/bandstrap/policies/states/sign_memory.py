@@ -14,9 +14,10 @@ The quantile function is worked out when it is first asked for after a pull, in 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined, jitable
@@ -97,7 +98,7 @@ def new_sign_memory(n_arms: int) -> SignMemory:
 
 
 @inlined
-def add_reward(pulls: Any, memory: SignMemory, arm: int, reward: float) -> None:
+def add_reward(pulls: NDArray[np.int64], memory: SignMemory, arm: int, reward: float) -> None:
     """Take in a reward; the law is worked out when it is asked for."""
     count_reward(pulls, memory, arm, reward)
     keep(memory.ends[arm], memory.rests[arm], pulls[arm] - 1, reward)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
     return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms))
 
 
-def learn(params: Any, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+def learn(params: object, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Count the pull and add the reward."""
     state.pulls[arm] += 1
     state.sums[arm] += reward

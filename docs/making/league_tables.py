@@ -5,7 +5,7 @@ A comment says what the table below it shows, its parts separated by bars::
     <!-- league: horizon-2000 | mean | BUCB+; RB-SDA; MOSS | Gaussian; beta -->
 
 the file in the folder ``league`` beside the page, without its ending; the kind of table; and, where they matter, policies
-and environments, all by default. ``python -m bandstrap.league.tables docs/which-policy.md`` writes every table anew.
+and environments, all by default. ``python -m docs.making.league_tables docs/which-policy.md`` writes every table anew.
 
 ``mean``, ``q95``, ``q99``, ``worst``
     A row per environment, a column per policy: mean regret with its standard error, a percentile with its interval, or the

@@ -1,0 +1,48 @@
+"""The page with every sentence of the paper: ``python -m docs.making.sentences docs/sentences.md`` writes it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bandstrap.basics.storage import write_text
+from bandstrap.paper.sentences import Sentence, read_sentences
+
+HEAD = """\
+# Every sentence of the paper
+
+What *Bootstrapping Upper Confidence Bound* (Hao, Abbasi-Yadkori, Wen and Cheng, NeurIPS 2019) states and could be wrong
+about, in the paper's order, from the abstract to supplement F: {n} sentences, {tested} of them put to the test by a claim
+of `bandstrap paper` (`src/bandstrap/paper/claims/`), the others with the reason why not. E1, E2 and so on are entries of
+`src/bandstrap/paper/errata.toml`. Definitions, notation and what other papers are said to do are not listed.
+
+The list is kept in `src/bandstrap/paper/sentences.toml`. This page is made from it by
+
+```
+python -m docs.making.sentences docs/sentences.md
+```
+
+| where | the paper says | tested by, or why not |
+| --- | --- | --- |
+"""
+
+
+def as_markdown(sentences: Sequence[Sentence]) -> str:
+    """The page of the documentation."""
+    rows = [f"| {cell(one.where)} | {cell(one.says)} | {cell(answer(one))} |\n" for one in sentences]
+    tested = sum(bool(one.claims) for one in sentences)
+    return HEAD.format(n=len(sentences), tested=tested) + "".join(rows)
+
+
+def answer(sentence: Sentence) -> str:
+    """The claims of a sentence with its note, or its reason."""
+    tested = ", ".join(f"`{name}`" for name in sentence.claims)
+    return f"{tested}. {sentence.note}" if sentence.note else tested or sentence.reason
+
+
+def cell(text: str) -> str:
+    """Text in a cell of a table in Markdown."""
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+if __name__ == "__main__":
+    write_text(Path(sys.argv[1]), as_markdown(read_sentences()))
