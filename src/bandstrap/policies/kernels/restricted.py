@@ -16,6 +16,7 @@ from bandstrap.policies.online.journal import save_whole
 from bandstrap.policies.states.ceilings import Ceilings, without_bounds
 from bandstrap.policies.states.duels import DuelState, contest_among, contest_of_all
 from bandstrap.policies.states.fields import (
+    LEAVES,
     Leaf,
     State,
     StateTuple,
@@ -53,14 +54,12 @@ def part_of(state: State, arms: Sequence[int], by_arm: Collection[str], across: 
     contest = {} if duel is None else contest_among(duel.queue, duel.contest, arms)
 
     def of(name: str, value: object) -> object:
+        if not isinstance(value, LEAVES):
+            if isinstance(value, Ceilings):
+                return without_bounds(part_of(value, arms, by_arm, across))
+            return part_of(value, arms, by_arm, across) if is_tuple(value) else value
         if name in contest:
             return contest[name]
-        if isinstance(value, Ceilings):
-            return without_bounds(part_of(value, arms, by_arm, across))
-        if is_tuple(value):
-            return part_of(value, arms, by_arm, across)
-        if not isinstance(value, np.ndarray | list):
-            return value
         if name == "order":
             return ranking(value, arms)
         if name in by_arm:
@@ -168,7 +167,7 @@ def duplicate(state: State) -> State:
     def of(name: str, value: object) -> object:
         if is_tuple(value):
             return duplicate(value)
-        if is_scratch(state, name) or not isinstance(value, np.ndarray | list):
+        if is_scratch(state, name) or not isinstance(value, LEAVES):
             return value
         if isinstance(value, list):
             return [row.copy() for row in value] if value and hasattr(value[0], "copy") else value[:]

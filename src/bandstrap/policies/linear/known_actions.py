@@ -17,6 +17,7 @@ from bandstrap.policies.states.fields import (
     State,
     StateTuple,
     growing,
+    growing_in,
     replaced,
 )
 from bandstrap.policies.states.moments import add_reward
@@ -81,7 +82,8 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
 
 def is_full(rows: object) -> TypeGuard[Growing]:
     """Whether a field of a state is a tuple of arrays that grow, and there is no room left in them."""
-    grows = growing(rows)
+    cls: type = rows.__class__
+    grows = growing_in(cls)
     return bool(grows) and cast("Growing", rows).size[0] == len(getattr(rows, grows[0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from typing import Any, ClassVar, TypedDict
 
 import numpy as np
@@ -19,7 +20,7 @@ from bandstrap.policies.kernels.restricted import duplicate
 from bandstrap.policies.linear.known_actions import doubled, is_full
 from bandstrap.policies.linear.ridge import predictions
 from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.online.journal import Undo, put_back_whole, save_whole
+from bandstrap.policies.online.journal import put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.policy import FIRST_ROOM
 from bandstrap.policies.online.probabilities import by_drawing, copy_of
@@ -232,9 +233,10 @@ class LinearPolicy(LivePolicy):
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
         """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
-        many = has_axes(reward)
+        several: Collection[object] = reward if has_axes(reward) else [reward]
+        many = several is reward
         rows = self._features(action, "action", "update", 2 if many else 1)
-        rewards = [self.check_reward(r) for r in (reward if has_axes(reward) else [reward])]
+        rewards = [self.check_reward(r) for r in several]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
             rule = "as long as 'action' when both are sequences"
@@ -249,7 +251,7 @@ class LinearPolicy(LivePolicy):
         drawn = self.rng.bit_generator.state if self._state is None or self.draws_in_update() else None
         changing = () if self._state is None else changed_by_learning(self._state)
         saved = [(values, save_whole(values)) for values in changing]
-        self._undo = Undo(attributes, drawn, saved, {})
+        self._undo = attributes, drawn, saved, {}
         try:
             self._begin(rows.shape[1])
             for row, value in zip(rows, rewards, strict=True):

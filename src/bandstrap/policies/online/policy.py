@@ -22,7 +22,7 @@ from bandstrap.errors import InvalidInput, brief, check_count, is_whole, require
 from bandstrap.policies.kernels.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
 from bandstrap.policies.kernels.turns import Turns
 from bandstrap.policies.online.described import Direction, Randomness, Rewards, has_axes
-from bandstrap.policies.online.journal import ChangedRows, SavedRows, Undo, put_back_whole, save_whole
+from bandstrap.policies.online.journal import ChangedRows, SavedRows, put_back_whole, save_whole
 from bandstrap.policies.online.live_policy import LivePolicy
 from bandstrap.policies.online.probabilities import by_drawing, copy_of, is_same
 from bandstrap.policies.online.table import ArmRow, ArmTable
@@ -354,7 +354,7 @@ class Policy(LivePolicy, Generic[Label]):
         if not found:
             return
         attributes = tuple(getattr(self, name) for name in self.changing)
-        self._undo = Undo(attributes, None, [(values, save_whole(values)) for values, _, _ in found], {})
+        self._undo = attributes, None, [(values, save_whole(values)) for values, _, _ in found], {}
         try:
             for values, key, entries in found:
                 values[key] = entries
@@ -417,7 +417,7 @@ class Policy(LivePolicy, Generic[Label]):
     def _grow(self, label: Hashable) -> None:
         """Make room for another arm; all changes at once, at the end, in one step."""
         attributes = tuple(getattr(self, name) for name in self.changing)
-        self._undo = Undo(attributes, self.rng.bit_generator.state, [], {})
+        self._undo = attributes, self.rng.bit_generator.state, [], {}
         try:
             new = len(self.arms)
             fresh = self.start(new + 1, FIRST_ROOM, self.rng)
@@ -567,7 +567,7 @@ class Policy(LivePolicy, Generic[Label]):
         attributes = self.n_rewards, self._is_ready, self._state, rows
         saved: dict[int, SavedRows] = {}
         whole = [(values, save_whole(values)) for values in rows.whole] if rows.whole else []
-        self._undo = Undo(attributes, self.rng.bit_generator.state if self._draws else None, whole, saved)
+        self._undo = attributes, self.rng.bit_generator.state if self._draws else None, whole, saved
         try:
             for index, value in pairs:
                 if index not in saved:  # of the rows that would be put back: longer ones may be in use by now

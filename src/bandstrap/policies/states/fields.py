@@ -27,6 +27,8 @@ from bandstrap.basics.arrays import AnyArray, Floats
 
 # What a state keeps: an array, or online, in plain Python, a list, of lists or of rows that are arrays.
 Leaf = AnyArray | list[Any]
+# Its classes: a union of them would be made anew with every look.
+LEAVES = (np.ndarray, list)
 
 
 class Entries(Protocol):
@@ -217,7 +219,7 @@ def declared_leaves(state: StateTuple) -> Iterator[tuple[str, Field, Leaf]]:
     known = fields_of(state)
     for name, value in zip(state._fields, state, strict=True):
         field = UNDECLARED if known is None else known[name]
-        if isinstance(value, np.ndarray | list):
+        if isinstance(value, LEAVES):
             yield name, field if isinstance(field, Field) else UNDECLARED, value
         elif is_tuple(value):
             for inner, what, leaf in declared_leaves(value):
@@ -226,10 +228,8 @@ def declared_leaves(state: StateTuple) -> Iterator[tuple[str, Field, Leaf]]:
 
 def changed_by_learning(state: StateTuple) -> Sequence[Leaf]:
     """The arrays or lists of a state in which ``learn`` may change what is in use and matters."""
-    if not is_declared(state):
-        return [values for _, values in leaves(state)]
-    cls: type = type(state)
-    return getter_of_changed(cls)(state)
+    cls: type = state.__class__
+    return [values for _, values in leaves(state)] if declared(cls) is None else getter_of_changed(cls)(state)
 
 
 @functools.cache
