@@ -148,7 +148,7 @@ class Store(Database):
         if not settle.on_arrival:
             counting = (id_ for id_ in times if new[id_].source != "holdout" and not new[id_].deferred)
             self._enqueue(experiment, [(id_, settle.due(times[id_])) for id_ in counting])
-        stored = {id_: new[id_]._replace(decided_at=time) for id_, time in times.items()}
+        stored = {id_: DecisionRow(*new[id_][:-1], time) for id_, time in times.items()}
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
         return [stored[row.id] for row in rows]
