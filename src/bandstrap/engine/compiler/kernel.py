@@ -223,6 +223,7 @@ class Kernel:
         for function in self.functions:
             if not is_borrowing(function):
                 inlined(function)
+        self.borrows = all(is_borrowing(function) for function in self.functions)
 
     def _check(self, name: str, given: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.isidentifier():

@@ -12,13 +12,29 @@ from typing import Any
 
 import numpy as np
 
+from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.identity import identify
 from bandstrap.engine.compiler.kernel import Kernel, compiled_as
-from bandstrap.engine.simulator.play import compiled, in_a_sentence, learn_held, select_action_held, select_held
+from bandstrap.engine.compiler.steps import compiled, in_a_sentence, learn, select, select_action
 from bandstrap.engine.work.progress import announced
 from bandstrap.errors import requirement
 
 _holding: dict[str, Any] = {}
+
+
+def select_held(kernel: Kernel, held: Any, round_: int) -> int:
+    """:func:`select` with all that a policy plays with, see ``borrowed.py``."""
+    return select(kernel, held.params, held.state, round_, held.rng, held.at)
+
+
+def select_action_held(kernel: Kernel, held: Any, actions: Floats, round_: int) -> int:
+    """:func:`select_action` likewise."""
+    return select_action(kernel, held.params, held.state, actions, round_, held.rng, held.at)
+
+
+def learn_held(kernel: Kernel, held: Any, arm: Any, reward: float, round_: int) -> None:
+    """:func:`learn` likewise."""
+    learn(kernel, held.params, held.state, arm, reward, round_, held.rng)
 
 
 def compiled_hold(kernel: Kernel) -> Any:

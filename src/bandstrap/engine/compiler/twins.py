@@ -43,7 +43,18 @@ def twin(
     ``tag`` is the identity of all that is compiled. With ``boundscheck`` an index beyond an array is an error in these, and
     in functions from outside the package.
     """
-    return _Twins(replaced or {}, tag, boundscheck).bare(compiled_as(function), lambda made: None, tag)
+    twins = _Twins({function: function, **(replaced or {})}, tag, boundscheck)
+    root = lender(function) if is_borrowing(function) else compiled_as(function)
+    return twins.bare(root, lambda made: None, tag)
+
+
+def lender(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls another one, and holds the arrays that this one borrows."""
+
+    def lend(kernel: Any, game: Any, rng: Any) -> Any:
+        return function(kernel, game, rng)
+
+    return lend
 
 
 class _Twins:
@@ -122,7 +133,7 @@ def copied(module: types.ModuleType, names: set[str], of: Callable[[Any, set[str
     return copy
 
 
-@overload(as_arm, inline="always", strict=False)
+@overload(as_arm, strict=False)
 def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
     """See :func:`as_arm`."""
 
@@ -147,7 +158,7 @@ def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
     return check if isinstance(chosen, numba.types.Integer) else refuse
 
 
-@overload(as_index, inline="always", strict=False)
+@overload(as_index, strict=False)
 def as_index_compiled(value: Any) -> Any:
     """See :func:`as_index`."""
     if isinstance(value, numba.types.Float | numba.types.Integer | numba.types.Boolean):
