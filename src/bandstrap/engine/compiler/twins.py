@@ -26,6 +26,7 @@ from numba.extending import overload
 
 from bandstrap.engine.compiler.checked_math import CHECKED
 from bandstrap.engine.compiler.identity import is_known_by_version, named
+from bandstrap.engine.compiler.internals import has
 from bandstrap.engine.compiler.kernel import compiled_as, is_borrowing, is_inlined, is_jitable, is_ours
 from bandstrap.engine.compiler.refusals import ARM, NoArm, NotANumber, as_arm, as_index
 
@@ -113,13 +114,10 @@ class _Twins:
 
             def announce(bare: types.FunctionType) -> None:  # it may call itself
                 inline = "always" if is_inlined(body) or (is_borrowing(body) and not lends) else "never"
-                made[place] = numba.njit(
-                    inline=inline,
-                    no_cpython_wrapper=True,
-                    no_cfunc_wrapper=True,
-                    _nrt=not self.borrow,
-                    boundscheck=self.boundscheck and made is self.made,
-                )(bare)
+                bare_options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if has("bare") else {}
+                counting = {"_nrt": not self.borrow} if has("borrowing") else {}
+                boundscheck = self.boundscheck and made is self.made
+                made[place] = numba.njit(inline=inline, boundscheck=boundscheck, **bare_options, **counting)(bare)
 
             self.bare(compiled_as(body), announce, "" if is_shared else self.tag)
         return made[place]
@@ -131,6 +129,10 @@ def copied(module: types.ModuleType, names: set[str], of: Callable[[Any, set[str
     for name in names & vars(module).keys():
         setattr(copy, name, of(vars(module)[name], set()))
     return copy
+
+
+# Neither is inlined by numba, which then removes dead code, and takes stores into arrays for it if they were taken out of
+# a tuple by unpacking it. LLVM inlines both.
 
 
 @overload(as_arm, strict=False)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.compiled import in_a_sentence
 from bandstrap.engine.compiler.locks import taking_turns
 from bandstrap.engine.compiler.provenance import attributes_in, computed_by
 from bandstrap.engine.compiler.refusals import KERNEL_ERRORS, refusal
-from bandstrap.engine.compiler.steps import in_a_sentence
 from bandstrap.engine.simulator.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.simulator.plain import play_plain
 from bandstrap.engine.simulator.play import Game, compiled_play

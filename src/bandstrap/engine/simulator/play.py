@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.compiled import compiled
 from bandstrap.engine.compiler.kernel import Kernel, borrowing
 from bandstrap.engine.compiler.refusals import ARM, ROUND, learning
-from bandstrap.engine.compiler.steps import compiled, learn, select, select_action
+from bandstrap.engine.compiler.steps import learn, select, select_action
 from bandstrap.engine.simulator.feedback import Arrivals
 from bandstrap.engine.simulator.tape import Bookmark, opened
 
@@ -69,7 +70,8 @@ def loop(on_actions: bool, is_late: bool, borrows: bool = False) -> Callable[[An
     """
 
     def rounds(kernel: Kernel, game: Game, rng: np.random.Generator) -> None:
-        params, state, tape, choices = game.params, game.state, game.tape, game.choices
+        params, state = game.params, game.state
+        tape, choices = game.tape, game.choices
         by_round, n_initial, bookmark = game.by_round, game.n_initial, game.bookmark
         used, at = bookmark.used, bookmark.at
         n_arms, length = tape.shape

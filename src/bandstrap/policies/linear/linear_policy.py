@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
-from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
 from bandstrap.engine.compiler import steps
+from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_count, read_numbers, requirement
 from bandstrap.policies.kernels.restricted import duplicate

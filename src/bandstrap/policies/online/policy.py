@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
-from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
 from bandstrap.engine.compiler import steps
+from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
 from bandstrap.engine.work.memory import check_memory, length
 from bandstrap.errors import InvalidInput, brief, check_count, is_whole, requirement
 from bandstrap.policies.kernels.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
