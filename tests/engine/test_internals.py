@@ -238,7 +238,7 @@ def test_play_goes_on_with_a_numba_that_has_none_of_the_names_it_does_not_need_i
         forget(CPUCodegen, "magic_tuple")
         forget(CPUCodeLibrary, "has_dynamic_globals")
         forget(structref, "register", "define_proxy")
-        forget(CPUTargetOptions, "_nrt", "no_cpython_wrapper", "no_cfunc_wrapper")
+        forget(CPUTargetOptions, "_nrt")
 
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
