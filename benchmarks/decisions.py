@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bandstrap import BootstrappedUCB, BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB
-from bandstrap.engine.simulator.play import compiled_play
+from bandstrap.engine.simulator.play import Game, compiled_play
 from bandstrap.environments import Bernoulli, Beta, Gaussian
 from bandstrap.policies import POLICIES, UCB1
 from benchmarks.document import Row, Table
@@ -46,7 +46,7 @@ def cost_of_a_decision(policy, horizon: int = 2000, n_arms: int = 5, environment
     def run() -> None:
         rng = np.random.default_rng(1)
         state = policy.start(n_arms, horizon, rng)
-        compiled_play(policy.kernel, params, state, tape, rng, choices, n_arms * policy.n_initial)
+        compiled_play(policy.kernel, Game.begin(params, state, tape, choices, policy.n_initial), rng)
 
     return best_time(run, seconds, time.thread_time) / horizon
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bandstrap import OFUL, LinearBootstrappedUCB
-from bandstrap.engine.simulator.play import compiled_play_linear
+from bandstrap.engine.simulator.play import Game, compiled_play
 from bandstrap.environments import LinearBandit
 from bandstrap.policies import LINEAR_POLICIES
 from benchmarks.document import Row, Table
@@ -23,7 +23,7 @@ def cost_of_a_decision(policy, horizon: int, dimension: int = 10, seconds: float
     def run() -> None:
         rng = np.random.default_rng(1)
         state = policy.start(dimension, horizon, rng)
-        compiled_play_linear(policy.kernel, params, state, actions, tape, rng, choices)
+        compiled_play(policy.kernel, Game.begin(params, state, tape, choices, action_sets=actions), rng)
 
     return best_time(run, seconds) / horizon
 

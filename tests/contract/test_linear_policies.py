@@ -8,12 +8,7 @@ import pytest
 
 import bandstrap
 from bandstrap.engine.simulator.feedback import Feedback
-from bandstrap.engine.simulator.play import (
-    compiled_play_linear,
-    compiled_play_linear_late,
-    play_linear,
-    play_linear_late,
-)
+from bandstrap.engine.simulator.play import Game, compiled_play, play
 from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.engine.simulator.streams import ENVIRONMENT, LOSS, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, Gaussian, LinearBandit
@@ -76,12 +71,13 @@ def game(*, d=3, n_actions=6, horizon=HORIZON, contextual=False, seed=0):
     return sets, np.ascontiguousarray(means.T + rng.normal(size=(n_actions, horizon)))
 
 
-def played(policy, sets, tape, *, seed=5, horizon=HORIZON, by=None):
-    """Choices, final state and generator of ``play_linear``."""
+def played(policy, sets, tape, *, seed=5, horizon=HORIZON, by=compiled_play, arrivals=None):
+    """Choices, final state and generator of ``play``."""
     rng = np.random.default_rng(seed)
     state = policy.start(sets.shape[2], horizon, rng)
     choices = np.full(horizon, -1)
-    (by or compiled_play_linear)(policy.kernel, policy.make_params(horizon), state, sets, tape, rng, choices)
+    by_round = len(sets) > 1
+    by(policy.kernel, Game.begin(policy.make_params(horizon), state, tape, choices, 0, by_round, sets, arrivals), rng)
     return choices.tolist(), state, rng
 
 
@@ -102,7 +98,7 @@ def play_online(policy, sets, tape, *, first=0, last=HORIZON, sign=1.0, shift=0.
 def assert_all_play_alike(case, sets, tape, horizon=HORIZON, seed=5):
     kept = sets.copy()
     compiled, state, rng = played(make(case), sets, tape, horizon=horizon, seed=seed)
-    plain, plain_state, plain_rng = played(make(case), sets, tape, horizon=horizon, seed=seed, by=play_linear)
+    plain, plain_state, plain_rng = played(make(case), sets, tape, horizon=horizon, seed=seed, by=play)
     assert plain == compiled
     assert same_states(plain_state, state)
     assert rng.bit_generator.state == plain_rng.bit_generator.state
@@ -152,17 +148,16 @@ def play_online_late(policy, sets, tape, seed=5):
 @every_case
 def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, is_late):
     sets, tape = game()
-    by = compiled_play_linear_late if is_late else compiled_play_linear
-    how = [LATE.arrivals(HORIZON, 5, 0)] if is_late else []
+    arrivals = LATE.arrivals(HORIZON, 5, 0) if is_late else None
 
-    def in_rows(kernel, params, state, actions, rewards, rng, choices):
+    def in_rows(kernel, game, rng):
         def run(rows, bookmark):
-            by(kernel, params, state, actions, rows, rng, choices, *how, bookmark)
+            compiled_play(kernel, game._replace(tape=rows, bookmark=bookmark), rng)
 
-        assert fed_in_rows(run, rewards, choices.size) > 5
+        assert fed_in_rows(run, game.tape, game.choices.size) > 5
 
-    found, state, rng = played(make(case), sets, tape, by=in_rows)
-    expected, expected_state, expected_rng = played(make(case), sets, tape, by=lambda *game: by(*game, *how))
+    found, state, rng = played(make(case), sets, tape, by=in_rows, arrivals=arrivals)
+    expected, expected_state, expected_rng = played(make(case), sets, tape, arrivals=arrivals)
     assert found == expected
     assert same_states(state, expected_state)
     assert rng.bit_generator.state == expected_rng.bit_generator.state
@@ -173,10 +168,7 @@ def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, is_lat
 def test_online_plain_and_compiled_play_are_the_same_bits_when_rewards_are_late(case, contextual):
     sets, tape = game(contextual=contextual)
     arrivals = LATE.arrivals(HORIZON, 5, 0)
-    compiled, plain = (
-        played(make(case), sets, tape, by=lambda *game, by=by: by(*game, arrivals))
-        for by in (compiled_play_linear_late, play_linear_late)
-    )
+    compiled, plain = (played(make(case), sets, tape, by=by, arrivals=arrivals) for by in (compiled_play, play))
     for choices, state, rng in (compiled, plain):
         assert choices == compiled[0]
         assert same_states(state, compiled[1])

@@ -18,7 +18,7 @@ import pytest
 import bandstrap
 from bandstrap.basics.calls import parse_call
 from bandstrap.engine.simulator.feedback import Feedback
-from bandstrap.engine.simulator.play import compiled_play, compiled_play_late, play, play_late
+from bandstrap.engine.simulator.play import Game, compiled_play, play
 from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.engine.simulator.streams import LOSS, stream
 from bandstrap.environments import Beta, Gaussian
@@ -135,7 +135,9 @@ def make_tape(n_arms: int = 3, horizon: int = HORIZON, seed: int = 0) -> np.ndar
     return np.round(rng.beta(6 * means, 6 * (1 - means), (n_arms, horizon)) * 2**20) / 2**20
 
 
-def played(policy: Policy, tape: np.ndarray, *, seed: int = 5, horizon: int = HORIZON, by=None, order=None):
+def played(
+    policy: Policy, tape: np.ndarray, *, seed: int = 5, horizon: int = HORIZON, by=None, order=None, arrivals=None
+):
     """Choices, final state and generator of ``play`` on a tape."""
     rng = np.random.default_rng(seed)
     state = policy.start(len(tape), horizon, rng)
@@ -143,7 +145,8 @@ def played(policy: Policy, tape: np.ndarray, *, seed: int = 5, horizon: int = HO
         state.order[:] = order
     choices = np.full(horizon, -1)
     params = policy.make_params(horizon)
-    (by or compiled_play)(policy.kernel, params, state, tape, rng, choices, len(tape) * policy.n_initial)
+    game = Game.begin(params, state, tape, choices, policy.n_initial, arrivals=arrivals)
+    (by or compiled_play)(policy.kernel, game, rng)
     return choices, state, rng
 
 
@@ -244,13 +247,9 @@ def test_compiled_play_is_plain_play_bit_for_bit(case):
 LATE = Feedback(delay=7, batch=5, lost=0.2)
 
 
-def played_late(policy: Policy, tape: np.ndarray, *, by=play_late, seed: int = 5, horizon: int = HORIZON):
-    """Choices, final state and generator of ``play_late`` on a tape."""
-    rng = np.random.default_rng(seed)
-    state = policy.start(len(tape), horizon, rng)
-    choices = np.full(horizon, -1)
-    arrivals = LATE.arrivals(horizon, seed, 0)
-    by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, arrivals, policy.n_initial)
+def played_late(policy: Policy, tape: np.ndarray, *, by=play, seed: int = 5):
+    """Choices, final state and generator of ``play`` on a tape whose rewards are late."""
+    choices, state, rng = played(policy, tape, by=by, seed=seed, arrivals=LATE.arrivals(HORIZON, seed, 0))
     return choices.tolist(), state, rng
 
 
@@ -282,26 +281,26 @@ def test_online_choices_are_those_of_play_when_rewards_are_late(case, compiled):
 @pytest.mark.parametrize("case", DEFAULTS, ids=ident)
 def test_compiled_play_is_plain_play_bit_for_bit_when_rewards_are_late(case):
     tape = make_tape(4, seed=2)
-    compiled, compiled_state, compiled_rng = played_late(make(case), tape, by=compiled_play_late)
+    compiled, compiled_state, compiled_rng = played_late(make(case), tape, by=compiled_play)
     plain, plain_state, plain_rng = played_late(make(case), tape)
     assert compiled == plain
     assert same_states(compiled_state, plain_state)
     assert compiled_rng.bit_generator.state == plain_rng.bit_generator.state
 
 
-@pytest.mark.parametrize(("play_game", "by"), [(played, compiled_play), (played_late, compiled_play_late)])
+@pytest.mark.parametrize("play_game", [played, played_late])
 @pytest.mark.parametrize("case", DEFAULTS, ids=ident)
-def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, play_game, by):
+def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, play_game):
     tape = make_tape(4, seed=2)
 
-    def in_rows(kernel, params, state, rewards, rng, choices, *how):
+    def in_rows(kernel, game, rng):
         def run(rows, bookmark):
-            by(kernel, params, state, rows, rng, choices, *how, bookmark=bookmark)
+            compiled_play(kernel, game._replace(tape=rows, bookmark=bookmark), rng)
 
-        assert fed_in_rows(run, rewards, choices.size) > 5
+        assert fed_in_rows(run, game.tape, game.choices.size) > 5
 
     found, state, rng = play_game(make(case), tape, by=in_rows)
-    expected, expected_state, expected_rng = play_game(make(case), tape, by=by)
+    expected, expected_state, expected_rng = play_game(make(case), tape, by=compiled_play)
     np.testing.assert_array_equal(found, expected)
     assert same_states(state, expected_state)
     assert rng.bit_generator.state == expected_rng.bit_generator.state
@@ -897,11 +896,12 @@ def run(code: str, *arguments: object, folder: Path | None = None, **environment
 COUNT_HITS = """
     import bandstrap
     from bandstrap.engine.simulator.blocks import warm_policy
-    from bandstrap.engine.simulator.play import compiled, play
+    from bandstrap.engine.compiler.compiled import compiled
+    from bandstrap.engine.simulator.play import loop
     from bandstrap.environments import Beta
     from bandstrap.policies import UCB1
     warm_policy(UCB1(), Beta())
-    stats = compiled(play, UCB1.kernel).stats
+    stats = compiled(loop(False, False), UCB1.kernel).stats
     print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
 """
 

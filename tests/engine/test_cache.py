@@ -14,6 +14,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba.core import config
@@ -21,7 +22,7 @@ from numba.core import config
 import bandstrap
 from bandstrap.engine.compiler import cache
 from bandstrap.engine.compiler.identity import identify
-from bandstrap.engine.compiler.locks import compiling, end_compiling, seconds_compiling
+from bandstrap.engine.compiler.locks import seconds_compiling
 from bandstrap.errors import CacheWarning
 from interpreter import printed
 
@@ -142,15 +143,17 @@ def test_the_time_of_compiling_and_of_loading_is_counted(function):
     assert counted[1] < counted[0]
 
 
-def test_the_end_of_what_began_before_anybody_counted_is_passed_over():
-    def end_and_compile():
-        end_compiling()
-        with compiling():
-            math.fsum(range(10**4))
-        return seconds_compiling()
+def test_what_comes_after_a_failed_compilation_is_not_counted(function):
+    def fail_and_compile():
+        with pytest.raises(numba.TypingError):
+            compiled(function)("a text")
+        math.fsum(range(10**6))
+        start = time.thread_time()
+        compiled(function)(1.0)
+        return time.thread_time() - start - seconds_compiling()
 
     with ThreadPoolExecutor(1) as pool:  # a thread that has compiled nothing
-        assert pool.submit(end_and_compile).result() > 0
+        assert pool.submit(fail_and_compile).result() >= 0
 
 
 def test_two_classes_of_one_name_are_two_signatures(place, tmp_path):

@@ -14,7 +14,7 @@ from bandstrap import OFUL, UCB1, BootstrappedUCBPlus, GaussianTS, Result, simul
 from bandstrap.engine.simulator import blocks
 from bandstrap.engine.simulator.feedback import AT_ONCE, Feedback
 from bandstrap.engine.simulator.plain import play_plain
-from bandstrap.engine.simulator.play import compiled_play, compiled_play_late, play_late
+from bandstrap.engine.simulator.play import Game, compiled_play, play
 from bandstrap.engine.simulator.streams import DELAY, ENVIRONMENT, LOSS, stream
 from bandstrap.engine.simulator.tape import Tape
 from bandstrap.environments import Gaussian, LinearBandit
@@ -82,16 +82,18 @@ def test_rewards_are_learned_as_a_dictionary_of_arrivals_says(game):
 
 
 @given(games())
-def test_compiled_play_chooses_as_a_live_policy_that_is_told_so(game):
-    feedback, n_arms, arms, seed, by_round = game
+def test_compiled_play_chooses_as_a_live_policy_that_is_told_so(drawn):
+    feedback, n_arms, arms, seed, by_round = drawn
     horizon = len(arms)
     tape = stream(seed, 0, ENVIRONMENT).normal(size=(n_arms, horizon))
     policy = GaussianTS()
-    for by in (play_late, compiled_play_late):
+    for by in (play, compiled_play):
         rng, choices = np.random.default_rng(seed), np.empty(horizon, dtype=np.int64)
         state = policy.start(n_arms, horizon, rng)
         arrivals = feedback.arrivals(horizon, seed, 2)
-        by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, arrivals, policy.n_initial, by_round)
+        how = {"by_round": by_round, "arrivals": arrivals}
+        game = Game.begin(policy.make_params(horizon), state, tape, choices, policy.n_initial, **how)
+        by(policy.kernel, game, rng)
         live = GaussianTS(arms=n_arms, rng=np.random.default_rng(seed))
         rewards = lambda t, arm, i: float(tape[arm, t - 1 if by_round else i])  # noqa: E731
         assert choices.tolist() == naive_play(live, rewards, feedback, horizon, seed, 2)
@@ -141,22 +143,29 @@ def test_the_share_that_is_lost_is_the_one_asked_for():
 
 def test_no_delay_is_the_game_as_it_was(monkeypatch):
     plain = simulate([UCB1(), BootstrappedUCBPlus()], WORLD, **SIZES)
-    monkeypatch.setattr(blocks, "compiled_play_late", lambda *_: pytest.fail("another loop"))
+    seen = []
+
+    def watched(kernel, game, rng):
+        seen.append(game.arrivals)
+        compiled_play(kernel, game, rng)
+
+    monkeypatch.setattr(blocks, "compiled_play", watched)
     explicit = simulate([UCB1(), BootstrappedUCBPlus()], WORLD, **SIZES, delay=0, batch=1, lost=0)
     assert explicit.regret.tobytes() == plain.regret.tobytes()
     assert explicit.environment == plain.environment == WORLD.label
+    assert set(seen) == {None}
 
 
 @pytest.mark.parametrize("policy", [UCB1(), BootstrappedUCBPlus(), GaussianTS()], ids=lambda policy: policy.name)
 def test_the_loop_for_late_rewards_plays_those_that_are_not_late_alike(policy):
     tape = np.random.default_rng(0).normal(size=(3, 80))
     found = []
-    for by, how in (
-        (compiled_play, [3 * policy.n_initial]),
-        (compiled_play_late, [AT_ONCE.arrivals(80, 0, 0), policy.n_initial]),
-    ):
+    for arrivals in (None, AT_ONCE.arrivals(80, 0, 0)):
         rng, choices = np.random.default_rng(1), np.empty(80, dtype=np.int64)
-        by(policy.kernel, policy.make_params(80), policy.start(3, 80, rng), tape, rng, choices, *how)
+        state, n = policy.start(3, 80, rng), policy.n_initial
+        compiled_play(
+            policy.kernel, Game.begin(policy.make_params(80), state, tape, choices, n, arrivals=arrivals), rng
+        )
         found.append((choices.tolist(), rng.bit_generator.state))
     assert found[0] == found[1]
 

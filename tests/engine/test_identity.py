@@ -144,10 +144,11 @@ def test_every_kernel_of_the_package_has_an_identity_of_its_own_that_lasts():
 
 ASK_NUMBA = """
 from bandstrap.engine.simulator import blocks
+from bandstrap.engine.compiler import compiled
 from bandstrap.engine.compiler import kernel
 from bandstrap.engine.compiler import twins
 from bandstrap.engine.compiler.identity import identify
-from bandstrap.engine.simulator.play import play, play_linear
+from bandstrap.engine.simulator.play import loop
 from bandstrap.environments import Bernoulli, LinearBandit
 from bandstrap.policies import EmpiricalKLUCB, Giro, IMED
 from bandstrap.policies.linear import LinUCB
@@ -167,8 +168,8 @@ for policy, environment in (
     twins._ours.clear()
     blocks.warm_policy(policy, environment)
     # The loops of play, and what they call, are covered with every kernel.
-    asked = {function for function in asked if function.__module__ != play.__module__}
-    asked -= identify(play, play_linear, body=kernel.compiled_as).functions
+    asked = {function for function in asked if function.__module__ not in (loop.__module__, compiled.__name__)}
+    asked -= identify(loop(False, False), loop(True, False), body=kernel.compiled_as).functions
     covered = policy.kernel.identity.functions
     print(policy.name, len(asked), sorted(f.__name__ for f in asked - covered))
 """

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, BootstrappedUCB, Giro, LinearBootstrappedUCB, LinearTS
-from bandstrap.engine.compiler.machine import compiled_hold
+from bandstrap.engine.compiler.compiled import compiled
+from bandstrap.engine.compiler.machine import compiled_hold, learn_held, select_held
 from bandstrap.engine.compiler.refusals import PolicyFailure
-from bandstrap.engine.simulator.play import compiled, learn_held, select_held
 from bandstrap.engine.work import memory
 from bandstrap.errors import InvalidInput
 from interpreter import printed
@@ -183,8 +183,8 @@ def test_a_compiled_policy_goes_through_pickle_and_stays_compiled():
 def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     code = """
         from bandstrap import UCB1
-        from bandstrap.engine.compiler.machine import compiled_hold
-        from bandstrap.engine.simulator.play import compiled, learn_held, select_held
+        from bandstrap.engine.compiler.compiled import compiled
+        from bandstrap.engine.compiler.machine import compiled_hold, learn_held, select_held
         policy = UCB1(arms=3, rng=0, compiled=True)
         for i in range(9):
             policy.update(policy.select(), i / 9)

@@ -5,18 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from bandstrap.engine.compiler.compiled import compiled
 from bandstrap.engine.compiler.identity import identify
-from bandstrap.engine.simulator.play import (
-    compiled,
-    compiled_play,
-    highest_score,
-    play,
-    play_linear,
-    rounds,
-    rounds_borrowing,
-    select,
-    select_action,
-)
+from bandstrap.engine.compiler.steps import highest_score, select, select_action
+from bandstrap.engine.simulator.play import Game, compiled_play, loop, play
 from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.policies import LINEAR_POLICIES, MOSS, POLICIES, UCB1
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
@@ -46,7 +38,7 @@ def test_pull_number_i_of_an_arm_gets_entry_i_of_its_row():
     kernel = Recorder([None, None, 1, 0, 1, 1])
     tape = np.arange(12.0).reshape(2, 6)
     choices = np.full(6, -1)
-    play(kernel, None, Pulls([0] * 2), tape, None, choices, 2)
+    play(kernel, Game.begin(None, Pulls([0] * 2), tape, choices, 1), None)
     assert choices.tolist() == [0, 1, 1, 0, 1, 1]
     assert kernel.told == [(0, 0.0, 1), (1, 6.0, 2), (1, 7.0, 3), (0, 1.0, 4), (1, 8.0, 5), (1, 9.0, 6)]
 
@@ -55,7 +47,7 @@ def test_pull_number_i_of_an_arm_gets_entry_i_of_its_row():
 def test_the_first_rounds_pull_the_arms_in_turn(n_initial):
     kernel = Recorder([0] * 20)
     choices = np.full(20, -1)
-    play(kernel, None, Pulls([0] * 4), np.zeros((4, 20)), None, choices, 4 * n_initial)
+    play(kernel, Game.begin(None, Pulls([0] * 4), np.zeros((4, 20)), choices, n_initial), None)
     assert choices[: 4 * n_initial].tolist() == [0, 1, 2, 3] * n_initial
     assert choices[4 * n_initial :].tolist() == [0] * (20 - 4 * n_initial)
 
@@ -95,15 +87,16 @@ def test_highest_score_wins_and_the_order_breaks_ties(values, order, expected):
 
 
 def test_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
-    built = compiled(play, UCB1.kernel)
-    assert built is compiled(play, UCB1.kernel)
-    assert built is not compiled(play, MOSS.kernel)
+    built = compiled(loop(False, False), UCB1.kernel)
+    assert built is compiled(loop(False, False), UCB1.kernel)
+    assert built is not compiled(loop(False, False), MOSS.kernel)
     assert built.targetoptions.get("nogil") is True
 
 
 def test_the_same_rounds_with_and_without_counting_references_are_two_to_the_cache():
-    assert rounds_borrowing.__code__ is rounds.__code__
-    assert identify(rounds_borrowing).digest != identify(rounds).digest
+    counting, borrows = loop(False, False), loop(False, False, borrows=True)
+    assert borrows.__code__ is counting.__code__
+    assert identify(borrows).digest != identify(counting).digest
 
 
 def test_every_policy_has_a_kernel_that_scores_or_chooses():
@@ -116,7 +109,7 @@ def test_where_means_change_by_round_rewards_are_those_of_the_round():
     for run in (play, compiled_play):
         state = UCB1().start(3, 6, np.random.default_rng(0))
         choices = np.empty(6, dtype=np.int64)
-        run(UCB1.kernel, UCB1().make_params(6), state, tape, np.random.default_rng(0), choices, 3, True)
+        run(UCB1.kernel, Game.begin(UCB1().make_params(6), state, tape, choices, 1, True), np.random.default_rng(0))
         sums = np.bincount(choices, weights=tape[choices, np.arange(6)], minlength=3)
         np.testing.assert_array_equal(state.sums, sums)
 
@@ -125,7 +118,8 @@ def test_a_game_as_short_as_its_first_pulls_asks_for_no_choice():
     policy = UCB1()
     state = policy.start(3, 3, np.random.default_rng(0))
     choices = np.empty(3, dtype=np.int64)
-    compiled_play(policy.kernel, policy.make_params(3), state, np.ones((3, 3)), np.random.default_rng(0), choices, 3)
+    game = Game.begin(policy.make_params(3), state, np.ones((3, 3)), choices, 1)
+    compiled_play(policy.kernel, game, np.random.default_rng(0))
     assert choices.tolist() == [0, 1, 2]
     assert state.pulls.tolist() == [1, 1, 1]
 
@@ -155,7 +149,7 @@ def test_actions_and_rewards_are_those_of_a_literal_loop(n_sets):
     sets = np.arange(n_sets * 3 * 2.0).reshape(n_sets, 3, 2)
     tape = 100 + np.arange(18.0).reshape(3, 6)
     choices = np.full(6, -1)
-    play_linear(kernel, "params", "state", sets, tape, "rng", choices)
+    play(kernel, Game.begin("params", "state", tape, choices, 0, n_sets > 1, sets), "rng")
     assert choices.tolist() == plan
     shown, told, pulls = [], [], [0, 0, 0]
     for t, arm in enumerate(plan):
@@ -175,9 +169,9 @@ def test_a_choice_is_the_kernels_own():
 
 def test_linear_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
     kernel = BOOTSTRAPPED["streaming"]
-    assert compiled(play_linear, kernel) is compiled(play_linear, kernel)
-    assert compiled(play_linear, kernel) is not compiled(play, kernel)
-    assert compiled(play_linear, kernel).targetoptions.get("nogil") is True
+    assert compiled(loop(True, False), kernel) is compiled(loop(True, False), kernel)
+    assert compiled(loop(True, False), kernel) is not compiled(loop(True, True), kernel)
+    assert compiled(loop(True, False), kernel).targetoptions.get("nogil") is True
 
 
 def test_every_linear_policy_has_a_kernel_that_chooses():

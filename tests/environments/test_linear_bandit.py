@@ -12,7 +12,7 @@ from scipy import stats
 
 from bandstrap import OFUL, UCB1, simulate
 from bandstrap.basics.calls import parse_call
-from bandstrap.engine.simulator.play import play_linear
+from bandstrap.engine.simulator.play import Game, play
 from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, LinearBandit
 from bandstrap.errors import InvalidInput
@@ -197,7 +197,7 @@ def test_the_regret_recorded_is_that_of_the_choices(contextual):
         policy = OFUL()
         state = policy.start(3, 60, rng)
         choices = np.empty(60, dtype=np.int64)
-        play_linear(policy.kernel, policy.make_params(60), state, sets, rewards, rng, choices)
+        play(policy.kernel, Game.begin(policy.make_params(60), state, rewards, choices, 0, contextual, sets), rng)
         regret, expected = 0.0, []
         for t, arm in enumerate(choices):
             mean = means[t] if contextual else means

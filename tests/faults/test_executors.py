@@ -416,6 +416,17 @@ def test_processes_renew_themselves(tmp_path):
     assert len(prepared) == 2
 
 
+def test_processes_that_are_interrupted_end_at_once():
+    pool = Processes(1)
+    assert pool.submit(os.getpid).result() != os.getpid()
+    pool.submit(time.sleep, 10 * PATIENCE)
+    (process,) = pool._context.processes
+    start = time.monotonic()
+    pool.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert not process.is_alive()
+    assert time.monotonic() - start < PATIENCE
+
+
 def test_work_that_kills_workers_of_a_cluster_is_given_up(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # else dask itself tries each thrice more
     with distributed.Client(cluster, set_as_default=False) as client:

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from bandstrap.engine.simulator import play
+from bandstrap.engine.compiler import steps
 from naive.feedback import play_with_dictionary
 
 ENVIRONMENT, POLICY, DELAY, LOSS, REWARDS = range(5)
@@ -93,11 +93,11 @@ def player(policy, world, n_arms, horizon, rng):
         state, n_learned = policy.start(world.actions(1).shape[1], horizon, rng), [0]
 
         def decide(t):
-            return int(play.select_action(kernel, params, state, world.actions(t), n_learned[0] + 1, rng, [0, 0]))
+            return int(steps.select_action(kernel, params, state, world.actions(t), n_learned[0] + 1, rng, [0, 0]))
 
         def learn(t, arm, reward):
             n_learned[0] += 1
-            play.learn(kernel, params, state, world.actions(t)[arm], reward, n_learned[0], rng)
+            steps.learn(kernel, params, state, world.actions(t)[arm], reward, n_learned[0], rng)
 
         return decide, learn
     state, learned = policy.start(n_arms, horizon, rng), []
@@ -105,10 +105,10 @@ def player(policy, world, n_arms, horizon, rng):
     def decide_among_arms(t):
         if any(learned.count(arm) < policy.n_initial for arm in range(n_arms)):
             return (t - 1) % n_arms
-        return int(play.select(kernel, params, state, len(learned) + 1, rng, [0, 0]))
+        return int(steps.select(kernel, params, state, len(learned) + 1, rng, [0, 0]))
 
     def learn_of_arm(t, arm, reward):
         learned.append(arm)
-        play.learn(kernel, params, state, arm, reward, len(learned), rng)
+        steps.learn(kernel, params, state, arm, reward, len(learned), rng)
 
     return decide_among_arms, learn_of_arm

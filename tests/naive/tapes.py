@@ -36,7 +36,7 @@ def fed_in_rows(run, tape, n_rounds, length=7):
     n_arms = len(tape)
     tape = np.pad(tape, ((0, 0), (0, length)))
     rows, first = tape[:, :length].copy(), np.zeros(n_arms, dtype=np.int64)
-    bookmark = opened(None, n_arms, n_rounds, 0)
+    bookmark = opened(n_arms, n_rounds, 0)
     n_stops = 0
     while bookmark.n_played[0] < n_rounds:
         run(rows, bookmark)

@@ -4,7 +4,7 @@ from itertools import count
 
 import numpy as np
 
-from bandstrap.engine.simulator.play import compiled_play
+from bandstrap.engine.simulator.play import Game, compiled_play
 
 
 def learned(policy, *samples, seed=0):
@@ -61,5 +61,5 @@ def choices_on(policy, tape, by=compiled_play, order=None):
     if order is not None:
         state.order[:] = order
     choices = np.empty(horizon, dtype=np.int64)
-    by(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, n_arms * policy.n_initial)
+    by(policy.kernel, Game.begin(policy.make_params(horizon), state, tape, choices, policy.n_initial), rng)
     return choices

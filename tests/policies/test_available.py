@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandstrap import UCB1, SubsampleDuels
-from bandstrap.engine.simulator import play
+from bandstrap.engine.compiler import steps
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.states.duels import LEADER, ROUND, WAITING
 from bandstrap.policies.states.fields import declared_leaves
@@ -64,7 +64,7 @@ def choice_without_others(case, observed, order, arms, seed):
     for i, (arm, reward) in enumerate(observed):
         if arm in arms:
             policy.kernel.learn(params, state, arms.index(arm), reward, i + 1, np.random.default_rng([1, i]))
-    chosen = play.select(policy.kernel, params, state, len(observed) + 1, np.random.default_rng(seed), [0, 0])
+    chosen = steps.select(policy.kernel, params, state, len(observed) + 1, np.random.default_rng(seed), [0, 0])
     return arms[int(chosen)]
 
 

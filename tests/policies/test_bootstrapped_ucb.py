@@ -13,7 +13,7 @@ from scipy import stats
 from bandstrap import bounds
 from bandstrap.bounds.corrections import CORRECTIONS
 from bandstrap.bounds.sub_weibull import finite_width
-from bandstrap.engine.simulator.play import play
+from bandstrap.engine.simulator.play import Game, play
 from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Bernoulli, TruncatedNormal
 from bandstrap.errors import InvalidInput
@@ -527,7 +527,7 @@ def test_exact_choices_are_those_of_all_signs_over_a_short_run(correction):
     policy = BootstrappedUCB(quantile="exact", sigma=1.0, correction=correction)
     state = policy.start(3, 24, np.random.default_rng(1))
     choices = np.empty(24, dtype=np.int64)
-    play(policy.kernel, policy.make_params(24), state, tape, np.random.default_rng(0), choices, 3)
+    play(policy.kernel, Game.begin(policy.make_params(24), state, tape, choices, 1), np.random.default_rng(0))
     horizon = next((t for t in range(24) if np.bincount(choices[: t + 1]).max() > 12), 24)
     expected, narrowest = naive.play(
         lambda y, t: naive.bootstrapped_index(y, 1 / (t + 1), naive.exact_quantile, form=correction),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine.simulator.play import select
+from bandstrap.engine.compiler.steps import select
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers.normal import rough_normal_quantile
 from bandstrap.policies.edgeworth_ucb import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.engine.simulator.play import select
+from bandstrap.engine.compiler.steps import select
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import MaillardSampling
 from naive import indices as naive

@@ -21,23 +21,24 @@ RACE = """
     import sys
     import numpy as np
     from bandstrap import simulate
-    from bandstrap.engine.simulator import play
+    from bandstrap.engine.compiler.compiled import compiled
+    from bandstrap.engine.simulator.play import Game, loop, play
     from bandstrap.engine.simulator.tape import draw_tape
     from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
     from bandstrap.environments import Gaussian
 
     def race(policy):
         world, horizon = Gaussian([0, 0.5, 1]), 60
-        compiled = simulate(policy, world, horizon=horizon, replications=3, seed=4, progress=False).pulls[0]
+        found = simulate(policy, world, horizon=horizon, replications=3, seed=4, progress=False).pulls[0]
         live = []
         for replication in range(3):
             _, tape = draw_tape(world, horizon, stream(4, replication, ENVIRONMENT))
             rng = stream(4, replication, POLICY)
             state = policy.start(3, horizon, rng)
             choices = np.empty(horizon, dtype=np.int64)
-            play.play(policy.kernel, policy.make_params(horizon), state, tape, rng, choices, 3)
+            play(policy.kernel, Game.begin(policy.make_params(horizon), state, tape, choices, 1), rng)
             live.append(np.bincount(choices, minlength=3).tolist())
-        print(compiled.tolist() == live, compiled.tolist())
+        print(found.tolist() == live, found.tolist())
 """
 
 
@@ -196,7 +197,7 @@ def test_an_edited_file_is_played_as_it_is_now_and_one_taken_back_comes_from_the
     code = """
         from mine import Mine
         race(Mine(c=2.0))
-        stats = play.compiled(play.play, Mine.kernel).stats
+        stats = compiled(loop(False, False), Mine.kernel).stats
         print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
     """
     outs = []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap.engine.simulator.play import select
+from bandstrap.engine.compiler.steps import select
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import PHE, EpsilonGreedy, GaussianTSUnknownVariance, ReBoot, UniformRandom
 from laws import assert_follows, assert_same_law

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstrap.bounds import sign_flip
-from bandstrap.engine.simulator import play as engine
+from bandstrap.engine.compiler import steps
+from bandstrap.engine.compiler.compiled import compiled
 from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import subset_mean
@@ -29,8 +30,8 @@ def index(y, t, **options):
 def fill(kernel, params, state, rows, rng, out):
     for arm in range(rows.shape[0]):
         for i in range(rows.shape[1]):
-            engine.learn(kernel, params, state, arm, rows[arm, i], 1, rng)
-        out[arm] = engine.score(kernel, params, state, arm, engine.prepare(kernel, params, state, 1), rng)
+            steps.learn(kernel, params, state, arm, rows[arm, i], 1, rng)
+        out[arm] = steps.score(kernel, params, state, arm, steps.prepare(kernel, params, state, 1), rng)
 
 
 def indices(rows, alpha):
@@ -39,7 +40,7 @@ def indices(rows, alpha):
     rng = np.random.default_rng(0)
     out = np.empty(len(rows))
     state = policy.start(len(rows), rows.shape[1], rng)
-    engine.compiled(fill, policy.kernel)(None, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out)
+    compiled(fill, policy.kernel)(None, policy.make_params(1000), state, np.asarray(rows, dtype=float), rng, out)
     return out
 
 
@@ -125,8 +126,8 @@ def test_compiled_and_plain_indices_are_the_same_bits():
     for n in (1, 5, 9, 16, 17, 40, 49, 70):
         for rows in (rng.normal(size=(2, n)), rng.integers(-1, 2, size=(2, n)), rng.integers(-9, 9, size=(2, n)) / 10):
             for t in (1, 19, 1000):
-                compiled = indices(rows, 1 / (t + 1))
-                assert [index(row, t) for row in rows] == compiled.tolist()
+                found = indices(rows, 1 / (t + 1))
+                assert [index(row, t) for row in rows] == found.tolist()
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.6, 0.9, 0.999])

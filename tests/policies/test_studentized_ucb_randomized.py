@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine.simulator.play import select
+from bandstrap.engine.compiler.steps import select
 from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput

@@ -11,6 +11,7 @@ import errno
 import functools
 import hashlib
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +28,7 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 # What JSON can hold.
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
-PART = ".bandstrap-{}.part"
+PART, PIECES = ".bandstrap-{}.part", ".pieces"
 # Where there are no locks, a part is taken for left behind after a day.
 SECONDS_OF_A_PART = 86_400
 # Bytes that are written to find out whether a folder can be written to: more than file systems keep in an inode.
@@ -143,6 +144,17 @@ def part_file(folder: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def pieces_of(part: Path) -> Iterator[Path]:
+    """A folder for what a part is put together from, removed at the end; if this process is killed, with the part."""
+    folder = part.with_suffix(PIECES)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @functools.cache
 def remove_orphans(folder: Path) -> None:
     """Remove the parts that killed processes left in a folder, and none that is being written.
@@ -159,7 +171,7 @@ def remove_orphan(part: Path) -> None:
     is_old = time.time() - part.stat().st_mtime > SECONDS_OF_A_PART
     if fcntl is None:
         if is_old:
-            part.unlink()
+            remove_part(part)
         return
     descriptor = os.open(part, os.O_RDWR)
     try:
@@ -170,9 +182,15 @@ def remove_orphan(part: Path) -> None:
         except OSError:  # a file system without locks
             if not is_old:
                 return
-        part.unlink()  # while it is locked, so that its writer, if it has only just made it, finds it gone
+        remove_part(part)  # while it is locked, so that its writer, if it has only just made it, finds it gone
     finally:
         os.close(descriptor)
+
+
+def remove_part(part: Path) -> None:
+    """Remove a part, and what it was put together from."""
+    shutil.rmtree(part.with_suffix(PIECES), ignore_errors=True)
+    part.unlink()
 
 
 def synchronise(path: Path) -> None:

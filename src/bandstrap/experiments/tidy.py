@@ -6,14 +6,13 @@ Nothing in it depends on who played, in what order, or how fast: the same experi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bandstrap.basics.storage import whole_file
 from bandstrap.engine.simulator.blocks import Played
+from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.engine.simulator.result import Statistics
 from bandstrap.errors import LARGEST_COUNT
 from bandstrap.experiments.folder import CurvePoint, FolderStore, Planned, PlannedCurve, PlannedPanel
@@ -258,16 +257,6 @@ class ChoicesTable(NamedTuple):
         """Write a Parquet file, whole or not at all."""
         longest = max(point.about["horizon"] for *_, point in self.points)
         write_frames(path, self.frames(), max(1, AT_A_TIME // longest))
-
-
-def write_frames(path: Path, frames: Iterator[DataFrame], rows_at_a_time: int) -> None:
-    """Write frames, of which there is at least one, to a Parquet file, whole or not at all."""
-    from polars.io.plugins import register_io_source
-
-    first = next(frames)
-    rows = register_io_source(lambda *_: chain([first], frames), schema=first.schema)
-    with whole_file(path) as part:
-        rows.sink_parquet(part, row_group_size=rows_at_a_time, maintain_order=True)
 
 
 def choices_table(planned: Planned, store: FolderStore) -> ChoicesTable:

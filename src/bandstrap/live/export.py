@@ -6,7 +6,6 @@ learns from them. Both need what a log seldom has, the probability with which ea
 
 from __future__ import annotations
 
-import errno
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import Json, check_file, whole_file
+from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live.store import damaged
 
@@ -191,19 +191,16 @@ def columns() -> dict[str, DataType | DataTypeClass]:
 
 
 def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> None:
-    """Write the table, whole or not at all; however many rows there are, few of them are in memory at once.
-
-    They are read in another thread.
-    """
+    """Write the table, whole or not at all; however many rows there are, few of them are in memory at once."""
     import polars
-    from polars.io.plugins import register_io_source
 
     check_file(path, "path", "export")
     schema = polars.Schema(columns())
 
     failures: list[Exception] = []
 
-    def frames(*_: object) -> Iterator[polars.DataFrame]:
+    def frames() -> Iterator[polars.DataFrame]:
+        yield polars.DataFrame(schema=schema)
         try:
             rest = iter(rows)
             while batch := list(itertools.islice(rest, BATCH)):
@@ -216,14 +213,9 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
             raise
 
     try:
-        with whole_file(path) as part:
-            table = register_io_source(frames, schema=schema)
-            try:
-                table.sink_parquet(part, row_group_size=BATCH, metadata={"bandstrap": json.dumps(about)})
-            except polars.exceptions.ComputeError as error:
-                raise OSError(errno.EIO, str(error)) from None
+        write_frames(path, frames(), BATCH, {"bandstrap": json.dumps(about)})
     except Exception:
-        if failures:  # to read the rows, which is no failure of the file: not as polars and whole_file have it
+        if failures:  # to read the rows, which is no failure of the file: not as whole_file has it
             raise failures[0] from None
         raise
 

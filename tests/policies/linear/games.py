@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstrap.engine.simulator.play import play_linear
+from bandstrap.engine.simulator.play import Game, play
 
 
 def game(d=3, n_actions=6, horizon=60, contextual=False, seed=0):
@@ -18,5 +18,6 @@ def played(policy, action_sets, tape, horizon, seed=0):
     rng = np.random.default_rng(seed)
     state = policy.start(action_sets.shape[2], horizon, rng)
     choices = np.full(horizon, -1)
-    play_linear(policy.kernel, policy.make_params(horizon), state, action_sets, tape, rng, choices)
+    by_round = len(action_sets) > 1
+    play(policy.kernel, Game.begin(policy.make_params(horizon), state, tape, choices, 0, by_round, action_sets), rng)
     return choices.tolist()

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core.types.containers import StructRef
-from numba.core.types.misc import unliteral
 from numba.experimental import structref
+from numba.types import StructRef, unliteral
 
 
 @structref.register

@@ -20,6 +20,7 @@ import inspect
 import os
 import pickle
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,40 +28,17 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core import config, event, serialize
-from numba.core.caching import (
-    InTreeCacheLocator,
-    NullCache,
-    UserProvidedCacheLocator,
-    UserWideCacheLocator,
-    _Cache,
-)
-from numba.core.compiler import CompileResult
-from numba.core.types.containers import BaseTuple, StructRef
+from numba.types import BaseTuple, StructRef
 
 from bandstrap.engine.compiler.identity import Identity
-from bandstrap.engine.compiler.locks import begin_compiling, end_compiling, end_turn, take_turn
+from bandstrap.engine.compiler.internals import has
+from bandstrap.engine.compiler.locks import count_compiling, end_turn, take_turn
 from bandstrap.errors import CacheWarning
 
 # Older versions of a function that are kept beside the one in use, so that going back to one costs nothing.
 N_KEPT = 3
 
 _has_warned = False
-
-
-class Clock(event.Listener):
-    """Told by numba, in the thread that compiles or loads, when it begins and when it ends."""
-
-    def on_start(self, event: Any) -> None:
-        """Begin."""
-        begin_compiling()
-
-    def on_end(self, event: Any) -> None:
-        """End."""
-        end_compiling()
-
-
-event.register("numba:compiler_lock", Clock())  # which is held all the while
 
 
 def compile_cached(
@@ -78,9 +56,9 @@ def compile_cached(
     index beyond an array is an error, as in Python, and costs some time; whether it has it must be clear from its identity.
     """
     compiled = numba.njit(nogil=nogil, boundscheck=boundscheck)(function)
-    folders = cache_folders(home) if identity.is_lasting else []
-    # numba.njit(cache=True) sets this too.
-    compiled._cache = IdentityCache(folders, name, identity.digest) if folders else NullCache()
+    if has("cache"):
+        folders = cache_folders(home) if identity.is_lasting else []
+        compiled._cache = IdentityCache(folders, name, identity.digest)  # numba.njit(cache=True) sets it too
     return compiled
 
 
@@ -90,11 +68,18 @@ def cache_folders(function: Callable[..., Any]) -> list[Path]:
     ``NUMBA_CACHE_DIR``, if it is set; else beside the function's file, and, where that cannot be written to, in the user's
     own cache. A function of the main program has none: its types cannot be found again by name in another program.
     """
-    file = inspect.getfile(function)
-    if function.__module__ == "__main__" or not Path(file).exists():
+    file = Path(inspect.getfile(function))
+    if function.__module__ == "__main__" or not file.exists():
         return []
-    kinds = (UserProvidedCacheLocator,) if config.CACHE_DIR else (InTreeCacheLocator, UserWideCacheLocator)
-    return [Path(kind(function, file).get_cache_path()) for kind in kinds]
+    parent = file.parent.absolute()
+    own = f"{parent.name}_{hashlib.sha1(str(parent).encode(), usedforsecurity=False).hexdigest()}"
+    if numba.config.CACHE_DIR:
+        return [Path(numba.config.CACHE_DIR) / own]
+    folders = [parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        home = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        folders.append(Path(home).expanduser() / "numba" / own)
+    return folders
 
 
 def layout(kind: Any) -> str:
@@ -108,13 +93,13 @@ def layout(kind: Any) -> str:
     return f"{made.__module__}.{made.__qualname__}{getattr(kind, 'fields', ())}({parts})"
 
 
-class IdentityCache(_Cache):
-    """Numba's cache of one function, whose files belong to one identity alone.
+class IdentityCache:
+    """What numba asks before it compiles a function, and tells afterwards; files belong to one identity alone.
 
     Parameters
     ----------
     folders
-        Where to look, and where to write: the first that can be written to is.
+        Where to look, and where to write: the first that can be written to is. There may be none.
     name, digest
         Name of what is compiled, and the digest of its identity.
     """
@@ -123,14 +108,23 @@ class IdentityCache(_Cache):
         self._folders = folders
         self._name = name
         self._digest = digest
+        self._began = 0.0
 
     @property
-    def cache_path(self) -> str:
+    def cache_path(self) -> str | None:
         """The folder that is tried first."""
-        return str(self._folders[0])
+        return str(self._folders[0]) if self._folders else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """What was compiled for a signature; ``None`` if nothing was, or if it is damaged."""
+        self._began = time.thread_time()
+        found = self._load(signature, target_context) if self._folders else None
+        if found is not None:
+            count_compiling(time.thread_time() - self._began)
+        return found
+
+    def _load(self, signature: Any, target_context: Any) -> Any:
+        """What is on the disk, once nobody is at it."""
         target_context.refresh()
         purpose = self._purpose(signature, target_context.codegen())
         found = self._find(purpose, signature, target_context)
@@ -142,6 +136,8 @@ class IdentityCache(_Cache):
 
     def _find(self, purpose: bytes, signature: Any, target_context: Any) -> Any:
         """What a file holds for a signature."""
+        from numba.core.compiler import CompileResult
+
         for path in self._paths(purpose):
             payload = read_sealed(path, purpose)
             if payload is None:
@@ -154,10 +150,16 @@ class IdentityCache(_Cache):
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled, where a folder can be written to."""
-        if result.library.has_dynamic_globals or any(not part.can_cache for part in result.lifted):
-            return
+        if self._folders and not result.library.has_dynamic_globals:
+            self._save(signature, result)
+        count_compiling(time.thread_time() - self._began)
+
+    def _save(self, signature: Any, result: Any) -> None:
+        """Write it to the first folder that can be written to."""
+        from numba.core.serialize import dumps
+
         purpose, reasons = self._purpose(signature, result.codegen), []
-        payload = serialize.dumps(result._reduce())
+        payload = dumps(result._reduce())
         for path in self._paths(purpose):
             try:
                 write_whole(path, seal(payload, purpose) + payload)
@@ -168,12 +170,6 @@ class IdentityCache(_Cache):
                 end_turn(self._paths(purpose)[0])
                 return
         warn_once(reasons)
-
-    def enable(self) -> None:
-        """Is always on."""
-
-    def disable(self) -> None:
-        """Is always on."""
 
     def flush(self) -> None:
         """Forget everything that was compiled for this identity."""

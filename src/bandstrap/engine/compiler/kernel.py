@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from bandstrap.engine.compiler.identity import Identity, identify, is_known_by_version, named, used_values
-from bandstrap.engine.compiler.locks import compiling
+from bandstrap.engine.compiler.locks import count_compiling
 from bandstrap.errors import InvalidInput, requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -157,13 +158,14 @@ class Entry:
     def compiled(self, *arguments: Any) -> Any:
         """Run compiled, compiling or loading from the disk cache first if needed."""
         if self._compiled is None:
-            with compiling():
-                from bandstrap.engine.compiler.cache import compile_cached
-                from bandstrap.engine.compiler.twins import twin
+            began = time.thread_time()
+            from bandstrap.engine.compiler.cache import compile_cached
+            from bandstrap.engine.compiler.twins import twin
 
-                identity = identify(self.function, body=compiled_as)
-                bound = twin(self.function, identity.digest)
-                self._compiled = compile_cached(bound, self.function.__name__, self.function, identity)
+            identity = identify(self.function, body=compiled_as)
+            bound = twin(self.function, identity.digest)
+            self._compiled = compile_cached(bound, self.function.__name__, self.function, identity)
+            count_compiling(time.thread_time() - began)
         return self._compiled(*arguments)
 
 
@@ -223,6 +225,7 @@ class Kernel:
         for function in self.functions:
             if not is_borrowing(function):
                 inlined(function)
+        self.borrows = all(is_borrowing(function) for function in self.functions)
 
     def _check(self, name: str, given: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.isidentifier():

@@ -86,28 +86,6 @@ def seconds_compiling() -> float:
     return getattr(_here, "seconds", 0.0)
 
 
-@contextlib.contextmanager
-def compiling() -> Iterator[None]:
-    """Count what this thread does in the context as compiling."""
-    begin_compiling()
-    try:
-        yield
-    finally:
-        end_compiling()
-
-
-def begin_compiling() -> None:
-    """Count as compiling all that this thread does, until :func:`end_compiling` is called as often as this."""
-    _here.depth = getattr(_here, "depth", 0) + 1
-    if _here.depth == 1:
-        _here.since = time.thread_time()
-
-
-def end_compiling() -> None:
-    """See :func:`begin_compiling`; what began before anybody counted is not counted."""
-    depth = getattr(_here, "depth", 0)
-    if depth == 0:
-        return
-    _here.depth = depth - 1
-    if depth == 1:
-        _here.seconds = seconds_compiling() + time.thread_time() - _here.since
+def count_compiling(seconds: float) -> None:
+    """Count processor seconds of this thread as spent on compiling."""
+    _here.seconds = seconds_compiling() + seconds

@@ -8,28 +8,59 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.compiled import compiled, in_a_sentence
 from bandstrap.engine.compiler.identity import identify
 from bandstrap.engine.compiler.kernel import Kernel, compiled_as
-from bandstrap.engine.simulator.play import compiled, in_a_sentence, learn_held, select_action_held, select_held
+from bandstrap.engine.compiler.steps import learn, select, select_action
 from bandstrap.engine.work.progress import announced
 from bandstrap.errors import requirement
 
 _holding: dict[str, Any] = {}
 
 
+def select_held(kernel: Kernel, held: Any, round_: int) -> int:
+    """:func:`select` with all that a policy plays with, see ``borrowed.py``."""
+    return select(kernel, held.params, held.state, round_, held.rng, held.at)
+
+
+def select_action_held(kernel: Kernel, held: Any, actions: Floats, round_: int) -> int:
+    """:func:`select_action` likewise."""
+    return select_action(kernel, held.params, held.state, actions, round_, held.rng, held.at)
+
+
+def learn_held(kernel: Kernel, held: Any, arm: Any, reward: float, round_: int) -> None:
+    """:func:`learn` likewise."""
+    learn(kernel, held.params, held.state, arm, reward, round_, held.rng)
+
+
+class Parts(NamedTuple):
+    """All that a policy plays with, taken apart in every call."""
+
+    params: Any
+    state: Any
+    rng: np.random.Generator
+    at: Any
+
+
 def compiled_hold(kernel: Kernel) -> Any:
-    """``held.hold``, compiled; kept beside the kernel's own functions, whose types it is told."""
+    """``borrowed.hold``, compiled; kept beside the kernel's own functions, whose types it is told."""
+    from bandstrap.engine.compiler.internals import has
+
+    if not has("handle"):
+        return Parts
     place = kernel.identity.digest
     if place not in _holding:
-        from bandstrap.engine.compiler import borrowed as held
+        from bandstrap.engine.compiler import borrowed
         from bandstrap.engine.compiler.cache import compile_cached
 
-        identity = identify(held.hold, inspect.getsource(held), body=compiled_as)
-        _holding[place] = compile_cached(held.hold, f"hold-{kernel.name}", kernel.home, identity, nogil=False)
+        maker = compile(inspect.getsource(borrowed), "", "exec", optimize=2)
+        identity = identify(borrowed.hold, maker, body=compiled_as)
+        _holding[place] = compile_cached(borrowed.hold, f"hold-{kernel.name}", kernel.home, identity, nogil=False)
     return _holding[place]
 
 
@@ -81,7 +112,7 @@ class Machine:
         if self._hold is None:
             self._compile(kernel, params, state, rng)
         held = self._hold(params, state, rng, self.at)
-        if held._numba_type_ != self._kind:
+        if kind_of(held) != self._kind:
             self._compile(kernel, params, state, rng)
         self._held, self._lock = held, rng.bit_generator.lock
         self._params, self._rng = params, rng
@@ -100,7 +131,7 @@ class Machine:
             if config.DISABLE_JIT:
                 raise requirement("compiled", label, "False while NUMBA_DISABLE_JIT is set", True)
             hold = compiled_hold(kernel)
-            kind, number, real = hold(params, state, rng, self.at)._numba_type_, types.int64, types.float64
+            kind, number, real = kind_of(hold(params, state, rng, self.at)), types.int64, types.float64
             if plays == "arms":
                 self._select = entry_point(select_held, kernel, kind, number)
                 taken = number
@@ -117,10 +148,20 @@ class Machine:
         return Machine, self._about
 
 
+def kind_of(held: Any) -> Any:
+    """The type for compiled code of what a policy plays with."""
+    if isinstance(held, Parts):
+        from numba import typeof
+
+        return typeof(held)
+    return held._numba_type_
+
+
 def entry_point(step: Callable[..., Any], kernel: Kernel, *kinds: Any) -> Callable[..., Any]:
     """A step compiled for arguments of these types, which are not asked for theirs in every call."""
     from numba import types
 
-    function, all_kinds = compiled(step, kernel, nogil=False), (types.none, *kinds)
-    function.compile(all_kinds)
-    return function.overloads[all_kinds].entry_point
+    from bandstrap.engine.compiler.internals import has
+
+    function = compiled(step, kernel, nogil=False)
+    return function.compile((types.none, *kinds)) if has("handle") else function

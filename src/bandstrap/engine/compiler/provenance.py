@@ -24,7 +24,8 @@ from bandstrap.engine.compiler.kernel import Entry, Kernel, compiled_as
 
 # Raised by hand when the numbers of a part change on purpose: results that were stored before are then computed anew.
 PARTS = {"simulator": 1, "bounds": 1, "live": 1}
-# What hands work and words around and computes no number of a result. They are not followed.
+# What hands work and words around and computes no number of a result. They are not followed, but for the steps of kernels.
+STEPS = "bandstrap.engine.compiler.steps"
 NOT_COMPUTING = (
     "bandstrap.errors",
     "bandstrap.engine.work",
@@ -245,5 +246,5 @@ def is_followed(value: Any, without: tuple[str, ...]) -> bool:
         return not isinstance(value, types.BuiltinFunctionType)
     top = module.partition(".")[0]
     if top in KNOWN_BY_VERSION or is_known_by_version(module) or module.startswith((*NOT_COMPUTING, *without)):
-        return isinstance(value, Kernel)
+        return isinstance(value, Kernel) or module == STEPS
     return True

@@ -103,7 +103,7 @@ def refusal(policy: Any, error: Exception, at: Place | tuple[int, int], labels: 
 def reason(error: Exception) -> str:
     """What went wrong, in words that do not depend on whether Python or compiled code says so."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    is_ours_to_compare = bool(frames) and frames[-1][0].f_globals.get("__name__") == "bandstrap.engine.simulator.play"
+    is_ours_to_compare = bool(frames) and frames[-1][0].f_globals.get("__name__") == "bandstrap.engine.compiler.steps"
     if isinstance(error, NotANumber) or (isinstance(error, TypeError) and is_ours_to_compare):
         return NO_NUMBER
     for kind, words in WORDS.items():

@@ -26,6 +26,7 @@ from numba.extending import overload
 
 from bandstrap.engine.compiler.checked_math import CHECKED
 from bandstrap.engine.compiler.identity import is_known_by_version, named
+from bandstrap.engine.compiler.internals import has
 from bandstrap.engine.compiler.kernel import compiled_as, is_borrowing, is_inlined, is_jitable, is_ours
 from bandstrap.engine.compiler.refusals import ARM, NoArm, NotANumber, as_arm, as_index
 
@@ -43,7 +44,18 @@ def twin(
     ``tag`` is the identity of all that is compiled. With ``boundscheck`` an index beyond an array is an error in these, and
     in functions from outside the package.
     """
-    return _Twins(replaced or {}, tag, boundscheck).bare(compiled_as(function), lambda made: None, tag)
+    twins = _Twins({function: function, **(replaced or {})}, tag, boundscheck)
+    root = lender(function) if is_borrowing(function) else compiled_as(function)
+    return twins.bare(root, lambda made: None, tag)
+
+
+def lender(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls another one, and holds the arrays that this one borrows."""
+
+    def lend(kernel: Any, game: Any, rng: Any) -> Any:
+        return function(kernel, game, rng)
+
+    return lend
 
 
 class _Twins:
@@ -102,13 +114,10 @@ class _Twins:
 
             def announce(bare: types.FunctionType) -> None:  # it may call itself
                 inline = "always" if is_inlined(body) or (is_borrowing(body) and not lends) else "never"
-                made[place] = numba.njit(
-                    inline=inline,
-                    no_cpython_wrapper=True,
-                    no_cfunc_wrapper=True,
-                    _nrt=not self.borrow,
-                    boundscheck=self.boundscheck and made is self.made,
-                )(bare)
+                bare_options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if has("bare") else {}
+                counting = {"_nrt": not self.borrow} if has("borrowing") else {}
+                boundscheck = self.boundscheck and made is self.made
+                made[place] = numba.njit(inline=inline, boundscheck=boundscheck, **bare_options, **counting)(bare)
 
             self.bare(compiled_as(body), announce, "" if is_shared else self.tag)
         return made[place]
@@ -122,7 +131,11 @@ def copied(module: types.ModuleType, names: set[str], of: Callable[[Any, set[str
     return copy
 
 
-@overload(as_arm, inline="always", strict=False)
+# Neither is inlined by numba, which then removes dead code, and takes stores into arrays for it if they were taken out of
+# a tuple by unpacking it. LLVM inlines both.
+
+
+@overload(as_arm, strict=False)
 def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
     """See :func:`as_arm`."""
 
@@ -147,7 +160,7 @@ def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
     return check if isinstance(chosen, numba.types.Integer) else refuse
 
 
-@overload(as_index, inline="always", strict=False)
+@overload(as_index, strict=False)
 def as_index_compiled(value: Any) -> Any:
     """See :func:`as_index`."""
     if isinstance(value, numba.types.Float | numba.types.Integer | numba.types.Boolean):

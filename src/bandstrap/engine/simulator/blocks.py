@@ -13,22 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import ChoiceArray, Floats
+from bandstrap.engine.compiler.compiled import in_a_sentence
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.engine.compiler.locks import taking_turns
 from bandstrap.engine.compiler.provenance import attributes_in, computed_by
 from bandstrap.engine.compiler.refusals import KERNEL_ERRORS, refusal
 from bandstrap.engine.simulator.feedback import AT_ONCE, Arrivals, Feedback
 from bandstrap.engine.simulator.plain import PlainObject, play_plain
-from bandstrap.engine.simulator.play import (
-    compiled_play,
-    compiled_play_late,
-    compiled_play_linear,
-    compiled_play_linear_late,
-    in_a_sentence,
-)
+from bandstrap.engine.simulator.play import Game, compiled_play
 from bandstrap.engine.simulator.streams import POLICY, stream
 from bandstrap.engine.simulator.tape import EnvironmentLike as EnvironmentLike
-from bandstrap.engine.simulator.tape import Tape, bytes_of_replication, open_tape, opened
+from bandstrap.engine.simulator.tape import Tape, bytes_of_replication, open_tape
 from bandstrap.engine.work.interrupts import step
 from bandstrap.engine.work.memory import Room
 from bandstrap.errors import SlowWarning, brief, requirement
@@ -270,34 +265,23 @@ def play_policy(
     """Play one replication with one policy: compiled, unless it is a plain object; by default it learns at once."""
     tape.rewind()
     kernel, n_arms = policy.kernel, len(tape.rewards)
-    plays_actions = policy.plays == "actions"
-    size = tape.action_sets[0].shape[-1] if plays_actions else n_arms
-    bookmark = opened(
-        None, n_arms, 0 if arrivals is None else choices.size, size if plays_actions and tape.by_round else 0
-    )
-    state = policy.start(size, choices.size, rng)
+    sets = tape.action_sets if policy.plays == "actions" else ()
+    state = policy.start(sets[0].shape[-1] if sets else n_arms, choices.size, rng)
     if kernel is None:
         play_plain(
             cast("PlainObject", state), policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0)
         )
         return
-    while bookmark.n_played[0] < choices.size:
+    shown = sets[0] if sets else None
+    game = Game.begin(params, state, tape.rewards, choices, policy.n_initial, tape.by_round, shown, arrivals)
+    while game.bookmark.n_played[0] < choices.size:
         try:
-            if plays_actions:
-                game = kernel, params, state, tape.action_sets[0], tape.rewards, rng, choices
-                if arrivals is None:
-                    compiled_play_linear(*game, bookmark)
-                else:
-                    compiled_play_linear_late(*game, arrivals, bookmark)
-            elif arrivals is None:
-                n_first = n_arms * policy.n_initial
-                compiled_play(kernel, params, state, tape.rewards, rng, choices, n_first, tape.by_round, bookmark)
-            else:
-                how = arrivals, policy.n_initial, tape.by_round
-                compiled_play_late(kernel, params, state, tape.rewards, rng, choices, *how, bookmark)
+            compiled_play(kernel, game, rng)
         except KERNEL_ERRORS as error:
-            raise refusal(policy, error, bookmark.at, range(n_arms)) from error
-        tape.turn(bookmark, choices)
+            raise refusal(policy, error, game.bookmark.at, range(n_arms)) from error
+        tape.turn(game.bookmark, choices)
+        if tape.rewards is not game.tape:
+            game = game._replace(tape=tape.rewards, action_sets=tape.action_sets[0] if sets else None)
         step(0)  # a game that takes minutes can be called off in its midst
 
 

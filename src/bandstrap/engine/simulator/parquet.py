@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import AnyArray, ChoiceArray, Floats
-from bandstrap.basics.storage import NO_SEAL, seal, write_bytes
+from bandstrap.basics.storage import NO_SEAL, pieces_of, seal, whole_file, write_bytes
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -94,3 +95,24 @@ def rows_of(frame: DataFrame, name: str) -> AnyArray:
     if lists.list.len().n_unique() > 1:
         raise ValueError(f"the lists of {name} have different lengths")
     return lists.explode().to_numpy().reshape(frame.height, -1).copy()
+
+
+def write_frames(
+    path: Path, frames: Iterable[DataFrame], rows_at_a_time: int, metadata: dict[str, str] | None = None
+) -> None:
+    """Write frames, at least one, to a Parquet file, whole or not at all; one is in memory at a time.
+
+    They are written one by one beside the file first, and put together there.
+    """
+    from polars import scan_ipc
+    from polars.exceptions import ComputeError
+
+    with whole_file(path) as part, pieces_of(part) as folder:
+        pieces = []
+        try:
+            for number, frame in enumerate(frames):
+                pieces.append(folder / f"{number}.arrow")
+                frame.write_ipc(pieces[-1], compression="lz4")
+            scan_ipc(pieces).sink_parquet(part, row_group_size=rows_at_a_time, metadata=metadata)
+        except ComputeError as error:
+            raise OSError(errno.EIO, str(error)) from None

@@ -115,10 +115,10 @@ class PlainPolicy:
 
 
 def play_plain(live: PlainObject, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
-    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.simulator.play.play_late`."""
+    """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.simulator.play.loop`."""
     rewards, by_round = tape.rewards, tape.by_round
     n_arms, length = rewards.shape
-    bookmark = opened(None, n_arms, 0, 0)
+    bookmark = opened(n_arms, 0, 0)
     used = bookmark.used
     earned = []
     n_learned = 0

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import compiled_body, inlined
 from bandstrap.engine.simulator.own_file import told_errors
 from bandstrap.engine.simulator.streams import ENVIRONMENT, RewardStreams, stream
 from bandstrap.engine.work.memory import bytes_of_tape
@@ -48,19 +47,11 @@ class Bookmark(NamedTuple):
     at: NDArray[np.int64]
 
 
-@inlined
-def opened(bookmark: Bookmark | None, n_arms: int, n_late: int, n_features: int) -> Bookmark:
-    """The bookmark, or that of a game that has not begun, with room for ``n_late`` rewards that are learned late."""
-    if bookmark is not None:
-        return bookmark
-    none, used, known, at = (np.zeros(size, dtype=np.int64) for size in (1, n_arms, n_arms, 2))
+def opened(n_arms: int, n_late: int, n_features: int) -> Bookmark:
+    """The bookmark of a game that has not begun, with room for ``n_late`` rewards that are learned late."""
+    used, known = np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms, dtype=np.int64)
+    none, at = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64)
     return Bookmark(none, used, known, np.empty(n_late), np.empty((n_late, n_features)), at)
-
-
-@compiled_body(opened)
-def opened_before(bookmark: Bookmark, n_arms: int, n_late: int, n_features: int) -> Bookmark:
-    """The bookmark, which compiled code is always given."""
-    return bookmark
 
 
 class Tape:

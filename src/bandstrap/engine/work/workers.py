@@ -11,7 +11,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing import parent_process, resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -39,6 +40,19 @@ class Threads(ThreadPoolExecutor):
         self.shutdown(wait=kind is None, cancel_futures=True)
 
 
+class Spawning(SpawnContext):
+    """Processes that are not forked, because compiled code and its threads do not survive that; all are remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[SpawnProcess] = []
+
+    def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        """A process that has not been started yet."""
+        self.processes.append(super().Process(*arguments, **named))
+        return self.processes[-1]
+
+
 class Processes(Executor):
     """Processes of which one may be killed: the others go with it, and new ones take what comes next."""
 
@@ -50,8 +64,8 @@ class Processes(Executor):
         self._pool = self._new_pool()
 
     def _new_pool(self) -> ProcessPoolExecutor:
-        # Not forked: compiled code and its threads do not survive that.
-        return ProcessPoolExecutor(self._max_workers, mp_context=get_context("spawn"), initializer=begin)
+        self._context = Spawning()
+        return ProcessPoolExecutor(self._max_workers, mp_context=self._context, initializer=begin)
 
     def submit(self, call: Callable[..., Outcome], /, *arguments: object, **named: object) -> Future[Outcome]:
         """Hand out a call."""
@@ -69,8 +83,9 @@ class Processes(Executor):
 
     def __exit__(self, kind: Ended, error: BaseException | None, traceback: TracebackType | None) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):  # what was to be waited for has been
-            for process in list((self._pool._processes or {}).values()):
-                process.terminate()
+            for process in self._context.processes:
+                if process.is_alive():
+                    process.terminate()
         self.shutdown(wait=True, cancel_futures=True)  # nothing new is begun once something has gone wrong
 
 

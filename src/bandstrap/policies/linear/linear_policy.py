@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
+from bandstrap.engine.compiler import steps
 from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
-from bandstrap.engine.simulator import play
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, check_count, read_numbers, requirement
 from bandstrap.policies.kernels.restricted import duplicate
@@ -224,7 +224,7 @@ class LinearPolicy(LivePolicy):
         at: Place = [NOBODY, round_] if machine is None else machine.at
         try:
             if machine is None:
-                return play.select_action(self.kernel, params, state, actions, round_, rng, at)
+                return steps.select_action(self.kernel, params, state, actions, round_, rng, at)
             return machine.select(self.kernel, params, state, rng, actions, round_)
         except InvalidInput:  # it cannot be compiled
             raise
@@ -275,7 +275,7 @@ class LinearPolicy(LivePolicy):
         if self._machine is not None:
             self._machine.learn(*game, self.rng, features, reward, self.n_rewards)
         else:  # plain Python reads a list's numbers several times faster than an array's
-            play.learn(*game, features.tolist(), reward, self.n_rewards, self.rng)
+            steps.learn(*game, features.tolist(), reward, self.n_rewards, self.rng)
 
     def _begin(self, dimension: int) -> StateTuple:
         """Make the state once the number of features is known; all is made before any of it is kept."""

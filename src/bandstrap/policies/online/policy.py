@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bandstrap.basics.arrays import AnyArray
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
+from bandstrap.engine.compiler import steps
 from bandstrap.engine.compiler.refusals import ARM, KERNEL_ERRORS, NOBODY, Place, learning, refusal
-from bandstrap.engine.simulator import play
 from bandstrap.engine.work.memory import check_memory, length
 from bandstrap.errors import InvalidInput, brief, check_count, is_whole, requirement
 from bandstrap.policies.kernels.restricted import changes, duplicate, part_of, what_choices_depend_on, with_another_arm
@@ -209,10 +209,10 @@ class Policy(LivePolicy, Generic[Label]):
         """The score of each arm in the units of rewards, drawn as the next choice draws it; NaN where the kernel fails."""
         scores = [math.nan] * len(state.pulls)
         with contextlib.suppress(*KERNEL_ERRORS):
-            shared = play.prepare(self.kernel, params, state, round_)
+            shared = steps.prepare(self.kernel, params, state, round_)
             for arm in state.order:
                 with contextlib.suppress(*KERNEL_ERRORS):
-                    score = play.score(self.kernel, params, state, arm, shared, rng)
+                    score = steps.score(self.kernel, params, state, arm, shared, rng)
                     scores[arm] = float(self.in_rewards(score, shared))
         return scores
 
@@ -338,7 +338,7 @@ class Policy(LivePolicy, Generic[Label]):
         at: Place = [NOBODY, round_] if machine is None else machine.at
         try:
             if machine is None:
-                return play.select(self.kernel, params, state, round_, rng, at)
+                return steps.select(self.kernel, params, state, round_, rng, at)
             return machine.select(self.kernel, params, state, rng, round_)
         except InvalidInput:  # it cannot be compiled
             raise
@@ -580,7 +580,7 @@ class Policy(LivePolicy, Generic[Label]):
                     if machine is not None:
                         machine.learn(self.kernel, self._params, self._state, self.rng, index, reward, self.n_rewards)
                     else:
-                        play.learn(self.kernel, self._params, self._state, index, reward, self.n_rewards, self.rng)
+                        steps.learn(self.kernel, self._params, self._state, index, reward, self.n_rewards, self.rng)
                 except InvalidInput:  # it cannot be compiled
                     raise
                 except KERNEL_ERRORS as error:
