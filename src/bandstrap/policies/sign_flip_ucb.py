@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
 from bandstrap.engine.compiler.kernel import Kernel, compiled_body, jitable
+from bandstrap.multipliers.lattice import common_unit
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.subset_count import common_unit
 from bandstrap.multipliers.subset_index import (
     MOST_COUNTED,
     ROOM,
