@@ -59,7 +59,7 @@ def opened(bookmark: Bookmark | None, n_arms: int, n_late: int, n_features: int)
 
 @compiled_body(opened)
 def opened_before(bookmark: Bookmark, n_arms: int, n_late: int, n_features: int) -> Bookmark:
-    """The bookmark, which compiled code is always given."""
+    """:func:`opened` of a bookmark, because compiled code is always given one."""
     return bookmark
 
 
