@@ -13,7 +13,7 @@ import bandstrap
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.differences import maximum
 from bandstrap.league.spec import read_league
-from bandstrap.multipliers import coins, subset_index, subset_mean
+from bandstrap.multipliers import binomial, subset_index, subset_mean
 from bandstrap.multipliers.enumeration import MOST_BITS
 from bandstrap.multipliers.quantile import AUTO_ENUMERATES
 from bandstrap.multipliers.weights import EFRON, MAMMEN, RADEMACHER
@@ -30,13 +30,13 @@ from pages import DOCS, ROOT, anchors, in_contents, links, pages
 COUNTED = {
     "README.md": [
         ("exact up to {} rewards per arm", sign_memory.MOST_LISTED),
-        ("up to {} of two values", coins.MOST_COINS),
+        ("up to {} of two values", binomial.MOST_COINS),
         ("it is exact up to {} rewards and for few values", AUTO_ENUMERATES[RADEMACHER]),
     ],
     "docs/explanation/bootstrap-bound.md": [
         ("| up to {} | all sums of signs are counted", AUTO_ENUMERATES[RADEMACHER]),
         ("All sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
-        ("or {} of two values", coins.MOST_COINS),
+        ("or {} of two values", binomial.MOST_COINS),
     ],
     "src/bandstrap/multipliers/quantile.py": [
         ("Enumerates up to {} rewards", AUTO_ENUMERATES[RADEMACHER]),
@@ -48,7 +48,7 @@ COUNTED = {
     "src/bandstrap/policies/bootstrapped_ucb.py": [
         ("Counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
         ("sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
-        ("of two values up to {}", coins.MOST_COINS),
+        ("of two values up to {}", binomial.MOST_COINS),
         ("from the {} lowest", sign_memory.ENDS),
     ],
     "src/bandstrap/policies/sign_flip_ucb.py": [

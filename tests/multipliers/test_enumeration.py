@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -6,9 +8,9 @@ from bandstrap.multipliers.enumeration import (
     HalfLaw,
     extreme_quantile,
     extreme_rank,
-    extreme_sum,
     grouped,
     grouped_law,
+    list_sums,
     meet_in_the_middle,
     resampled_law,
     without_zeros,
@@ -91,7 +93,7 @@ def test_both_ways_agree_on_twenty_terms(level):
     rank = extreme_rank(terms.size, level)
     assert rank == int(level * 2**20)
     expected = meet_in_the_middle(*halves(terms, RADEMACHER), level)
-    assert extreme_sum(terms, rank) == pytest.approx(expected, rel=1e-12)
+    assert extreme_quantile(terms, level) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("weights", "law"), [("rademacher", RADEMACHER), ("mammen", MAMMEN)])
@@ -105,8 +107,17 @@ def test_repeated_terms_have_the_law_of_all_weights(weights, law):
 
 
 def test_sums_from_the_top_come_in_order_and_repeat_with_ties():
-    sums = [extreme_sum(np.array([1.0, 1.0, 2.0]), rank) for rank in range(8)]
+    sums = [extreme_quantile(np.array([1.0, 1.0, 2.0]), level / 8) for level in range(8)]
     assert sums == [4.0, 2.0, 2.0, 0.0, 0.0, -2.0, -2.0, -4.0]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 31, 32, 40])
+@pytest.mark.parametrize("n", [0, 3, 5])
+def test_the_smallest_subset_sums_are_listed_in_order(n, most):
+    terms = np.array([0.5, 1.0, 0.25, 3.0, 0.0])
+    expected = sorted(float(sum(s)) for size in range(n + 1) for s in itertools.combinations(terms[:n], size))[:most]
+    for room in (np.full((2, most), np.nan), np.full((2, most), np.nan).tolist()):
+        assert list(room[list_sums(room, terms, n, most)])[: len(expected)] == expected
 
 
 def test_the_rank_counts_the_sums_beyond_and_never_overflows():

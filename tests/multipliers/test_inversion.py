@@ -226,9 +226,9 @@ def test_nodes_are_those_of_the_transform_and_what_is_left_out_is_bounded(weight
         c, h, deviation = 1.5 / scale, 0.7 / scale, 0.01 * scale
         if weights == "exponential":
             c = min(c, 0.5 / a.max())
-        sizes, speeds, nodes = np.empty(n), np.empty(n), np.empty((3, 400))
-        origin = inversion.prepare_terms(LAWS[weights], a, c, sizes, speeds)
-        count, bound = inversion.fill_nodes(LAWS[weights], sizes, speeds, c, h, deviation, nodes)
+        terms, nodes = np.zeros((inversion.WEIGHT + 1, max(n, inversion.N_TURNED))), np.empty((3, 400))
+        origin = inversion.prepare_terms(LAWS[weights], a, c, terms)
+        count, bound = inversion.fill_nodes(LAWS[weights], terms, n, c, h, deviation, nodes)
         t = h * np.arange(1, 401)
         z = c + 1j * t
         ratio = np.array([TRANSFORMS[weights](one, a) for one in z]) / TRANSFORMS[weights](c, a)

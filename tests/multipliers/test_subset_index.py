@@ -1,73 +1,19 @@
-"""Counts of few subsets, against all of them."""
+"""Quantiles of subset means for an index, by saddlepoint and by moments."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.subset_count import counted_step
 from bandstrap.multipliers.subset_index import (
     LEAST_ROOT,
-    ROOM,
     TOLERANCE,
-    count_above,
-    few_step,
     matched_quantile,
     saddlepoint_index,
 )
-from naive.bounds import count_subset_means_above
 from naive.scale_free import subset_root
-
-few_values = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=9).map(sorted)
-many_values = st.lists(st.integers(0, 2**14).map(float), min_size=2, max_size=9).map(sorted)
-wholes = few_values | many_values
-
-
-def rooms():
-    """Room as compiled code has it, and as the online object has it."""
-    return np.zeros(ROOM), np.zeros(ROOM).tolist()
-
-
-@settings(derandomize=True, deadline=None, max_examples=80)
-@given(wholes, st.data())
-def test_subsets_above_are_counted_or_known_to_be_too_many(m, data):
-    x = float(data.draw(st.integers(-1, int(m[-1]) + 1) | st.sampled_from(m)))
-    most = float(data.draw(st.integers(0, 2 ** len(m))))
-    true = count_subset_means_above(m, Fraction(x))
-    for scaled, room in zip((np.array(m), m), rooms(), strict=True):
-        count = count_above(scaled, x, most, room)
-        assert count == true if true <= most else most < count <= true
-
-
-@pytest.mark.parametrize("n", [2, 3, 15, 16])
-@pytest.mark.parametrize("share", [0.001, 0.05, 0.5, 1.0])
-def test_lists_of_sums_hold_all_subsets_of_the_most_rewards(n, share):
-    m = np.sort(np.random.default_rng(n).integers(0, 2**14, size=n)).astype(float)
-    sums = np.zeros(1)
-    for value in m - 8000.0:
-        sums = np.concatenate([sums, sums + value])
-    true = int((sums > 0).sum())
-    count = count_above(m, 8000.0, float(math.floor(share * 2**n)), np.zeros(ROOM))
-    assert count == true if true <= share * 2**n else share * 2**n < count <= true
-
-
-@settings(derandomize=True, deadline=None, max_examples=80)
-@given(wholes, st.data())
-def test_the_step_is_that_of_all_subsets_and_holds_no_longer_than_it_may(m, data):
-    n = len(m)
-    allowed = float(data.draw(st.integers(0, 2**n - 2)))
-    low = float(data.draw(st.integers(0, int(m[-1]))))
-    t, above, too_many = counted_step(np.array(m), low, allowed, np.empty((4, 1 << (n - n // 2))))
-    for scaled, room in zip((np.array(m), m), rooms(), strict=True):
-        found, found_above, found_too_many = few_step(scaled, low, allowed, room)
-        assert (found, found_above) == (t, above)
-        assert allowed < found_too_many <= too_many
-
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),

@@ -29,7 +29,7 @@ def dual(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
 
 @compiled_body(dual)
 def dual_in_loops(y: Floats, highest: float, gap: float) -> tuple[float, float, float]:
-    """See :func:`dual`."""
+    """:func:`dual` in loops, because arrays take a third longer compiled; loops take five times as long plain."""
     logs = 0.0
     inverses = 0.0
     squares = 0.0
@@ -128,7 +128,7 @@ def log_growth(y: Floats, mean: float, x: float) -> float:
 
 @compiled_body(log_growth)
 def log_growth_in_loops(y: Floats, mean: float, x: float) -> float:
-    """See :func:`log_growth`."""
+    """:func:`log_growth` in loops, because compiled code cannot map a function; NumPy's own has other last bits."""
     total = 0.0
     for i in range(y.size):
         total += math.log1p(-x * (y[i] - mean))
@@ -144,7 +144,7 @@ def ascent(y: Floats, mean: float, x: float) -> tuple[float, float]:
 
 @compiled_body(ascent)
 def ascent_in_loops(y: Floats, mean: float, x: float) -> tuple[float, float]:
-    """See :func:`ascent`."""
+    """:func:`ascent` in loops, because arrays take up to 1.7 times as long compiled; loops take 20 times plain."""
     slope = 0.0
     curvature = 0.0
     for i in range(y.size):

@@ -8,6 +8,11 @@ With ``k`` of the ``n`` rewards at the higher value, ``p = k/n`` and ``gap`` the
 
 So a tail costs O(n), and the quantile is an integer bisection. Up to 50 rewards nothing is rounded: Rademacher weights have
 dyadic probabilities, and Efron's resamples are counted.
+
+In compiled loops, for random signs, it is a difference of two counts of coins. With ``few`` rewards at one value and
+``many`` at the other, ``n^2 X/gap = many F - few M``, where ``F`` and ``M`` are the independent sums of ``few`` and
+``many`` signs. Tables hold the upper halves of both laws, as far as 5.5 standard deviations: 4e-8 of a law is left out,
+for a tail in O(sqrt n). So the two ways differ far out, and neither can stand for the other.
 """
 
 from __future__ import annotations
@@ -19,10 +24,14 @@ import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers.weights import EFRON, TWO_POINT
 
 # Up to this many rewards tails are free of rounding.
 MOST_EXACT = 50
+# The most rewards whose two tables of coins fit into a row of this length.
+MOST_COINS = 4000
+TABLE = 264
 
 
 def is_two_valued(sample: Floats) -> np.ndarray:
@@ -100,3 +109,137 @@ def quantiles(law: int, sample: Floats, levels: Floats) -> Floats:
                     known[k, column] = lattice_quantile(n, k, pi, float(level)) * (high - low) / n**2
             out[row, column] = gaps[row] * known[k, column]
     return out
+
+
+# --- random signs in compiled loops -------------------------------------------------------------------------------------
+
+
+@jitable
+def half_length(n: int) -> int:
+    """How many values from the middle up are in the table of ``n`` signs."""
+    return min(n // 2, math.ceil(2.75 * math.sqrt(n))) + 1
+
+
+@jitable
+def middle_mass(m: int) -> float:
+    """``C(2m, m)/4^m``: the probability of the middle value of ``2m`` signs, and of either of ``2m - 1``; to 1e-10."""
+    if m > 32:  # Wallis's product, expanded; the bits of lgamma differ in plain Python and compiled code
+        x = 1.0 / m
+        return (1.0 - x * (0.125 - x * (1.0 / 128.0 + x * (5.0 / 1024.0 - x * (21.0 / 32768.0))))) / math.sqrt(
+            math.pi * m
+        )
+    mass = 1.0
+    for i in range(1, m + 1):
+        mass *= (2.0 * i - 1.0) / (2.0 * i)
+    return mass
+
+
+@jitable
+def fit_coins(few: int, many: int, table: Floats) -> None:
+    """Write probabilities of the sum of ``few`` signs, from the middle up, and behind them tails of the sum of ``many``."""
+    first = half_length(few)
+    for part in range(2):
+        n = many if part else few
+        start = first if part else 0
+        length = half_length(n)
+        heads = (n + 1) // 2
+        mass = middle_mass(heads)
+        for i in range(length):
+            table[start + i] = mass
+            mass *= (n - heads - i) / (heads + i + 1.0)
+        if part:
+            tail = 0.0
+            for i in range(start + length - 1, start - 1, -1):
+                tail += table[i]
+                table[i] = tail
+
+
+@jitable
+def coins_around(few: int, many: int, table: Floats, x: int) -> tuple[float, int, int]:
+    """``P(many F - few M > x)``, and the values next to ``x``: the largest up to it and the smallest above.
+
+    Values that are left out of the tables are passed over.
+    """
+    first = half_length(few)
+    length = half_length(many)
+    odd = many % 2
+    width = 2 * few  # from one value to the next while F stays
+    end = few * (odd + 2 * (length - 1))
+    total = 0.0
+    below = -4 * few * many
+    above = 4 * few * many
+    # M = odd + 2 k. For each F the least k of a value up to x, and how far below x that value is, go on from those of the
+    # F before by whole numbers: a division for each of them takes several times as long.
+    size = few % 2
+    steps = many // few
+    left = 2 * (many - few * steps)
+    plus = -((x + few * odd - many * size) // width)
+    plus_gap = width * plus + x + few * odd - many * size
+    minus = -((x + few * odd + many * size) // width)
+    minus_gap = width * minus + x + few * odd + many * size
+    least = width
+    most = 0
+    for i in range(first):
+        mass = table[i]
+        for side in range(2):
+            if side and size == 0:
+                continue
+            middle = -many * size if side else many * size
+            k = minus if side else plus
+            j = 1 - odd - k  # P(M < (many F - x)/few) = P(M >= odd + 2 j): M is symmetric
+            if k >= length:
+                total += mass
+                above = min(above, middle - end)
+            elif j >= length:
+                below = max(below, middle + end)
+            else:
+                total += mass * (table[first + j] if middle <= x else 1.0 - table[first + k])
+                gap = minus_gap if side else plus_gap
+                least = min(least, gap)
+                most = max(most, gap + 1)
+        size += 2
+        plus += steps
+        plus_gap -= left
+        if plus_gap < 0:
+            plus += 1
+            plus_gap += width
+        minus -= steps
+        minus_gap += left
+        if minus_gap >= width:
+            minus -= 1
+            minus_gap -= width
+    if most > 0:
+        below = max(below, x - least)
+        above = min(above, x + width + 1 - most)
+    return total, below, above
+
+
+@jitable
+def coins_quantile(
+    few: int, many: int, table: Floats, start: float, rate: float, level: float
+) -> tuple[int, float, float]:
+    """``inf {x : P(many F - few M > x) <= level}``, for a level below 1/2, and the range of levels it is the quantile of.
+
+    ``rate`` is about the relative fall of the tail per unit of ``x``.
+    """
+    lower = 0  # what the quantile is at least, and the tail just below: P(X >= 0) >= 1/2
+    upper = 2 * few * many
+    tail_below = 0.5
+    tail_at = 0.0
+    x = min(max(math.floor(start), lower), upper - 1)
+    attempt = 0
+    while lower < upper:
+        tail, below, above = coins_around(few, many, table, x)
+        after = x + math.floor(math.log(tail / level) / rate) if tail > 0.0 else lower
+        if tail > level:
+            lower = above
+            tail_below = tail
+            x = max(after, above)
+        else:
+            upper = below
+            tail_at = tail
+            x = min(after, below - 1)
+        attempt += 1
+        if attempt > 8 or not lower <= x < upper:
+            x = (lower + upper) // 2
+    return upper, tail_at, tail_below

@@ -1,8 +1,9 @@
 """Exact quantiles of ``X = sum_i a_i w_i`` by enumeration of the weights.
 
 Two ways, both exact. Where the tail holds few of the ``2^n`` signed sums, those are built from the top
-(:func:`extreme_sum`). Otherwise the terms are split in two halves whose laws are enumerated and sorted, and pairs are
+(:func:`list_sums`). Otherwise the terms are split in two halves whose laws are enumerated and sorted, and pairs are
 counted by binary search (meet in the middle), so that n = 40 needs two arrays of ``2^20`` instead of one of ``2^40``.
+Sums are doubles; those of subsets, which must not be too small by a rounding, are whole numbers in ``subset_count.py``.
 """
 
 from __future__ import annotations
@@ -37,34 +38,21 @@ def without_zeros(magnitudes: Floats) -> Floats:
 
 
 @jitable
-def extreme_sum(magnitudes: Floats, rank: int) -> float:
-    """The sum number ``rank + 1`` from the top among all ``sum +-a_i``; ``magnitudes`` ascend and are positive.
+def list_sums(room: Floats, terms: Floats, n: int, most: int) -> int:
+    """Write the ``most`` smallest sums over subsets of the first ``n`` terms, or all; the row of ``room`` they are in.
 
-    The sums from the top are ``sum a - 2 (subset sums from the bottom)``; the smallest ``rank + 1`` subset sums are
-    built by merging, one term at a time, and a term larger than all of them changes nothing.
+    They ascend; no term is negative. The sums without a term and with it are merged, one term at a time, from one row into
+    the other; a term that is not below the largest of ``most`` sums changes nothing.
     """
-    return extreme_sum_in(np.zeros((2, rank + 1)), magnitudes, magnitudes.size, rank)
-
-
-@jitable
-def extreme_sum_in(room: Floats, magnitudes: Floats, n: int, rank: int) -> float:
-    """See :func:`extreme_sum`; of the first ``n`` magnitudes, with two rows of room for ``rank + 1`` numbers."""
-    if rank == 0:
-        largest = 0.0
-        for i in range(n):
-            largest += magnitudes[i]
-        return largest
+    row = 0
     size = 1
-    sums = room[0]
-    merged = room[1]
+    sums, merged = room[0], room[1]
     sums[0] = 0.0
-    total = 0.0
     for i in range(n):
-        term = magnitudes[i]
-        total += term
-        if size == rank + 1 and term >= sums[size - 1]:
+        term = terms[i]
+        if size == most and term >= sums[size - 1]:
             continue
-        new_size = min(2 * size, rank + 1)
+        new_size = min(2 * size, most)
         left = 0
         right = 0
         for j in range(new_size):
@@ -76,7 +64,8 @@ def extreme_sum_in(room: Floats, magnitudes: Floats, n: int, rank: int) -> float
                 right += 1
         size = new_size
         sums, merged = merged, sums
-    return total - 2.0 * sums[rank]
+        row = 1 - row
+    return row
 
 
 @jitable
@@ -97,15 +86,22 @@ def is_extreme(n: int, level: float) -> bool:
 
 @jitable
 def extreme_quantile(magnitudes: Floats, level: float) -> float:
-    """``inf {x : P(sum +-a_i > x) <= level}`` by :func:`extreme_sum`; the law is symmetric."""
-    rank = extreme_rank(magnitudes.size, level)
-    return extreme_quantile_in(np.zeros((2, rank + 1)), magnitudes, magnitudes.size, level)
+    """``inf {x : P(sum +-a_i > x) <= level}``; ``magnitudes`` ascend and are positive."""
+    n = magnitudes.size
+    return extreme_quantile_in(np.zeros((2, extreme_rank(n, level) + 1)), magnitudes, n, level)
 
 
 @jitable
 def extreme_quantile_in(room: Floats, magnitudes: Floats, n: int, level: float) -> float:
-    """See :func:`extreme_quantile`; of the first ``n`` magnitudes, with room as for :func:`extreme_sum_in`."""
-    x = extreme_sum_in(room, magnitudes, n, extreme_rank(n, level))
+    """See :func:`extreme_quantile`; of the first ``n`` magnitudes, with two rows of room for the sums beyond and one more.
+
+    The sums from the top are ``sum a - 2 (subset sums from the bottom)``, and the law is symmetric.
+    """
+    total = 0.0
+    for i in range(n):
+        total += magnitudes[i]
+    rank = extreme_rank(n, level)
+    x = total - 2.0 * room[list_sums(room, magnitudes, n, rank + 1)][rank]
     sums = 2.0**n
     return x if 2.0 * math.floor(level * sums) < sums else -x
 

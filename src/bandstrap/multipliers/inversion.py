@@ -1,14 +1,9 @@
 r"""Quantiles of ``X = sum_i a_i w_i`` by inverting its transform: as sure on lumps and lattices as on smooth laws.
 
-With ``M`` the moment generating function of ``X``, ``W`` an independent normal with mean 0 and a small standard deviation
-``d``, and any ``c > 0``,
-
-.. math:: P(X + W > x) = \frac{1}{2\pi} \int \frac{M(c + i t)}{c + i t} e^{(c + i t)^2 d^2/2 - (c + i t) x} dt
-
-The trapezoid rule with step ``h`` gives ``sum_k exp(2 pi k c/h) P(X + W > x + 2 pi k/h)`` over all whole ``k``: what is
-asked for, plus positive terms that a small ``h`` makes negligible. A saddlepoint says where ``c`` should be, and the
-transform is computed once per quantile: another ``x`` only turns its phases. Where a few terms dominate, no saddlepoint is
-found; if the tail then turns out to be a small difference of large numbers, Chernoff's bound gives a better ``c``.
+With ``W`` an independent normal of mean 0 and a small standard deviation ``d``, the tail of ``X + W`` is an integral on a
+line ``c + i t``, see ``trapezoid.py``. A saddlepoint says where ``c`` should be, and the transform is computed once per
+quantile: another ``x`` only turns its phases. Where a few terms dominate, no saddlepoint is found; if the tail then turns
+out to be a small difference of large numbers, Chernoff's bound gives a better ``c``.
 
 Where ``X`` is smooth the transform dies out after a few nodes. Where it is lumpy (few values, clusters, a lattice, one
 outlier) it comes back again and again, and the nodes reach as far as ``W`` lets them: its ``d`` is a thousandth of the
@@ -25,7 +20,6 @@ import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bandstrap.basics.arrays import Floats
@@ -43,7 +37,23 @@ from bandstrap.multipliers.saddlepoint import (
     upper_saddle,
     variance,
 )
-from bandstrap.multipliers.subset_inversion import power, stride
+from bandstrap.multipliers.trapezoid import (
+    CHANCE,
+    COSINE,
+    SINE,
+    SPEED,
+    STEP_SINE,
+    TINY,
+    beyond_last,
+    log_excess,
+    power,
+    spread_order,
+    start_turns,
+    tilted_chance,
+    times,
+    turn,
+    two_point_product,
+)
 from bandstrap.multipliers.weights import (
     EFRON,
     EXPONENTIAL,
@@ -60,8 +70,7 @@ SMOOTHING = 0.001
 # level that is lost moves a quantile from one lump to the next where the level is so near to the tail between them.
 SHIFT = 4.0
 MISSED = normal_tail(SHIFT)
-# The nearest terms that the trapezoid rule adds are about this share of the level, or of P(X > x) after tilting.
-EXCESS = 1e-5
+# The period is at least this many standard deviations of X after tilting.
 REACH = 8.0
 # Nodes end where W has brought the transform down to exp(-LAST^2/2); upward, where all that is left out is lost.
 LAST = 3.5
@@ -70,12 +79,10 @@ LAST_UPWARD = 5.0
 ROUGH = 0.01
 # The least c, in standard deviations of X.
 LEAST_TILT = 1.5
-# A node is left alone once a product over some of the terms says that it adds less than this share of the tail.
-TINY = 1e-6
 # Terms whose phases are turned on from node to node, and whose product says whether a far node counts.
 N_TURNED = 32
-# Rows of what is kept of the terms: their phases, by what these turn from node to node, and what their moduli need.
-COSINE, SINE, STEP_COSINE, STEP_SINE, WEIGHT = range(5)
+# The row, below those of phases and steps, of what the moduli of the terms need.
+WEIGHT = STEP_SINE + 1
 # A tail that is a smaller share of 1/c is looked for on another line. Exponential weights, whose transform dies out, may do
 # with less.
 LEAST_SHARE = 0.02
@@ -85,27 +92,28 @@ SLACK = 1e-6
 
 
 @jitable
-def prepare_terms(law: int, a: Floats, c: float, sizes: Floats, speeds: Floats) -> float:
+def prepare_terms(law: int, a: Floats, c: float, terms: Floats) -> float:
     """What the transform on the line ``c + i t`` needs of each term; returns what ``X`` is counted from.
 
     Two-point weights: the tilted chance of the higher point, and the distance of the points. Efron's: the tilted chance of
     a reward, and its place. Exponential weights: ``a/(1 - c a)``.
     """
+    chances, speeds = terms[CHANCE], terms[SPEED]
     if law == EFRON:
         top = c * a[0]
         for i in range(a.size):
             top = max(top, c * a[i])
         mass = 0.0
         for i in range(a.size):
-            sizes[i] = math.exp(c * a[i] - top)
+            chances[i] = math.exp(c * a[i] - top)
             speeds[i] = a[i]
-            mass += sizes[i]
+            mass += chances[i]
         for i in range(a.size):
-            sizes[i] /= mass
+            chances[i] /= mass
         return 0.0
     if law == EXPONENTIAL:
         for i in range(a.size):
-            sizes[i] = a[i] / (1.0 - c * a[i])
+            chances[i] = a[i] / (1.0 - c * a[i])
             speeds[i] = 0.0
         return -sum_of(a)
     low = -1.0
@@ -119,77 +127,38 @@ def prepare_terms(law: int, a: Floats, c: float, sizes: Floats, speeds: Floats) 
     for i in range(a.size):
         speeds[i] = a[i] * (high - low)
         v = c * speeds[i]
-        e = math.exp(-abs(v))
-        sizes[i] = odds / (odds + e) if v > 0.0 else odds * e / (odds * e + 1.0)
+        chances[i] = tilted_chance(odds, v, math.exp(-abs(v)))
     return low * sum_of(a)
 
 
 @jitable
-def transform(
-    law: int, sizes: Floats, speeds: Floats, t: float, tiny: float, turns: Floats, turned: int
-) -> tuple[float, float]:
-    """``M(c + i t)/M(c)``; a product that has become smaller than ``tiny`` is left as it is.
+def transform(law: int, terms: Floats, ones: Floats, t: float, tiny: float, turned: int) -> tuple[float, float]:
+    """``M(c + i t)/M(c)``, of as many terms as there are ``ones``; a product that has become ``tiny`` is left as it is.
 
-    ``turns`` holds the cosines and sines of the phases of the first ``turned`` terms.
+    The first ``turned`` terms have their phases.
     """
-    n = sizes.size
-    if law == EFRON:  # a power of a sum
-        real = 0.0
-        imaginary = 0.0
-        for i in range(n):
-            real += sizes[i] * (turns[COSINE, i] if i < turned else math.cos(t * speeds[i]))
-            imaginary += sizes[i] * (turns[SINE, i] if i < turned else math.sin(t * speeds[i]))
-        return power(real, imaginary, float(n))
     real = 1.0
     imaginary = 0.0
-    for i in range(n):
-        if law == EXPONENTIAL:
-            v = t * sizes[i]
-            square = 1.0 + v * v
-            factor_real = 1.0 / square
-            factor_imaginary = v / square
-        else:
-            cosine = turns[COSINE, i] if i < turned else math.cos(t * speeds[i])
-            sine = turns[SINE, i] if i < turned else math.sin(t * speeds[i])
-            factor_real = 1.0 - sizes[i] + sizes[i] * cosine
-            factor_imaginary = sizes[i] * sine
-        real, imaginary = (
-            real * factor_real - imaginary * factor_imaginary,
-            real * factor_imaginary + imaginary * factor_real,
-        )
+    if law == EFRON:  # a power of a sum
+        real = 0.0
+        for i in range(ones.size):
+            real += terms[CHANCE, i] * (terms[COSINE, i] if i < turned else math.cos(t * terms[SPEED, i]))
+            imaginary += terms[CHANCE, i] * (terms[SINE, i] if i < turned else math.sin(t * terms[SPEED, i]))
+        return power(real, imaginary, float(ones.size))
+    if law != EXPONENTIAL:
+        real, imaginary, _ = two_point_product(real, imaginary, terms, ones, t, tiny, turned, 1)
+        return real, imaginary
+    for i in range(ones.size):
+        v = t * terms[CHANCE, i]
+        square = 1.0 + v * v
+        real, imaginary = times(real, imaginary, 1.0 / square, v / square)
         if real * real + imaginary * imaginary < tiny * tiny:
             break
     return real, imaginary
 
 
 @jitable
-def prepare_turns(law: int, sizes: Floats, speeds: Floats, h: float, turns: Floats) -> None:
-    """Cosines and sines of the phases at the first place, which is 0, and of their steps; and what moduli need.
-
-    Terms that are not there do not turn, and weigh nothing.
-    """
-    for i in range(turns.shape[1]):
-        is_there = i < sizes.size
-        turns[COSINE, i] = 1.0
-        turns[SINE, i] = 0.0
-        turns[STEP_COSINE, i] = math.cos(h * speeds[i]) if is_there else 1.0
-        turns[STEP_SINE, i] = math.sin(h * speeds[i]) if is_there else 0.0
-        turns[WEIGHT, i] = 0.0
-        if is_there:
-            turns[WEIGHT, i] = sizes[i] if law == EFRON else 2.0 * sizes[i] * (1.0 - sizes[i])
-
-
-@jitable
-def turn(turns: Floats, turned: int) -> None:
-    """Turn the phases of the first terms on to the next node."""
-    for i in range(turned):
-        cosine = turns[COSINE, i] * turns[STEP_COSINE, i] - turns[SINE, i] * turns[STEP_SINE, i]
-        turns[SINE, i] = turns[SINE, i] * turns[STEP_COSINE, i] + turns[COSINE, i] * turns[STEP_SINE, i]
-        turns[COSINE, i] = cosine
-
-
-@jitable
-def modulus_bound(law: int, n: int, turns: Floats, partial: Floats) -> float:
+def modulus_bound(law: int, n: int, terms: Floats, partial: Floats) -> float:
     """At most so large is the modulus of ``M(c + i t)/M(c)``, by the first ``N_TURNED`` terms.
 
     Loops over eight terms at a time, which processors do at once.
@@ -201,9 +170,9 @@ def modulus_bound(law: int, n: int, turns: Floats, partial: Floats) -> float:
             partial[16 + i] = 0.0
         for k in range(0, N_TURNED, 8):
             for i in range(8):
-                partial[i] += turns[WEIGHT, k + i] * turns[COSINE, k + i]
-                partial[8 + i] += turns[WEIGHT, k + i] * turns[SINE, k + i]
-                partial[16 + i] += turns[WEIGHT, k + i]
+                partial[i] += terms[WEIGHT, k + i] * terms[COSINE, k + i]
+                partial[8 + i] += terms[WEIGHT, k + i] * terms[SINE, k + i]
+                partial[16 + i] += terms[WEIGHT, k + i]
         real = 0.0
         imaginary = 0.0
         mass = 0.0
@@ -214,10 +183,10 @@ def modulus_bound(law: int, n: int, turns: Floats, partial: Floats) -> float:
         return (math.sqrt(real * real + imaginary * imaginary) + max(1.0 - mass, 0.0)) ** n
     for i in range(8):  # |1 - p + p exp(i v)|^2 = 1 - 2 p (1 - p) (1 - cos v)
         partial[i] = (
-            (1.0 - turns[WEIGHT, i] * (1.0 - turns[COSINE, i]))
-            * (1.0 - turns[WEIGHT, 8 + i] * (1.0 - turns[COSINE, 8 + i]))
-            * (1.0 - turns[WEIGHT, 16 + i] * (1.0 - turns[COSINE, 16 + i]))
-            * (1.0 - turns[WEIGHT, 24 + i] * (1.0 - turns[COSINE, 24 + i]))
+            (1.0 - terms[WEIGHT, i] * (1.0 - terms[COSINE, i]))
+            * (1.0 - terms[WEIGHT, 8 + i] * (1.0 - terms[COSINE, 8 + i]))
+            * (1.0 - terms[WEIGHT, 16 + i] * (1.0 - terms[COSINE, 16 + i]))
+            * (1.0 - terms[WEIGHT, 24 + i] * (1.0 - terms[COSINE, 24 + i]))
         )
     square = 1.0
     for i in range(8):
@@ -227,30 +196,32 @@ def modulus_bound(law: int, n: int, turns: Floats, partial: Floats) -> float:
 
 @jitable
 def fill_nodes(
-    law: int, sizes: Floats, speeds: Floats, c: float, h: float, deviation: float, nodes: Floats
+    law: int, terms: Floats, n: int, c: float, h: float, deviation: float, nodes: Floats
 ) -> tuple[int, float]:
     """Write ``t``, and the real and imaginary part of ``2 M(z)/M(c) E[exp(z W)]/z`` at ``z = c + i t``, where it counts.
 
     Returns how many nodes count, and a bound on the sum of the moduli of those that were left out.
     """
-    n = sizes.size
-    turns = np.empty((WEIGHT + 1, max(n, N_TURNED)))
-    prepare_turns(law, sizes, speeds, h, turns)
+    start_turns(terms, h, 1, n)
+    for i in range(n):
+        terms[WEIGHT, i] = terms[CHANCE, i] if law == EFRON else 2.0 * terms[CHANCE, i] * (1.0 - terms[CHANCE, i])
     partial = np.empty(24)
-    turned = turns.shape[1]  # all terms, as long as nodes count one after the other
+    ones = np.ones(n)
+    turned = terms.shape[1]  # all terms, as long as nodes count one after the other
     count = 0
     bound = 0.0
     for j in range(1, nodes.shape[1] + 1):
         t = h * j
         tiny = 0.5 * TINY * t / c
         if law != EXPONENTIAL:
-            turn(turns, turned)
+            if j > 1:
+                turn(terms, turned)
             if turned == N_TURNED:
-                modulus = modulus_bound(law, n, turns, partial)
+                modulus = modulus_bound(law, n, terms, partial)
                 if modulus < tiny:
                     bound += 2.0 * modulus / t
                     continue
-        real, imaginary = transform(law, sizes, speeds, t, tiny, turns, min(turned, n))
+        real, imaginary = transform(law, terms, ones, t, tiny, min(turned, n))
         modulus = math.sqrt(real * real + imaginary * imaginary)
         if modulus < tiny:
             bound += 2.0 * modulus / t
@@ -265,10 +236,9 @@ def fill_nodes(
         angle = c * deviation * deviation * t
         cosine = damping * math.cos(angle) / square
         sine = damping * math.sin(angle) / square
-        real, imaginary = real * cosine - imaginary * sine, real * sine + imaginary * cosine
+        real, imaginary = times(real, imaginary, cosine, sine)
         nodes[0, count] = t
-        nodes[1, count] = real * c + imaginary * t
-        nodes[2, count] = imaginary * c - real * t
+        nodes[1, count], nodes[2, count] = times(real, imaginary, c, -t)
         count += 1
     return count, bound
 
@@ -280,10 +250,9 @@ def summed(nodes: Floats, count: int, place: float) -> tuple[float, float]:
     slope = 0.0
     for j in range(count):
         t = nodes[0, j]
-        cosine = math.cos(t * place)
-        sine = math.sin(t * place)
-        total += nodes[1, j] * cosine + nodes[2, j] * sine
-        slope += t * (nodes[2, j] * cosine - nodes[1, j] * sine)
+        real, imaginary = times(nodes[1, j], nodes[2, j], math.cos(t * place), -math.sin(t * place))
+        total += real
+        slope += t * imaginary
     return total, slope
 
 
@@ -371,21 +340,19 @@ def inverted_on_line(law: int, a: Floats, level: float, c: float, guess: float, 
     """
     scale = math.sqrt(variance(a))
     k0, _, k2 = cumulants(law, a, c)
-    period = max((math.log(1.0 / level) - math.log(EXCESS)) / c, REACH * math.sqrt(k2))
+    period = max(log_excess(level) / c, REACH * math.sqrt(k2))
     h = 2.0 * math.pi / period
     deviation = SMOOTHING * max(guess, 0.5 * scale)
     last = LAST_UPWARD if upward else LAST
     nodes = np.empty((3, int(last / (deviation * h)) + 1))
-    sizes = np.empty(a.size)
-    speeds = np.empty(a.size)
-    origin = prepare_terms(law, a, c, sizes, speeds)
-    count, bound = fill_nodes(law, sizes, speeds, c, h, deviation, nodes)
+    terms = np.zeros((WEIGHT + 1, max(a.size, N_TURNED)))  # those that are not there do not turn, and weigh nothing
+    origin = prepare_terms(law, a, c, terms)
+    count, bound = fill_nodes(law, terms, a.size, c, h, deviation, nodes)
     target = math.log(level)
     error = 0.0
     if upward:
         target += math.log1p(-MISSED - SLACK)
-        end = h * nodes.shape[1] * deviation
-        error = bound + 2.0 / h * math.exp(-0.5 * end * end) / (end * end)
+        error = bound + beyond_last(h, nodes.shape[1], deviation)
     reach = 0.05 * max(guess, scale)
     factor = k0 + 0.5 * c * c * deviation * deviation + math.log(h / (2.0 * math.pi)) - target
     # Newton's steps from the guess; where they leave what is known to hold the quantile, false position.
@@ -445,11 +412,6 @@ def inversion_batch(law: int, terms: Floats, levels: Floats, z: Floats, upward: 
                     out[row, k] = extreme_quantile(magnitudes, levels[k])
                     continue
             out[row, k] = inverted_quantile(law, terms[row], levels[k], z[k], upward)
-
-
-def spread_order(n: int) -> NDArray[np.int64]:
-    """An order of ``n`` sorted terms whose first ones are spread over all of them."""
-    return (np.arange(n) * stride(n) + n // 2) % n
 
 
 def quantiles(law: int, terms: Floats, levels: Floats, *, upward: bool = False) -> Floats:

@@ -4,143 +4,117 @@ Rewards are first put on a lattice ``origin + unit m_i`` with whole ``m_i``: the
 (whole numbers, decimals, two values), else a fine one to which they are rounded up, which can only raise a subset mean.
 A subset has a mean above ``origin + unit t/q`` when its ``sum (q m_i - t)`` is positive, and these are whole numbers below
 ``2^53``: sums, ties and counts are free of rounding. Subsets are counted by the number of times each value is in
-(:func:`grouped_tail`) where there are few values, otherwise one by one, half against half (:func:`count_subsets_above`).
+(:func:`grouped_tail`) where there are few values, otherwise one by one, as far as they are above (:func:`count_above`).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import jitable
+from bandstrap.multipliers.enumeration import list_sums
+from bandstrap.multipliers.lattice import (
+    LATTICE_NOISE,
+    attained_fraction,
+    fine_step,
+    lattice_unit,
+    round_onto,
+    rounded_up,
+    to_lattice,
+)
 
 # Up to this many rewards the number of subsets, and all sums of such numbers, are doubles without rounding.
 MOST_EXACT = 50
 # Tails of more rewards are sums of positive products: their relative error is below this much per term and reward.
 ROUNDING = 2.0**-52
-# Rewards are on a lattice if its unit is at least this share of their range ...
-FINEST_UNIT = 2.0**-20
-# ... and they are this close to it, as a share of the largest reward: what decimals lose to rounding.
-LATTICE_NOISE = 2.0**-47
 LARGEST_WHOLE = 2.0**52
+# Rows of the room that subsets are counted in: two for sums of gaps, one for the gaps, and two for choices left open.
+ROWS = 5
 
 
-# --- lattices -----------------------------------------------------------------------------------------------------------
+class Counting(NamedTuple):
+    """How closely rewards are put on a lattice, and how many subsets of them are counted.
 
-
-@jitable
-def common_unit(first: float, second: float) -> float:
-    """Greatest common measure of two non-negative numbers, by Euclid; remainders that are mere rounding count as 0."""
-    large = max(first, second)
-    small = min(first, second)
-    least = 2.0**-30 * large
-    while small > least:
-        rest = abs(large - small * math.floor(large / small + 0.5))
-        large = small
-        small = rest
-    return large
-
-
-@jitable
-def lattice_unit(y: Floats) -> float:
-    """Unit of the lattice on which all ``y`` lie, with ``y[0]`` the smallest and ``y[-1]`` the largest; 0 if none."""
-    spread = y[-1] - y[0]
-    unit = spread
-    for i in range(1, len(y)):
-        if y[i] != y[i - 1]:
-            unit = common_unit(unit, y[i] - y[0])
-            if unit < FINEST_UNIT * spread:
-                return 0.0
-    return spread / math.floor(spread / unit + 0.5)
-
-
-@jitable
-def to_lattice(y: Floats, origin: float, unit: float, m: Floats) -> float:
-    """Write the nearest whole ``m_i = (y_i - origin)/unit``; returns the largest distance, with rounding, or 0 if none.
-
-    It is 0 only where ``unit`` and all ``y_i`` are whole multiples of a power of two, so that sums of them are exact too.
+    Rewards on no lattice become whole numbers of ``bits``, and their quantile one of ``q`` times these. A lattice has at
+    most ``most_steps``. Few values have at most ``most_grouped`` numbers of times. Others are counted if ``one_by_one``,
+    the sums of ``k`` gaps listed where more than ``many 4^k`` subsets may be above, see :func:`count_above`.
     """
-    noise = 0.0
+
+    bits: int
+    q: float
+    most_steps: float
+    most_grouped: float
+    one_by_one: bool
+    many: float
+
+
+@jitable
+def count_above(scaled: Floats, x: float, most: float, n_listed: int, room: Floats) -> float:
+    """How many non-empty subsets of ascending whole numbers have a mean above ``x``; beyond ``most`` any larger number.
+
+    Of all sums of ``scaled_i - x`` the largest is that of the positive ones. Every other subset differs from theirs in some
+    terms, and its sum falls short by the gaps ``|scaled_i - x|`` of these: it is above ``x`` if they add up to less than
+    the largest sum. So those above are found one by one, without looking at many others. The sums of the ``n_listed``
+    smallest gaps are listed in order, and those that fit beside a choice of the other gaps are counted at once.
+    """
+    n = len(scaled)
+    gaps, open_sums, open_lasts = room[2], room[3], room[4]
+    above = 0
+    while above < n and scaled[above] <= x:
+        above += 1
+    below = above - 1
     largest = 0.0
-    for i in range(len(y)):
-        m[i] = math.floor((y[i] - origin) / unit + 0.5)
-        noise = max(noise, abs((y[i] - origin) - unit * m[i]))
-        largest = max(largest, abs(y[i]))
-    _, exponent = math.frexp(largest * len(y))
-    grain = math.ldexp(1.0, exponent - 52)
-    is_exact = noise == 0.0 and grain > 0.0 and math.floor(unit / grain) == unit / grain
-    for i in range(len(y)):
-        is_exact = is_exact and math.floor(y[i] / grain) == y[i] / grain
-    return 0.0 if is_exact else noise + 5e-16 * largest
-
-
-@jitable
-def round_onto(y: Floats, origin: float, spread: float, bits: int, m: Floats) -> float:
-    """Write ``m_i``, the ``(y_i - origin)/unit`` rounded up to whole numbers of at most ``2^bits``; returns ``unit``.
-
-    Quotients are rounded by at most ``2^-53`` of the range ``spread`` before they are rounded up.
-    """
-    unit = spread * 0.5**bits
-    for i in range(len(y)):
-        m[i] = math.ceil((y[i] - origin) / unit)
-    return unit
-
-
-@jitable
-def rounded_up(origin: float, unit: float, over: float, under: float, noise: float) -> float:
-    """``origin + unit over/under + noise`` or a little more; the next double above the quotient if ``noise`` is 0."""
-    if noise > 0.0:
-        x = origin + (unit * (over / under) * (1.0 + 5e-16) + noise)
-        return float(np.nextafter(x, math.inf))
-    total = under * origin + unit * over  # a sum of rewards: exact
-    x = total / under
-    # The sign of x under - total, by the two halves of x: products and first difference are exact.
-    shifted = 134217729.0 * x  # 2^27 + 1
-    high = shifted - (shifted - x)
-    if (high * under - total) + (x - high) * under < 0.0:
-        x = float(np.nextafter(x, math.inf))
-    return x
-
-
-# --- counting -----------------------------------------------------------------------------------------------------------
-
-
-@jitable
-def sorted_subset_sums(v: Floats, sums: Floats, spare: Floats) -> Floats:
-    """All subset sums of ``v`` in ascending order, built by merging; the two buffers hold ``2^v.size`` numbers."""
-    sums[0] = 0.0
-    size = 1
-    for i in range(len(v)):
-        shifted = v[i]
-        left = 0
-        right = 0
-        for j in range(2 * size):
-            if right >= size or (left < size and sums[left] <= sums[right] + shifted):
-                spare[j] = sums[left]
-                left += 1
+    for i in range(n):
+        if above >= n or (below >= 0 and x - scaled[below] <= scaled[above] - x):
+            gaps[i] = x - scaled[below]
+            below -= 1
+        else:
+            gaps[i] = scaled[above] - x
+            largest += gaps[i]
+            above += 1
+    if largest == 0.0:
+        return 0.0
+    n_sums = 1 << n_listed
+    listed = room[list_sums(room, gaps, n_listed, n_sums)]
+    count = 0.0
+    short = 0.0  # the sum of the gaps chosen among those not listed
+    last = n_listed - 1  # the largest of them
+    n_open = 0
+    while True:
+        low = 0
+        high = n_sums
+        while low < high:
+            middle = (low + high) >> 1
+            if short + listed[middle] < largest:
+                low = middle + 1
             else:
-                spare[j] = sums[right] + shifted
-                right += 1
-        size *= 2
-        sums, spare = spare, sums
-    return sums[:size]
-
-
-@jitable
-def count_subsets_above(y: Floats, x: float, buffers: Floats) -> int:
-    """How many non-empty subsets of ``y`` have a mean above ``x``; whole numbers, so that every sum is exact."""
-    half = y.size // 2
-    first = sorted_subset_sums(y[:half] - x, buffers[0], buffers[1])
-    second = sorted_subset_sums(y[half:] - x, buffers[2], buffers[3])
-    count = 0
-    position = second.size
-    for i in range(first.size):
-        while position > 0 and first[i] + second[position - 1] > 0.0:
-            position -= 1
-        count += second.size - position
-    return count
+                high = middle
+        count += low
+        if count > most:
+            return count
+        # From a choice of gaps come two larger ones: the next gap instead of the last, or beside it.
+        moved = math.inf
+        if last + 1 < n:
+            moved = short + gaps[last + 1]
+            if last >= n_listed:
+                if moved < largest:
+                    open_sums[n_open] = moved
+                    open_lasts[n_open] = last + 1
+                    n_open += 1
+                moved -= gaps[last]
+        if moved < largest:
+            short = moved
+            last += 1
+        elif n_open > 0:
+            n_open -= 1
+            short = open_sums[n_open]
+            last = int(open_lasts[n_open])
+        else:
+            return count
 
 
 @jitable
@@ -252,6 +226,22 @@ def allowed_mass(counts: Floats, n: int, level: float) -> float:
     return (level - 0.5**n) * (1.0 - (4.0 * n + grouped_cost(counts)) * ROUNDING)
 
 
+Ends = tuple[float, float, float, float]  # a number, the mass of the subsets above it, a higher one, and that above it
+
+
+@jitable
+def closer(ends: Ends, t: float, mass: float, allowed: float) -> Ends:
+    """The ends between which the smallest number with at most the mass ``allowed`` above it lies, knowing that of ``t``."""
+    low, low_mass, high, high_mass = ends
+    return (low, low_mass, t, mass) if mass <= allowed else (t, mass, high, high_mass)
+
+
+@jitable
+def between(ends: Ends) -> float:
+    """The whole number in the middle, or that below the higher end if there is none."""
+    return float(math.floor(0.5 * (ends[0] + ends[2])))
+
+
 @jitable
 def grouped_step(
     values: Floats, counts: Floats, n: int, low: float, allowed: float, q: float
@@ -277,57 +267,73 @@ def grouped_step(
     for v in range(size):
         scaled[v] = values[v] * q
     work = np.empty((3, size + 1))
-    high = scaled[size - 1]
-    high_mass = 0.0
-    low_mass = math.inf
+    ends = (low, math.inf, scaled[size - 1], 0.0)
     t = low
     while True:
-        mass = grouped_tail(scaled, counts, t, masses, beyond, last, work)
-        if mass <= allowed:
-            high = t
-            high_mass = mass
-        else:
-            low = t
-            low_mass = mass
-        if not high - low > 1.0:
-            return high, high_mass, low_mass
-        t = float(math.floor(0.5 * (low + high)))
+        ends = closer(ends, t, grouped_tail(scaled, counts, t, masses, beyond, last, work), allowed)
+        if not ends[2] - ends[0] > 1.0:
+            return ends[2], ends[3], ends[1]
+        t = between(ends)
 
 
 @jitable
-def counted_step(scaled: Floats, low: float, allowed: float, buffers: Floats) -> tuple[float, float, float]:
-    """As :func:`grouped_step`, subset by subset: of ``q`` times the whole numbers, in any order."""
-    high = scaled[0]
-    for i in range(1, scaled.size):
-        high = max(high, scaled[i])
-    high_count = 0.0
-    low_count = math.inf
+def listed_step(scaled: Floats, low: float, allowed: float, many: float, room: Floats) -> tuple[float, float, float]:
+    """As :func:`grouped_step`, subset by subset: of ``q`` times the whole numbers.
+
+    The last count may be any number above ``allowed`` up to the true one.
+    """
+    n_listed = 0
+    while n_listed < len(scaled) // 2 and many * 4.0**n_listed < allowed:
+        n_listed += 1
+    ends = (low, math.inf, scaled[-1], 0.0)
     t = low
     while True:
-        count = float(count_subsets_above(scaled, t, buffers))
-        if count <= allowed:
-            high = t
-            high_count = count
-        else:
-            low = t
-            low_count = count
-        if not high - low > 1.0:
-            return high, high_count, low_count
-        t = float(math.floor(0.5 * (low + high)))
+        ends = closer(ends, t, count_above(scaled, t, allowed, n_listed, room), allowed)
+        if not ends[2] - ends[0] > 1.0:
+            return ends[2], ends[3], ends[1]
+        t = between(ends)
 
 
 @jitable
-def fine_step(n: int) -> float:
-    """``q`` such that no two means of up to ``n`` whole numbers lie within ``1/q``."""
-    return 2.0 * n * n
+def counted_quantile(
+    y: Floats, least: float, level: float, how: Counting, room: Floats
+) -> tuple[float, float, float, bool]:
+    """The smallest ``x`` above which subset means have at most the probability ``level``, rounded up; ``y`` ascends.
 
-
-@jitable
-def attained_fraction(t: float, n: int) -> tuple[float, float]:
-    """The fraction with a denominator of at most ``n`` in ``((t - 1)/q, t/q]``, with ``q`` that of :func:`fine_step`."""
+    Nothing below ``least``, but for its fraction of a step, is looked for. With ``x`` come the numbers of subsets, at most
+    and too many, between which it stays the answer, and whether they were counted by values. NaN where counting would take
+    too long. Rewards on no lattice are raised by at most ``2^-bits`` of their range.
+    """
+    n = len(y)
+    origin = y[0]
+    spread = y[-1] - origin
+    m = y.copy()
     q = fine_step(n)
-    for under in range(1, n + 1):
-        over = math.floor(t * under / q)
-        if over * q > (t - 1.0) * under:
-            return over, float(under)
-    return t, q
+    unit = lattice_unit(y)
+    noise = math.inf
+    if unit > 0.0 and spread <= how.most_steps * unit:
+        noise = to_lattice(y, origin, unit, m)
+    is_lattice = noise <= LATTICE_NOISE * max(abs(origin), abs(y[-1])) and m[-1] * q * n < LARGEST_WHOLE
+    values = np.empty(n)
+    counts = np.empty(n)
+    is_grouped = False
+    if is_lattice:
+        size = group(m, values, counts)
+        values = values[:size]
+        counts = counts[:size]
+        is_grouped = grouped_cost(counts) <= how.most_grouped
+    if not (is_grouped or how.one_by_one):
+        return math.nan, -1.0, -1.0, False
+    if not is_lattice:
+        q = how.q
+        unit = round_onto(y, origin, spread, how.bits, m)
+        noise = 2.0**-52 * spread
+    low = max(math.floor((least - origin) / unit * q) - 1.0, 0.0)
+    if is_grouped:
+        t, at_most, too_many = grouped_step(values, counts, n, low, allowed_mass(counts, n, level), q)
+    else:
+        for i in range(n):
+            m[i] *= q
+        t, at_most, too_many = listed_step(m, low, allowed_subsets(n, level), how.many, room)
+    over, under = attained_fraction(t, n) if is_lattice else (t, q)
+    return min(rounded_up(origin, unit, over, under, noise), y[-1]), at_most, too_many, is_grouped

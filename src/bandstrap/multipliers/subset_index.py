@@ -8,31 +8,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers.saddlepoint import LOG_2, signed_root
-from bandstrap.multipliers.subset_count import (
-    LATTICE_NOISE,
-    attained_fraction,
-    fine_step,
-    group,
-    grouped_cost,
-    grouped_step,
-    lattice_unit,
-    round_onto,
-    rounded_up,
-    sorted_subset_sums,
-    to_lattice,
-)
+from bandstrap.multipliers.subset_count import ROWS, Counting, counted_quantile
 
-# Up to this many rewards subsets are counted one by one. Where more than so many may be above, this times 4^k, the sums of
-# k gaps are listed: see count_above.
+# Up to this many rewards subsets are counted one by one; see Counting.many.
 MOST_COUNTED = 16
 MANY_SUBSETS = 16.0
-# Room to count in: rows for two lists of sums of half the gaps, for the gaps, and two for choices left open.
-ROOM = (5, 1 << (MOST_COUNTED // 2))
+ROOM = (ROWS, 1 << (MOST_COUNTED // 2))  # to count in
 # Rewards on no lattice are rounded up to whole numbers of this many bits before their subsets are counted.
 BITS = 14
 # The most steps a lattice may have, and the most terms of a count by values.
@@ -50,93 +34,6 @@ WIDE_GAP = 0.1
 
 
 @jitable
-def count_above(scaled: Floats, x: float, most: float, room: Floats) -> float:
-    """How many non-empty subsets of ascending whole numbers have a mean above ``x``; beyond ``most`` any larger number.
-
-    Of all sums of ``scaled_i - x`` the largest is that of the positive ones. Every other subset differs from theirs in some
-    terms, and its sum falls short by the gaps ``|scaled_i - x|`` of these: it is above ``x`` if they add up to less than
-    the largest sum. So those above are found one by one, without looking at many others. Where many are allowed, the sums
-    of the smallest gaps are listed in order, and those that fit beside a choice of the other gaps are counted at once.
-    """
-    n = len(scaled)
-    gaps, open_sums, open_lasts = room[2], room[3], room[4]
-    above = 0
-    while above < n and scaled[above] <= x:
-        above += 1
-    below = above - 1
-    largest = 0.0
-    for i in range(n):
-        if above >= n or (below >= 0 and x - scaled[below] <= scaled[above] - x):
-            gaps[i] = x - scaled[below]
-            below -= 1
-        else:
-            gaps[i] = scaled[above] - x
-            largest += gaps[i]
-            above += 1
-    if largest == 0.0:
-        return 0.0
-    n_listed = 0
-    while n_listed < n // 2 and MANY_SUBSETS * 4.0**n_listed < most:
-        n_listed += 1
-    listed = sorted_subset_sums(gaps[:n_listed], room[0], room[1])
-    count = 0.0
-    short = 0.0  # the sum of the gaps chosen among those not listed
-    last = n_listed - 1  # the largest of them
-    n_open = 0
-    while True:
-        low = 0
-        high = len(listed)
-        while low < high:
-            middle = (low + high) >> 1
-            if short + listed[middle] < largest:
-                low = middle + 1
-            else:
-                high = middle
-        count += low
-        if count > most:
-            return count
-        # From a choice of gaps come two larger ones: the next gap instead of the last, or beside it.
-        moved = math.inf
-        if last + 1 < n:
-            moved = short + gaps[last + 1]
-            if last >= n_listed:
-                if moved < largest:
-                    open_sums[n_open] = moved
-                    open_lasts[n_open] = last + 1
-                    n_open += 1
-                moved -= gaps[last]
-        if moved < largest:
-            short = moved
-            last += 1
-        elif n_open > 0:
-            n_open -= 1
-            short = open_sums[n_open]
-            last = int(open_lasts[n_open])
-        else:
-            return count
-
-
-@jitable
-def few_step(scaled: Floats, low: float, allowed: float, room: Floats) -> tuple[float, float, float]:
-    """As ``counted_step``, for ascending numbers; the last count may be any number above ``allowed`` up to the true one."""
-    high = scaled[-1]
-    high_count = 0.0
-    low_count = math.inf
-    t = low
-    while True:
-        count = count_above(scaled, t, allowed, room)
-        if count <= allowed:
-            high = t
-            high_count = count
-        else:
-            low = t
-            low_count = count
-        if not high - low > 1.0:
-            return high, high_count, low_count
-        t = float(math.floor(0.5 * (low + high)))
-
-
-@jitable
 def counted_index(y: Floats, mean: float, subsets: float, room: Floats) -> tuple[float, float, float]:
     """The smallest ``x``, rounded up, with fewer than ``subsets`` non-empty subset means above it; ``y`` ascends.
 
@@ -144,49 +41,13 @@ def counted_index(y: Floats, mean: float, subsets: float, room: Floats) -> tuple
     fraction of a step, is looked for. NaN where counting would take long: there are many rewards, and many values.
     """
     n = len(y)
-    origin = y[0]
-    top = y[-1]
-    spread = top - origin
-    if spread == 0.0:
-        return origin, 1.0, math.inf
+    if y[0] == y[-1]:
+        return y[0], 1.0, math.inf
     if subsets < 2.0:
-        return top, 1.0, 2.0
-    m = y.copy()
-    q = 1.0
-    unit = lattice_unit(y)
-    noise = math.inf
-    if unit > 0.0 and spread <= MOST_STEPS * unit:
-        noise = to_lattice(y, origin, unit, m)
-    is_lattice = noise <= LATTICE_NOISE * max(abs(origin), abs(top))
-    if is_lattice:
-        q = fine_step(n)
-    elif n <= MOST_COUNTED:
-        unit = round_onto(y, origin, spread, BITS, m)
-    else:
-        return math.nan, 0.0, 0.0
-    low = max(math.floor((mean - origin) / unit * q) - 1.0, 0.0)
-    is_grouped = False
-    if is_lattice:
-        values = np.empty(n)
-        counts = np.empty(n)
-        size = group(m, values, counts)
-        values = values[:size]
-        counts = counts[:size]
-        is_grouped = grouped_cost(counts) <= MOST_GROUPED
-    if is_grouped:
-        t, first, last = grouped_step(values, counts, n, low, subsets - 1.0, q)
-    elif n <= MOST_COUNTED:
-        for i in range(n):
-            m[i] *= q
-        t, first, last = few_step(m, low, subsets - 1.0, room)
-    else:
-        return math.nan, 0.0, 0.0
-    over, under = t, 1.0
-    if is_lattice:
-        over, under = attained_fraction(t, n)
-    else:
-        noise = 2.0**-52 * spread
-    return min(rounded_up(origin, unit, over, under, noise), top), first + 1.0, last + 1.0
+        return y[-1], 1.0, 2.0
+    how = Counting(BITS, 1.0, MOST_STEPS, MOST_GROUPED, n <= MOST_COUNTED, MANY_SUBSETS)
+    x, at_most, too_many, _ = counted_quantile(y, mean, math.ldexp(subsets, -n), how, room)
+    return x, at_most + 1.0, too_many + 1.0
 
 
 @jitable

@@ -14,36 +14,24 @@ from numpy.typing import NDArray
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.errors import near_one
+from bandstrap.multipliers.lattice import round_onto, rounded_up
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.subset_count import (
-    LARGEST_WHOLE,
-    LATTICE_NOISE,
-    allowed_mass,
-    allowed_subsets,
-    attained_fraction,
-    counted_step,
-    fine_step,
-    group,
-    grouped_cost,
-    grouped_step,
-    lattice_unit,
-    round_onto,
-    rounded_up,
-    to_lattice,
-)
+from bandstrap.multipliers.subset_count import ROWS, Counting, allowed_mass, counted_quantile, group, grouped_step
 from bandstrap.multipliers.subset_index import saddlepoint_index
 from bandstrap.multipliers.subset_inversion import SLACK, certain_tail, inverted_quantile
 
-# Subsets are counted one by one (meet in the middle) up to this many rewards ...
+# Subsets are counted one by one up to this many rewards; see Counting.many ...
 MOST_COUNTED = 24
+MANY_SUBSETS = 1.0
 # ... and up to this many where the tail holds few of them, which is where smoothing costs most.
 MOST_COUNTED_FAR = 36
 FEW_SUBSETS = 4096
 # Rewards of few values are counted by how often each is in, while there are at most this many such counts.
-MOST_GROUPED = 20_000
-# Other rewards are rounded up to whole numbers of this many bits before they are counted; of fewer bits beyond this many
-# rewards, so that sums of them have at most 52.
+MOST_GROUPED = 20_000.0
+# Other rewards are rounded up to whole numbers of this many bits before they are counted, in steps of 1/Q of them; of fewer
+# bits beyond this many rewards, so that sums of them have at most 52.
 BITS = 45
+Q = 4.0
 MOST_OF_ALL_BITS = 32
 # Rewards that crowd within this share of a standard error are counted as one value, the largest of them.
 CLOSE = 1e-3
@@ -59,44 +47,7 @@ def is_counted(n: int, level: float) -> bool:
 
 
 @jitable
-def lattice_quantile(y: Floats, m: Floats, unit: float, noise: float, level: float) -> tuple[float, int]:
-    """The quantile of ``y[0] + unit m``, rounded up, and how it was computed; NaN where counting would take too long."""
-    n = y.size
-    q = fine_step(n)
-    if not m[-1] * q * n < LARGEST_WHOLE:
-        return math.nan, ENUMERATION
-    values = np.empty(n)
-    counts = np.empty(n)
-    size = group(m, values, counts)
-    cost = grouped_cost(counts[:size])
-    one_by_one = is_counted(n, level)
-    if cost <= (2.0 ** (n // 2) if one_by_one else MOST_GROUPED):
-        allowed = allowed_mass(counts[:size], n, level)
-        t, _, _ = grouped_step(values[:size], counts[:size], n, 0.0, allowed, q)
-        method = GROUPED
-    elif one_by_one:
-        buffers = np.empty((4, 1 << (n - n // 2)))
-        t, _, _ = counted_step(m * q, 0.0, allowed_subsets(n, level), buffers)
-        method = ENUMERATION
-    else:
-        return math.nan, ENUMERATION
-    over, under = attained_fraction(t, n)
-    return min(rounded_up(y[0], unit, over, under, noise), y[-1]), method
-
-
-@jitable
-def counted_quantile(y: Floats, m: Floats, level: float) -> float:
-    """The quantile of rewards on no lattice, by counting; above it by at most ``2^-44`` of their range."""
-    spread = y[-1] - y[0]
-    unit = round_onto(y, y[0], spread, BITS, m)
-    q = 4.0
-    buffers = np.empty((4, 1 << (y.size - y.size // 2)))
-    t, _, _ = counted_step(m * q, 0.0, allowed_subsets(y.size, level), buffers)
-    return min(rounded_up(y[0], unit, t, q, 2.0**-52 * spread), y[-1])
-
-
-@jitable
-def crowded_quantile(y: Floats, m: Floats, level: float) -> float:
+def crowded_quantile(y: Floats, level: float) -> float:
     """The quantile of rewards that crowd at few places, by counting them as few values; NaN where they do not.
 
     Rewards are raised to the largest of their crowd, which raises every subset mean, by at most ``CLOSE`` standard errors.
@@ -128,11 +79,10 @@ def crowded_quantile(y: Floats, m: Floats, level: float) -> float:
             first = i
     spread = y[-1] - y[0]
     _, exponent = math.frexp(n / MOST_OF_ALL_BITS)
+    m = np.empty(size)
     unit = round_onto(tops[:size], y[0], spread, BITS - max(exponent, 0), m)
-    q = 4.0
-    allowed = allowed_mass(counts[:size], n, level)
-    t, _, _ = grouped_step(m[:size], counts[:size], n, 0.0, allowed, q)
-    return min(rounded_up(y[0], unit, t, q, 2.0**-52 * spread), y[-1])
+    t, _, _ = grouped_step(m, counts[:size], n, 0.0, allowed_mass(counts[:size], n, level), Q)
+    return min(rounded_up(y[0], unit, t, Q, 2.0**-52 * spread), y[-1])
 
 
 @jitable
@@ -170,17 +120,13 @@ def safe_quantile(y: Floats, level: float) -> tuple[float, int]:
         return math.inf, ENUMERATION
     if y[0] == y[-1] or 0.5 ** (n - 1) > level:  # equal rewards, or no other subset may be above
         return y[-1], ENUMERATION
-    m = np.empty(n)
-    unit = lattice_unit(y)
-    if unit > 0.0:
-        noise = to_lattice(y, y[0], unit, m)
-        if noise <= LATTICE_NOISE * max(abs(y[0]), abs(y[-1])):
-            x, method = lattice_quantile(y, m, unit, noise, level)
-            if not math.isnan(x):
-                return x, method
-    if is_counted(n, level):
-        return counted_quantile(y, m, level), ENUMERATION
-    x = crowded_quantile(y, m, level)
+    one_by_one = is_counted(n, level)
+    how = Counting(BITS, Q, math.inf, 2.0 ** (n // 2) if one_by_one else MOST_GROUPED, one_by_one, MANY_SUBSETS)
+    room = np.empty((ROWS, 1 << (n - n // 2) if one_by_one else 0))
+    x, _, _, is_grouped = counted_quantile(y, y[0], level, how, room)
+    if not math.isnan(x):
+        return x, GROUPED if is_grouped else ENUMERATION
+    x = crowded_quantile(y, level)
     return (smoothed_quantile(y, level), INVERSION) if math.isnan(x) else (x, GROUPED)
 
 

@@ -42,7 +42,7 @@ def shortfalls(rewards: Floats, n: int, target: float) -> float:
 
 @compiled_body(shortfalls)
 def shortfalls_in_loops(rewards: Floats, n: int, target: float) -> float:
-    """See :func:`shortfalls`."""
+    """:func:`shortfalls` in loops, because arrays take three times as long to compile; loops take 50 times plain."""
     total = 0.0
     for i in range(n):
         total += max(target - rewards[i], 0.0)

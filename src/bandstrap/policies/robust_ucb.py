@@ -77,7 +77,7 @@ def kept_sum(rewards: Floats, limits: Floats, n: int, log: float) -> tuple[float
 
 @compiled_body(kept_sum)
 def kept_sum_in_loops(rewards: Floats, limits: Floats, n: int, log: float) -> tuple[float, float]:
-    """See :func:`kept_sum`."""
+    """:func:`kept_sum` in loops, because masks take up to 3 times as long compiled; loops take 40 times plain."""
     total = 0.0
     until = math.inf
     for i in range(n):
@@ -154,7 +154,7 @@ def influence(rewards: Floats, n: int, a: float, theta: float) -> tuple[float, f
 
 @compiled_body(influence)
 def influence_in_loops(rewards: Floats, n: int, a: float, theta: float) -> tuple[float, float]:
-    """See :func:`influence`."""
+    """:func:`influence` in loops, because arrays take up to 1.5 times as long compiled; loops take 5 times plain."""
     total = 0.0
     slope = 0.0
     for i in range(n):

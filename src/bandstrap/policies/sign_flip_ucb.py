@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.bounds.hoeffding import hoeffding_width, root_log
-from bandstrap.engine.compiler.kernel import Kernel, compiled_body, jitable
+from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.multipliers.lattice import common_unit
 from bandstrap.multipliers.normal import normal_quantile
-from bandstrap.multipliers.subset_count import common_unit
 from bandstrap.multipliers.subset_index import (
     MOST_COUNTED,
     ROOM,
@@ -113,16 +113,11 @@ def shared_at(alpha: float, sigma: float, octave: Floats) -> Shared:
     return Shared(level, z, fraction, sigma, root_log(alpha) if sigma < math.inf else math.nan)
 
 
-def ascending(rewards: Floats) -> Any:
-    """A sorted copy."""
-    return sorted(rewards)
-
-
-@compiled_body(ascending)
-def ascending_loops(rewards: Floats) -> Floats:
-    """:func:`ascending` by insertion."""
+@jitable
+def ascending(rewards: Floats) -> Floats:
+    """A sorted copy, by insertion: few are kept, and finding their bound takes far longer."""
     out = rewards.copy()
-    for i in range(1, out.size):
+    for i in range(1, len(out)):
         value = out[i]
         j = i
         while j > 0 and out[j - 1] > value:
@@ -243,15 +238,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The bound at the level of the round."""
-    if state.facts[LEVEL][arm] != shared.level:  # not the state that was prepared
-        update_bounds(state, shared, arm, arm + 1)
-    return state.facts[BOUND][arm]
-
-
-@compiled_body(score)
-def prepared_score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """:func:`score` of a state that was prepared: with a branch, the references to all of the state count for each arm."""
+    """The bound at the level of the round, which :func:`prepare` found."""
     return state.facts[BOUND][arm]
 
 

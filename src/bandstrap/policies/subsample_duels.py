@@ -65,7 +65,7 @@ def shuffled_sum(rewards: Floats, n: int, size: int, rng: np.random.Generator) -
 
 @compiled_body(shuffled_sum)
 def shuffled_sum_in_loops(rewards: Floats, n: int, size: int, rng: np.random.Generator) -> float:
-    """See :func:`shuffled_sum`."""
+    """:func:`shuffled_sum` in place, because compiled code is not interrupted, and has no dictionary as quick."""
     total = 0.0
     for i in range(size):
         j = i + int(rng.random() * (n - i))

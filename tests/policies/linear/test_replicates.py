@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstrap.engine.compiler import kernel
+from bandstrap.multipliers.weights import EFRON
 from bandstrap.policies.linear.known_actions import record, start_known
+from bandstrap.policies.linear.multiplied import POISSON, multipliers
 from bandstrap.policies.linear.replicates import (
-    POISSON,
     Generators,
     Observed,
     column_sums,
@@ -25,7 +25,6 @@ from bandstrap.policies.linear.replicates import (
     factor_all,
     group,
     next_words,
-    poisson_roots,
     resample,
     resampled_distances,
     rotate_into_all,
@@ -59,12 +58,6 @@ def generators(n, seed):
 
 def copied(arrays):
     return type(arrays)(*(part.copy() for part in arrays))
-
-
-def test_every_compiled_body_of_linear_policies_is_compared_by_some_test():
-    assert {f.__name__ for f in CALLS} >= {"norms", "predictions", "distances", "draw_weights", "find_action"}
-    own = {f for f in kernel._compiled_bodies if f.__module__.startswith("bandstrap.policies.linear.")}
-    assert {f.__name__ for f in own} == {f.__name__ for f in CALLS}
 
 
 # --- random words and resamples ---------------------------------------------------------------------------------------
@@ -240,24 +233,16 @@ def test_resamples_of_four_follow_the_multinomial_law_as_a_whole():
 
 
 def test_poisson_weights_follow_their_law_and_are_those_of_the_uniforms():
-    roots = poisson_roots(40_000, np.random.default_rng(5))
-    weights = roots**2
-    np.testing.assert_allclose(weights, np.round(weights), rtol=1e-15)
-    counts = np.bincount(np.round(weights).astype(int))
+    weights = multipliers(EFRON, 40_000, np.random.default_rng(5))
+    assert weights.dtype == np.float64
+    assert (weights == np.round(weights)).all()
+    counts = np.bincount(weights.astype(int))
     expected = stats.poisson(1).pmf(np.arange(6)) * 40_000
     assert stats.chisquare(
         np.append(counts[:6], counts[6:].sum()), np.append(expected, 40_000 - expected.sum())
     ).pvalue > (SIGNIFICANCE)
     slow = naive.poisson_weights(2000, np.random.default_rng(6))
-    assert np.round(poisson_roots(2000, np.random.default_rng(6)) ** 2).tolist() == slow.tolist()
-
-
-def test_poisson_weights_are_the_same_bits_compiled():
-    rngs = [np.random.default_rng(7) for _ in range(2)]
-    plain, compiled = poisson_roots(3000, rngs[0]), CALLS[poisson_roots](3000, rngs[1])
-    assert plain.dtype == compiled.dtype == np.float64
-    assert plain.tobytes() == compiled.tobytes()
-    assert rngs[0].bit_generator.state == rngs[1].bit_generator.state
+    assert multipliers(EFRON, 2000, np.random.default_rng(6)).tolist() == slow.tolist()
 
 
 def test_the_table_of_poisson_probabilities_ends_at_one():
@@ -269,9 +254,9 @@ def test_the_table_of_poisson_probabilities_ends_at_one():
         def random(self, n):
             return np.array([0.0, math.exp(-1), np.nextafter(math.exp(-1), 0), 1 - 2**-53])[:n]
 
-    weights = poisson_roots(4, Extremes()) ** 2
-    assert np.round(weights[:3]).tolist() == [0, 1, 0]
-    assert 15 <= round(weights[3]) < len(POISSON)
+    weights = multipliers(EFRON, 4, Extremes())
+    assert weights[:3].tolist() == [0, 1, 0]
+    assert 15 <= weights[3] < len(POISSON)
 
 
 # --- streaming --------------------------------------------------------------------------------------------------------
@@ -320,7 +305,7 @@ def test_streaming_is_the_same_bits_compiled(d):
     both = [start_factors(d, 11, 0.3) for _ in range(2)]
     rng = np.random.default_rng(0)
     for x, reward in zip(X, y, strict=True):
-        roots = poisson_roots(11, rng)
+        roots = np.sqrt(multipliers(EFRON, 11, rng))
         rotate_into_all(both[0], x, reward, roots)
         CALLS[rotate_into_all](both[1], x, reward, roots)
     assert both[0].tobytes() == both[1].tobytes()

@@ -14,6 +14,7 @@ mammen         0.38 or 2.62 times
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -31,12 +32,14 @@ from bandstrap.multipliers.weights import (
 )
 from bandstrap.policies.linear.known_actions import KnownActions
 from bandstrap.policies.linear.radius import Ellipsoid
-from bandstrap.policies.linear.replicates import POISSON, Observed, distances, factor_all, rotate_into_all
+from bandstrap.policies.linear.replicates import Observed, distances, factor_all, rotate_into_all
 from bandstrap.policies.linear.ridge import Regression
 
 # Weights that leave no observation with a negative count.
 CountedWeights = Literal["efron", "rademacher", "exponential", "mammen"]
 COUNTED: dict[CountedWeights, int] = {word: LAWS[word] for word in get_args(CountedWeights)}
+# P(Poisson(1) <= k), until it is 1 in double precision.
+POISSON = (*(math.exp(-1.0) * sum(1.0 / math.factorial(i) for i in range(k + 1)) for k in range(17)), 1.0)
 
 
 class Params(NamedTuple):
@@ -70,7 +73,7 @@ def multipliers(law: int, n: int, rng: np.random.Generator) -> Floats:
 
 @compiled_body(multipliers)
 def multipliers_in_loops(law: int, n: int, rng: np.random.Generator) -> Floats:
-    """See :func:`multipliers`."""
+    """:func:`multipliers` in loops, because searches of a table take long to compile; loops take 20 times plain."""
     weights = np.empty(n)
     for b in range(n):
         if law == EXPONENTIAL:
@@ -90,9 +93,9 @@ def multipliers_in_loops(law: int, n: int, rng: np.random.Generator) -> Floats:
 
 
 @inlined
-def add_multiplied(params: Params, factors: Floats, x: Floats, reward: float, rng: np.random.Generator) -> None:
+def add_multiplied(law: int, factors: Floats, x: Floats, reward: float, rng: np.random.Generator) -> None:
     """Add an observation to each replicate with its own weight."""
-    rotate_into_all(factors, x, reward, np.sqrt(multipliers(params.law, factors.shape[2], rng)))
+    rotate_into_all(factors, x, reward, np.sqrt(multipliers(law, factors.shape[2], rng)))
 
 
 @inlined

@@ -152,21 +152,12 @@ def log_determinant(factor: Floats) -> float:
 # --- over all actions -------------------------------------------------------------------------------------------------
 
 
+@jitable
 def predictions(theta: Floats, actions: Floats) -> Floats:
     """``x'theta`` of each action."""
-    total: Floats = np.zeros(actions.shape[0])
+    total = np.zeros(actions.shape[0])
     for i in range(len(theta)):
         total += theta[i] * actions[:, i]
-    return total
-
-
-@compiled_body(predictions)
-def predictions_in_loops(theta: Floats, actions: Floats) -> Floats:
-    """See :func:`predictions`."""
-    total = np.zeros(actions.shape[0])
-    for a in range(actions.shape[0]):
-        for i in range(len(theta)):
-            total[a] += theta[i] * actions[a, i]
     return total
 
 
@@ -192,7 +183,7 @@ def norms(factor: Floats, actions: Floats) -> Floats:
 
 @compiled_body(norms)
 def norms_in_loops(factor: Floats, actions: Floats) -> Floats:
-    """See :func:`norms`."""
+    """:func:`norms` in loops, because arrays take 2 to 10 times as long compiled; loops take up to 60 times plain."""
     n_actions, d = actions.shape
     solved = np.empty((d, n_actions))
     total = np.zeros(n_actions)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import inlined, jitable
-from bandstrap.multipliers.coins import MOST_COINS, TABLE, coins_quantile, fit_coins
+from bandstrap.multipliers.binomial import MOST_COINS, TABLE, coins_quantile, fit_coins
 from bandstrap.multipliers.enumeration import extreme_quantile_in, extreme_rank
 from bandstrap.multipliers.normal import SQRT_2_PI, rough_normal_quantile
 from bandstrap.multipliers.order_statistic import quantile_bound, tabulate_quantiles
