@@ -42,9 +42,9 @@ def lowest(project: dict[str, Any]) -> list[str]:
     extras = [wanted for name, wanted in project["optional-dependencies"].items() if name not in UNTRIED]
     requirements = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
     for requirement in requirements:
-        if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?>=[\d.]+", requirement):
+        if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?>=[\d.]+(,<[\d.]+)?", requirement):
             sys.exit(f"{requirement!r} in pyproject.toml must state one lower bound, as in 'numpy>=2.0'.")
-    return [requirement.replace(">=", "==") for requirement in requirements]
+    return [requirement.partition(",<")[0].replace(">=", "==") for requirement in requirements]
 
 
 def main() -> None:
