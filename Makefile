@@ -3,18 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+LOCK := requirements-dev.lock
+PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal --durations=20
 
-.PHONY: help paper test fuzz check bench docs dist lowest notebooks format clean
+.PHONY: help paper test test-all fuzz check bench docs dist lowest lock notebooks format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
-	@echo "make test    run the tests (a quarter of an hour on two cores, with everything to compile)"
+	@echo "make test    run the tests that one runs: every kind of part (four minutes on two cores, with everything to compile)"
+	@echo "make test-all  run the rest: every policy, every cell of every table, faults, PostgreSQL, notebooks (nine minutes)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers, and build the site"
 	@echo "make bench   measure speed beside its goals (twenty minutes)"
 	@echo "make docs    build the site into docs/built/ (a minute); open docs/built/index.html"
 	@echo "make dist    build wheel and source archive, and try both in empty environments (six minutes)"
 	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
+	@echo "make lock    write requirements-dev.lock: the newest versions of the tools and of all that they need"
 	@echo "make notebooks  run the notebooks of docs/, and keep what they print and draw"
 	@echo "make format  format the sources"
 	@echo "make clean   remove .venv and caches"
@@ -24,17 +28,22 @@ $(INSTALLED): pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable .
 	@touch $@
 
-# pip is upgraded first because dependency groups need 25.1.
-$(READY): $(INSTALLED)
+# pip is upgraded first because dependency groups, which other targets install, need 25.1.
+$(READY): pyproject.toml $(LOCK)
+	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
-	@touch $@
+	$(VENV)/bin/python -m pip install --quiet --requirement $(LOCK)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $(INSTALLED) $@
 
 paper: $(INSTALLED)
 	$(VENV)/bin/bandstrap paper --out paper-results
 
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+	$(PYTEST) -m "not exhaustive"
+
+test-all: $(READY)
+	$(PYTEST) -m exhaustive
 
 fuzz: $(READY)
 	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
@@ -62,6 +71,16 @@ dist: $(READY)
 
 lowest: $(READY)
 	$(VENV)/bin/python -m distribution.lowest
+
+lock:
+	rm -rf $(VENV)/lock
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)/lock/bin/python -m pip install --quiet --editable . --group dev
+	grep "^#" $(LOCK) > $(VENV)/lock/new
+	$(VENV)/lock/bin/python -m pip freeze --exclude-editable >> $(VENV)/lock/new
+	mv $(VENV)/lock/new $(LOCK)
+	rm -rf $(VENV)/lock
 
 notebooks: $(READY)
 	$(VENV)/bin/python docs/notebooks/run.py

@@ -207,7 +207,7 @@ sample sizes from {min(sizes)} to {max(sizes)} and levels {levels(study)}: {len(
 rows in [`study/study.parquet`](study/study.parquet). The study was made by
 
 ```
-{study.about["command"]} --seed {seed}
+{COMMAND} --seed {seed}
 ```
 
 which goes on where it was stopped, and this page is made from it by

@@ -21,7 +21,7 @@ from pathlib import Path
 import psycopg
 
 # Seconds that starting may take on a busy machine.
-PATIENCE = 60
+PATIENCE = 300
 # A path to a socket has at most 107 characters.
 LONGEST = 107 - len("/.s.PGSQL.5432")
 

@@ -25,6 +25,7 @@ from docs.making.league_tables import with_tables
 from docs.making.policies import advice, costs, overview, page
 from docs.making.texts import heatmap
 from pages import DOCS, ROOT, anchors, in_contents, links, pages
+from sampling import each
 
 # How many rewards are counted, wherever a page or docstring says so: the words around the number, and the constant.
 COUNTED = {
@@ -64,7 +65,7 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("page", COUNTED)
+@each("page", COUNTED)
 def test_every_page_counts_up_to_the_constants(page):
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     for words, constant in COUNTED[page]:
@@ -255,7 +256,7 @@ def test_the_layout_names_what_is_there():
         assert set(re.findall(r"\w+/", inner)) == rooms
 
 
-@pytest.mark.parametrize("cls", (POLICIES | LINEAR_POLICIES).values(), ids=lambda cls: cls.__name__)
+@each("cls", (POLICIES | LINEAR_POLICIES).values(), ids=lambda cls: cls.__name__)
 def test_every_policy_says_what_it_assumes_and_when_to_prefer_it(cls):
     assumed, preferred = advice(cls)
     assert assumed.endswith(".")
@@ -263,7 +264,7 @@ def test_every_policy_says_what_it_assumes_and_when_to_prefer_it(cls):
     assert preferred.endswith(".")
 
 
-@pytest.mark.parametrize("page", pages())
+@each("page", pages())
 def test_every_link_leads_to_a_place(page):
     written = {
         DOCS / "policies" / f"{name}.md" for name in ["index", *POLICIES, *LINEAR_POLICIES]

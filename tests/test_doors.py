@@ -19,6 +19,7 @@ from bandstrap.bounds import BOUNDS, DIFFERENCES, bound_groups, choose, compare,
 from bandstrap.bounds.bound import SIDES
 from bandstrap.errors import InvalidInput
 from command_line import runner
+from sampling import each, telling
 
 pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 RNG = np.random.default_rng(0)
@@ -198,7 +199,7 @@ def run(monkeypatch, capsys):
     return runner(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+@telling("question", QUESTIONS, QUESTIONS[::5], ids=lambda question: question.name)
 def test_python_and_the_command_line_agree_on_every_number_and_every_verdict(question, run):
     found = question.in_python()
     done = run(*question.arguments(), "--format", "json", stdin=question.table)
@@ -235,7 +236,7 @@ def test_there_are_enough_questions_of_every_kind():
     assert {question.method for question in QUESTIONS} >= {*BOUNDS, *DIFFERENCES, "auto"}
 
 
-@pytest.mark.parametrize("question", QUESTIONS[::12], ids=lambda question: question.name)
+@each("question", QUESTIONS[::12], ids=lambda question: question.name)
 def test_csv_has_what_json_has(question, run):
     rows = json.loads(run(*question.arguments(), "--format", "json", stdin=question.table).stdout)
     lines = list(
@@ -397,7 +398,7 @@ def without_owner(sentence):
     return re.sub(r"(The '\w+' parameter of) [\w ]+? (must )", r"\1 ... \2", sentence)
 
 
-@pytest.mark.parametrize(("command", "options"), REFUSALS, ids=str)
+@each(("command", "options"), REFUSALS, ids=str)
 def test_a_refusal_is_the_same_sentence(command, options, run):
     table = "g,y\n" + "".join(f"{g},{y}\n" for g, ys in SAMPLE.items() for y in ys)
     flags = list(

@@ -17,6 +17,7 @@ from bandstrap.bounds.bound import check_support
 from bandstrap.errors import InvalidInput, check_levels, check_number, check_numbers, check_sample, sample_mean
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.quantile import WEIGHTS
+from sampling import each
 
 
 def shown(value):
@@ -79,8 +80,8 @@ NO_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("values", NO_NUMBERS, ids=shown)
-@pytest.mark.parametrize("check", [check_sample, check_numbers, check_levels], ids=lambda check: check.__name__)
+@each("values", NO_NUMBERS, ids=shown)
+@each("check", [check_sample, check_numbers, check_levels], ids=lambda check: check.__name__)
 def test_what_is_no_number_is_refused_in_one_line(check, values):
     owner = ("f",) if check is check_sample else ("sample", "f")
     with pytest.raises(InvalidInput, match=r"The 'sample' parameter of f must be .* Got .* instead.") as error:
@@ -172,14 +173,14 @@ def test_a_length_of_time_is_no_number(value):
         check_number(value, "x", "f")
 
 
-@pytest.mark.parametrize("support", ["01", b"01", ("0", "1"), np.array([0, 9], dtype="m8[s]"), (False, True), {0, 1}])
+@each("support", ["01", b"01", ("0", "1"), np.array([0, 9], dtype="m8[s]"), (False, True), {0, 1}])
 def test_a_support_is_made_of_numbers(support):
     with pytest.raises(InvalidInput, match=r"'support' parameter of f must be a pair \(low, high\) of finite numbers"):
         check_support(support, "f")
     assert check_support([Fraction(1, 2), 2], "f") == (0.5, 2.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "rewards",
     [
         bytearray(b"ab"),
@@ -243,9 +244,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("sample", EXTREMES.values(), ids=EXTREMES)
-@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+@each("sample", EXTREMES.values(), ids=EXTREMES)
+@each("side", ["upper", "lower", "two-sided"])
+@each("name", sorted(BOUNDS))
 @pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")  # of equal rewards, and of a ramp
 def test_a_bound_on_huge_or_tiny_rewards_is_a_number(name, side, sample):
     if "binary" in BOUNDS[name].assumes:
@@ -260,10 +261,8 @@ def test_a_bound_on_huge_or_tiny_rewards_is_a_number(name, side, sample):
         assert batch.mean.tolist() == [bound.mean] * 2
 
 
-@pytest.mark.parametrize(
-    "name", ["betting", "empirical_kl", "empirical_bernstein", "hoeffding", "sign_flip", "student_t"]
-)
-@pytest.mark.parametrize("power", [1015, -1060])
+@each("name", ["betting", "empirical_kl", "empirical_bernstein", "hoeffding", "sign_flip", "student_t"])
+@each("power", [1015, -1060])
 def test_huge_and_tiny_units_change_a_bound_alike(name, power):
     # Powers of two: the huge ones are exact, the tiny ones round to multiples of the smallest float.
     sample = np.array([3.0, -2.0, 5.0, 1.0, 0.0, 2.0, -4.0, 4.0]) * 2.0**4
@@ -276,8 +275,8 @@ def test_huge_and_tiny_units_change_a_bound_alike(name, power):
         assert found == pytest.approx(math.ldexp(expected, power), rel=1e-9, abs=2 * SMALLEST)
 
 
-@pytest.mark.parametrize("sample", EXTREMES.values(), ids=EXTREMES)
-@pytest.mark.parametrize("weights", WEIGHTS)
+@each("sample", EXTREMES.values(), ids=EXTREMES)
+@each("weights", WEIGHTS)
 def test_a_quantile_of_huge_or_tiny_rewards_is_a_number(weights, sample):
     assert bootstrap_quantile(sample, 0.05, weights=weights) >= 0
 

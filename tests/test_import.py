@@ -1,12 +1,12 @@
 import subprocess
 import sys
 
-import pytest
+from sampling import each
 
 HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy.stats", "psycopg")
 
 
-@pytest.mark.parametrize(
+@each(
     "module",
     ["bandstrap", "bandstrap.bounds", "bandstrap.multipliers", "bandstrap.theory", "bandstrap.cli", "bandstrap.live"],
 )

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from laws import assert_follows, assert_same_law
+from sampling import exhaustive
 
 REPEATS = 200
 N = 2000
@@ -33,6 +34,7 @@ def two(found, rng):
 
 # Of 200 samples that are each rejected with probability 0.99, fewer than 190 are rejected once in 10^4 seeds; were it 0.9,
 # this would find it out with probability 0.99. Of the right ones, one in a thousand seeds has any rejected.
+@exhaustive
 @pytest.mark.parametrize(("check", "factor"), [(one, 1.0), (two, math.sqrt(2))], ids=["law", "samples"])
 def test_power(check, factor):
     shift, share, jump = (factor * size / math.sqrt(N) for size in (7.4, 6.0, 4.0))

@@ -10,6 +10,7 @@ import pytest
 
 import bandstrap
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import each
 
 
 def seen_by_type_checkers():
@@ -33,7 +34,7 @@ def test_type_checkers_see_the_names_that_are_listed_each_once():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("name", "module"), seen_by_type_checkers())
+@each(("name", "module"), seen_by_type_checkers())
 def test_what_is_listed_can_be_imported_from_where_type_checkers_look(name, module):
     space = {}
     exec(f"from bandstrap import {name}", space)

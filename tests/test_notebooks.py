@@ -7,6 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from sampling import exhaustive
+
 FOLDER = Path(__file__).parents[1] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
@@ -31,6 +33,7 @@ def test_there_is_one_for_each_reader():
     assert [path.stem for path in NOTEBOOKS] == ["practitioner", "researcher", "statistician"]
 
 
+@exhaustive
 @pytest.mark.filterwarnings("default")  # of what runs the notebooks; within them a warning would be printed
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_did(path):

@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from bandstrap.cli.commands import app
+from sampling import each
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -77,7 +78,7 @@ def test_there_are_commands():
     assert {shlex.split(line)[1] for line in commands()} >= {"bound", "coverage", "simulate", "list", "paper"}
 
 
-@pytest.mark.parametrize("line", commands())
+@each("line", commands())
 def test_the_commands_are_understood(line):
     _, name, *arguments = shlex.split(line)
     command = typer.main.get_command(app).commands[name]

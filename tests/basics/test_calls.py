@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from bandstrap.basics.calls import LONGEST_CALL, Call, fingerprint, parse_call, parse_value, split_options
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "options"),
     [
         ("sign_flip", "sign_flip", {}),
@@ -31,7 +32,7 @@ def test_parses(text, name, options):
     assert parse_call(str(parse_call(text))) == Call(name, options)
 
 
-@pytest.mark.parametrize("text", ["", ":sigma=2", "hoeffding:", "hoeffding:sigma", "hoeffding:sigma=", "hoeffding:2=3"])
+@each("text", ["", ":sigma=2", "hoeffding:", "hoeffding:sigma", "hoeffding:sigma=", "hoeffding:2=3"])
 def test_refuses_what_is_not_a_call(text):
     with pytest.raises(InvalidInput, match="is not of the form"):
         parse_call(text)
@@ -62,7 +63,7 @@ def test_an_option_said_twice_is_refused(text):
         parse_call(text, {"empirical": "file"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "file"),
     [
         ("empirical:clicks.csv", "clicks.csv"),
@@ -126,6 +127,6 @@ def test_an_integer_of_more_digits_than_python_writes_is_a_word(text):
     assert parse_call(f"x:a={text}").options == {"a": text}
 
 
-@pytest.mark.parametrize("text", ["'\\d'", "1is 2", "0777", "(" * 5000, "-" * 50_000 + "1", "1+" * 30_000 + "1", "\0"])
+@each("text", ["'\\d'", "1is 2", "0777", "(" * 5000, "-" * 50_000 + "1", "1+" * 30_000 + "1", "\0"])
 def test_what_python_complains_about_is_read_in_silence(text):
     parse_value(text)

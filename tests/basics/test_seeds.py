@@ -10,13 +10,14 @@ from bandstrap.basics.seeds import make_generator
 from bandstrap.bounds import bootstrap, sign_flip
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import LinearTS
+from sampling import each
 
 NO_SEEDS = [-1, 1.5, np.float64(2), "a", "3", b"a", True, [-1], [1.5], [[1]], {}, object(), np.timedelta64(3, "s")]
 NO_SEEDS += [np.random.RandomState(0), np.array(["a"]), 1j, [True]]
 
 
-@pytest.mark.parametrize("rng", NO_SEEDS, ids=lambda rng: f"{type(rng).__name__} {str(rng)[:12]}")
-@pytest.mark.parametrize(
+@each("rng", NO_SEEDS, ids=lambda rng: f"{type(rng).__name__} {str(rng)[:12]}")
+@each(
     ("owner", "use"),
     [
         ("UCB1", lambda rng: UCB1(arms=2, rng=rng)),
@@ -33,9 +34,7 @@ def test_what_is_no_seed_is_refused_with_a_sentence(rng, owner, use):
         use(rng)
 
 
-@pytest.mark.parametrize(
-    "rng", [0, 10**400, np.uint8(7), [1, 2], (), np.array([3, 4]), np.random.SeedSequence(5)], ids=str
-)
+@each("rng", [0, 10**400, np.uint8(7), [1, 2], (), np.array([3, 4]), np.random.SeedSequence(5)], ids=str)
 def test_seeds_start_the_generator_that_numpy_starts(rng):
     assert make_generator(rng, "UCB1").random() == np.random.default_rng(rng).random()
 

@@ -25,6 +25,8 @@ from bandstrap.basics.storage import (
 )
 from bandstrap.errors import InvalidInput
 
+PATIENCE = 300  # seconds after which something hangs
+
 
 @pytest.fixture(autouse=True)
 def _like_new_processes():
@@ -306,14 +308,14 @@ def test_a_folder_that_another_process_holds_is_waited_for(tmp_path, ending):
         assert process.stdout.readline() == "held\n"
         thread = threading.Thread(target=want)
         thread.start()
-        assert waited.wait(10)
+        assert waited.wait(PATIENCE)
         assert not got.wait(0.1)
         if ending == "killed":
             process.kill()
         else:
             process.stdin.write("\n")
             process.stdin.flush()
-        assert got.wait(10)
+        assert got.wait(PATIENCE)
         thread.join()
     assert list(tmp_path.iterdir()) == []
 

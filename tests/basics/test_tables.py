@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bandstrap.basics import tables
 from bandstrap.basics.tables import Hints, guess_separator, parse_number, read_groups
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 WORDS = st.text(st.sampled_from("ab ,\"'\nü"), max_size=5)
 
@@ -38,14 +39,12 @@ def test_what_was_written_is_read(tmp_path_factory, rows, end):
     assert read_groups(path, "reward") == {"all": [reward for _, reward, _ in rows]}
 
 
-@pytest.mark.parametrize("text", ["1", "+1", "-1.5", ".5", "5.", "1e3", "1E-3", "-0", "0001"])
+@each("text", ["1", "+1", "-1.5", ".5", "5.", "1e3", "1E-3", "-0", "0001"])
 def test_numbers(text):
     assert parse_number(text, "Line 2", "x") == float(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1_000", "nan", "inf", "-Infinity", "1e999", "0x10", "1,5", "\uff11", "1 2", "e3", "."]
-)
+@each("text", ["", "1_000", "nan", "inf", "-Infinity", "1e999", "0x10", "1,5", "\uff11", "1 2", "e3", "."])
 def test_what_is_no_finite_number(text):
     with pytest.raises(InvalidInput, match=r"^Line 2 has in column 'x' (nothing|.*, which is not a finite number)\.$"):
         parse_number(text, "Line 2", "x")

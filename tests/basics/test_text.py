@@ -3,12 +3,12 @@
 import unicodedata
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstrap.basics.text import listed, shortened, visible
 from bandstrap.errors import LONGEST, InvalidInput, brief, requirement
+from sampling import each
 
 ANYTHING = st.text(st.characters(exclude_categories=[]))  # halves of surrogate pairs, too
 # Marks and overrides of direction, as Unicode calls them (UAX 9).
@@ -75,7 +75,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+@each("value", HOSTILE.values(), ids=HOSTILE)
 def test_a_refusal_is_one_bounded_line_whatever_was_received(value):
     for refusal in (
         requirement("p", "owner", "a number", brief(value)),

@@ -27,6 +27,7 @@ from bandstrap.bounds.assumptions import (
 from bandstrap.bounds.bound import Refuted
 from bandstrap.bounds.distributions import has_heavy_tail, is_two_valued
 from naive import assumptions as naive
+from sampling import each
 
 
 def contradicted(name, sample, options, **more):
@@ -141,7 +142,7 @@ SYMMETRIC = {
 }
 
 
-@pytest.mark.parametrize("law", SYMMETRIC)
+@each("law", SYMMETRIC)
 def test_the_test_of_symmetry_nearly_keeps_its_level_for_light_and_heavy_tails_two_modes_and_few_values(law):
     # 4 % are allowed at 0.01, of samples of 60; most laws have 1 %, two modes 3 %. A right test fails with probability
     # 1e-4. One that rejects 8 %, as that of mean minus median does of few values, is seen with 0.999, and 70 %, as it does
@@ -236,7 +237,7 @@ def test_a_phi_that_is_no_name_contradicts_nothing(phi):
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "heavy"),
     [
         *((law, False) for law in (stats.norm(3, 2), stats.uniform(), stats.beta(2, 3), stats.bernoulli(0.1))),

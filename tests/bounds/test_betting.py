@@ -19,6 +19,7 @@ from bandstrap.bounds.betting import (
 from bandstrap.bounds.order import check_orders, random_orders
 from bandstrap.errors import AssumptionWarning, InvalidInput
 from naive.bounds import BOUNDED, average_betting_bound, betting_bound, betting_capital
+from sampling import each, telling
 
 # Rewards that rise or fall by chance leave no mean, or not their own; what is said of that is tested by itself.
 pytestmark = pytest.mark.filterwarnings("ignore:betting:bandstrap.errors.AssumptionWarning")
@@ -76,7 +77,7 @@ def test_two_zeros_by_hand():
     assert betting([0.0, 0.0], 0.25, support=(0, 1), in_order=True).upper == pytest.approx(2 / 3, rel=1e-12)
 
 
-@pytest.mark.parametrize("law", BOUNDED)
+@telling("law", BOUNDED, ["bernoulli"])
 def test_bound_of_the_whole_sample_is_the_smallest_of_all_prefixes(law):
     draw, _ = BOUNDED[law]
     paths = draw(np.random.default_rng(5), (30, 200))
@@ -111,7 +112,7 @@ def test_compiled_and_plain_entry_give_the_same_bits(alpha):
     assert plain.tolist() == compiled.tolist()
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.5, 2, math.nan, "a", True])
+@each("share", [0, 1, -0.5, 2, math.nan, "a", True])
 def test_share_must_be_between_zero_and_one(share):
     with pytest.raises(InvalidInput, match=r"'share' parameter of betting must be a number in the open interval \(0"):
         betting([0.5], 0.05, support=(0, 1), share=share)
@@ -158,7 +159,7 @@ FEW_VALUES = [
 
 
 @pytest.mark.parametrize(("values", "probabilities"), FEW_VALUES)
-@pytest.mark.parametrize("seed", [None, 0, 5])
+@telling("seed", [None, 0, 5], [0])
 def test_all_samples_of_few_values_are_missed_with_at_most_alpha(values, probabilities, seed):
     # No chance: every sample in every order, with its probability. The derived seed is one fixed function of the sorted
     # rewards, with few values, and the bound keeps its level all the same, since it rearranges the order given.

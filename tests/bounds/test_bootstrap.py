@@ -15,6 +15,7 @@ from bandstrap.multipliers.monte_carlo import draws
 from bandstrap.multipliers.weights import LAWS
 from naive import bounds as naive
 from naive.multipliers import ATOMS, quantiles
+from sampling import each, exhaustive, telling
 
 SAMPLE = [0.4, -0.3, 0.1, 0.7, -0.6, 0.2, 0.05]
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=14)
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.Assum
 # --- the correction ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 50])
+@telling("n", [1, 2, 7, 50], [1, 2, 7])
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-3])
 @pytest.mark.parametrize("delta", [0.1, 0.5])
 def test_corrections_are_the_documented_factors_times_phi(n, alpha, delta):
@@ -108,8 +109,8 @@ def test_sharp_of_one_reward_is_phi():
     assert bootstrap([3.0], 0.05, sigma=1.0, correction="sharp").width == pytest.approx(math.sqrt(2 * math.log(20)))
 
 
-@pytest.mark.parametrize("correction", ["sharp", "theorem", "practical", "stated"])
-@pytest.mark.parametrize(("alpha", "delta"), [(0.4, 0.625), (0.05, 0.1)])
+@each("correction", ["sharp", "theorem", "practical", "stated"])
+@each(("alpha", "delta"), [(0.4, 0.625), (0.05, 0.1)])
 def test_a_phi_that_knows_nothing_gives_a_bound_that_knows_no_more(correction, alpha, delta):
     # At n = 2 and alpha delta = 1/4 the sharp factor is 0: zero times infinity must not become a NaN.
     bound = bootstrap([1.0, 2.0], alpha, delta=delta, correction=correction, phi=math.inf)
@@ -138,6 +139,7 @@ def test_interval_makes_no_difference_for_symmetric_weights():
         assert basic.value == pytest.approx(percentile.value, rel=1e-12)
 
 
+@exhaustive
 def test_percentile_is_longer_on_the_long_side_of_skew_rewards_and_basic_is_its_mirror():
     skew = [0.0, 0.1, 0.2, 0.1, 0.3, 2.0]
     options = {"weights": "efron", "correction": "none"}
@@ -162,7 +164,7 @@ def test_method_tells_how_the_quantile_was_computed():
     assert bootstrap(SAMPLE, 0.05, sigma=1.0, quantile="monte-carlo", n_resamples=50, seed=0).method == "monte-carlo"
 
 
-@pytest.mark.parametrize("quantile", ["auto", "enumeration", "inversion", "saddlepoint", "expansion"])
+@telling("quantile", ["auto", "enumeration", "inversion", "saddlepoint", "expansion"], ["auto"])
 def test_a_quantile_that_may_be_too_small_proves_nothing(quantile):
     sample = np.random.default_rng(1).normal(size=36)
     bound = bootstrap(sample, 0.05, sigma=1.0, correction="sharp", quantile=quantile)
@@ -240,8 +242,8 @@ def test_sharp_monte_carlo_is_for_the_percentile_interval_and_signs_only():
 # --- what is promised -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("correction", ["theorem", "sharp"])
-@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
+@each("correction", ["theorem", "sharp"])
+@each("side", ["upper", "lower", "two-sided"])
 def test_proved_forms_promise_two_alpha(correction, side):
     bound = bootstrap(SAMPLE, 0.05, sigma=1.0, correction=correction, side=side)
     assert bound.guarantee == pytest.approx(0.1)
@@ -249,7 +251,7 @@ def test_proved_forms_promise_two_alpha(correction, side):
     assert "2 alpha" in bound.holds_for
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"correction": "practical"},
@@ -293,7 +295,7 @@ def test_sign_flip_is_narrower_than_the_sharp_form_from_a_few_rewards_on():
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameter", "value", "rule"),
     [
         ("weights", "poisson", "one of 'rademacher'"),
@@ -321,9 +323,9 @@ def test_a_method_that_cannot_serve_the_weights_is_refused():
         bootstrap(SAMPLE, 0.05, sigma=1.0, weights="exponential", quantile="enumeration")
 
 
-@pytest.mark.parametrize("alpha", [None, "a", math.nan, math.inf, 0, 1.5, True])
-@pytest.mark.parametrize("quantile", ["auto", "monte-carlo"])
-@pytest.mark.parametrize("correction", ["sharp", "practical"])
+@each("alpha", [None, "a", math.nan, math.inf, 0, 1.5, True])
+@each("quantile", ["auto", "monte-carlo"])
+@each("correction", ["sharp", "practical"])
 def test_alpha_is_refused_before_it_is_computed_with(alpha, quantile, correction):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of bootstrap must be a number in the open interval \(0"):
         bootstrap(SAMPLE, alpha, sigma=1.0, correction=correction, quantile=quantile, seed=0)

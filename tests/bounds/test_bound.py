@@ -7,6 +7,7 @@ from bandstrap.bounds import BOUNDS, Bound, hoeffding
 from bandstrap.bounds.assumptions import ASSUMPTIONS
 from bandstrap.bounds.bound import as_number, check_inside, check_support, mirror
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 NAMES = [
     "hoeffding",
@@ -34,7 +35,7 @@ def test_all_fourteen_bounds_are_registered():
     assert set(BOUNDS) >= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_registry_tells_name_summary_and_assumption(name):
     entry = BOUNDS[name]
     assert entry.function.__name__ == entry.name == name
@@ -91,7 +92,7 @@ def test_mirrored_support():
     assert mirror((-1.0, 3.0), mirrored=False) == (-1.0, 3.0)
 
 
-@pytest.mark.parametrize("support", [None, 3, "ab", (1,), (1, 2, 3), (1, 1), (2, 1), (0, math.nan), (0, math.inf)])
+@each("support", [None, 3, "ab", (1,), (1, 2, 3), (1, 1), (2, 1), (0, math.nan), (0, math.inf)])
 def test_support_must_be_an_ascending_finite_pair(support):
     with pytest.raises(InvalidInput, match=r"'support' parameter of some must be a pair \(low, high\) of finite"):
         check_support(support, "some")

@@ -12,11 +12,12 @@ from scipy import stats
 from bandstrap.bounds import BOUNDS, bootstrap_t, choose, clopper_pearson, hall, student_t
 from bandstrap.errors import InvalidInput
 from naive.bounds import critical_count
+from sampling import each, exhaustive
 
 COUNTS = [0, 3, 1, 0, 2, 0, 7, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sample", "stated", "method", "options"),
     [
         ([0, 1, 1, 0], {}, "clopper_pearson", {}),
@@ -52,7 +53,7 @@ def test_the_first_rule_that_applies_decides(sample, stated, method, options):
     assert bound(COUNTS[:1] if method == "betting" else sample, 0.05, **choice.options).name == method
 
 
-@pytest.mark.parametrize(
+@each(
     ("sample", "stated", "words"),
     [
         ([0, 1, 1, 0], {}, "all rewards are 0 or 1, and it is exact if no others are possible"),
@@ -113,8 +114,8 @@ def test_looks_prove_nothing_and_the_order_of_rewards_changes_nothing(sample, al
         assert choose([-3 * each + 7.5 for each in sample], alpha, side=side).method == choice.method
 
 
-@pytest.mark.parametrize("stated", [{}, {"symmetric": True}, {"sigma": 2}, {"support": (-9, 9)}], ids=str)
-@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
+@each("stated", [{}, {"symmetric": True}, {"sigma": 2}, {"support": (-9, 9)}], ids=str)
+@each("side", ["upper", "lower", "two-sided"])
 def test_the_bound_of_rewards_that_differ_is_finite(stated, side):
     rewards = np.random.default_rng(0).normal(size=(8, 9))
     for n, alpha, sample in itertools.product(range(2, 9), (0.4, 0.05, 0.025, 0.01, 0.001), rewards):
@@ -139,6 +140,7 @@ def test_the_level_of_a_side_and_the_number_of_rewards_decide_on_symmetry_and_re
     assert bootstrap_t([*five, 9.0, 8.5, 2.2], 0.0005, **choose(five, 0.0005).options).upper < math.inf
 
 
+@exhaustive
 def test_at_a_hundred_thousand_skewed_rewards_the_closed_form_is_that_of_the_resamples():
     rewards = np.random.default_rng(0).lognormal(sigma=1.5, size=100_000)
     closed, drawn = hall(rewards, 0.05, quantile="normal"), bootstrap_t(rewards, 0.05, n_resamples=999)
@@ -193,7 +195,7 @@ def test_with_nothing_stated_skewed_rewards_are_missed_less_often_than_by_studen
     assert stats.binomtest(better, better + worse, alternative="greater").pvalue < (0.05 if law == "poisson" else 1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sample", "options", "message"),
     [
         ([[1.0, 2.0]], {}, r"'sample' parameter of choose must be of one axis. Got shape \(1, 2\)"),

@@ -16,6 +16,7 @@ from bandstrap.bounds.coverage import (
 )
 from bandstrap.bounds.distributions import sub_gaussian_scale
 from bandstrap.errors import InvalidInput
+from sampling import each, telling
 
 
 def test_counts_misses_and_widths_of_the_samples_it_says():
@@ -67,7 +68,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("law", "scale"), TABLE, ids=lambda value: str(value))
+@each(("law", "scale"), TABLE, ids=lambda value: str(value))
 def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
     (row,) = coverage(law, 4, 0.05, bounds=["hoeffding"], replications=5)
     if scale is None:
@@ -78,7 +79,7 @@ def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
         assert row.note == ""
 
 
-@pytest.mark.parametrize("law", [law for law, scale in TABLE if scale is not None and not law.startswith("normal")])
+@each("law", [law for law, scale in TABLE if scale is not None and not law.startswith("normal")])
 def test_a_scale_that_is_told_is_sub_gaussian(law):
     # The definition: log E exp(x (y - mu)) <= x^2 scale^2 / 2 for every x.
     frozen = resolve_distribution(law)
@@ -113,7 +114,7 @@ def test_a_standard_deviation_is_not_told_as_a_psi_norm():
 NO_MEAN = "the law has no mean: its median is covered; "
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "call", "note"),
     [
         ("gennorm:beta=4", "hoeffding:sigma=2", "the law is not known to be sub-Gaussian"),
@@ -151,7 +152,7 @@ def test_a_guarantee_is_not_printed_for_a_law_it_does_not_speak_of(law, call, no
     assert row.note.startswith(NO_MEAN) == (law == "cauchy")
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "call", "guarantee"),
     [
         ("normal", "student_t", 0.1),
@@ -228,7 +229,7 @@ def test_same_seed_same_rows_and_other_seed_other_rows():
     assert coverage("normal", 5, seed=1, **arguments) != coverage("normal", 5, seed=2, **arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"distribution": "nope"}, "the name of a scipy.stats distribution"),
@@ -254,8 +255,8 @@ def test_refuses(arguments, message):
 # --- the quantile of the mean itself ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("p", [1e-6, 0.01, 0.05, 0.5, 0.95])
-@pytest.mark.parametrize(
+@each("p", [1e-6, 0.01, 0.05, 0.5, 0.95])
+@each(
     "law",
     [stats.uniform(-1, 2), stats.truncnorm(-1, 1), stats.beta(2, 5), stats.beta(8, 1)],
     ids=lambda law: law.dist.name,
@@ -306,7 +307,7 @@ def test_the_exact_row_refuses_laws_it_cannot_convolve(name, message):
         measure_exact(name, 2, 0.05)
 
 
-@pytest.mark.parametrize("law", ["normal", "bernoulli:p=0.3"])
+@telling("law", ["normal", "bernoulli:p=0.3"], ["bernoulli:p=0.3"])
 def test_numbers_do_not_depend_on_how_many_samples_are_bounded_at_once(monkeypatch, law):
     # Those of bounds that draw resamples or orders do: see test_resampling.py and test_betting.py.
     bounds = [*(name for name, entry in BOUNDS.items() if entry.assumes and not takes_seed(name)), *BOOTSTRAP_FORMS]

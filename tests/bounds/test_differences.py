@@ -20,6 +20,7 @@ from bandstrap.bounds.resampling import resample_counts
 from bandstrap.errors import AssumptionWarning, InvalidInput
 from naive import differences as naive
 from naive.bounds import critical_count
+from sampling import each, exhaustive, telling
 
 ALTERNATIVES = {"upper": "less", "lower": "greater", "two-sided": "two-sided"}
 CASES = [
@@ -106,8 +107,8 @@ def test_shifts_up_to_the_permutation_bound_and_no_others_survive_the_test_by_fu
     assert largest <= upper
 
 
-@pytest.mark.parametrize("shift", [-1.0, 0.25, 1.5])
-@pytest.mark.parametrize("lattice", [None, 1.0, 0.5])
+@each("shift", [-1.0, 0.25, 1.5])
+@each("lattice", [None, 1.0, 0.5])
 def test_the_permutation_test_that_is_inverted_is_scipys(shift, lattice):
     first, second = groups(sizes=(6, 5))
     if lattice is not None:  # of few values, with many ties
@@ -143,7 +144,7 @@ def test_drawn_divisions_are_among_those_enumerated_and_all_equally_likely():
     assert stats.chisquare(counts).pvalue > 1e-6
 
 
-@pytest.mark.parametrize(("m", "n"), [(3, 2), (2, 9), (9, 2), (1, 40), (40, 1), (8, 1), (4, 4)])
+@telling(("m", "n"), [(3, 2), (2, 9), (9, 2), (1, 40), (40, 1), (8, 1), (4, 4)], [(3, 2), (4, 4)])
 def test_exchanges_are_drawn_from_all_divisions_alike(m, n):
     draws, rng = 40_000, np.random.default_rng(2)
     left, came = (np.unpackbits(bits, axis=0, bitorder="little") for bits in drawn_exchanges(m, n, draws, rng))
@@ -351,9 +352,7 @@ def test_two_sided_at_alpha_is_both_sides_at_half_of_it(method):
         )
 
 
-@pytest.mark.parametrize(
-    "method", [case for case in CASES if "99" not in case and "mammen" not in case and "seed" not in case]
-)
+@each("method", [case for case in CASES if "99" not in case and "mammen" not in case and "seed" not in case])
 def test_the_difference_turned_round_has_the_ends_turned_round(method):
     first, second = groups(4)
     there, back = difference(first, second, 0.1, method=method), difference(second, first, 0.1, method=method)
@@ -395,10 +394,8 @@ def test_ends_never_cross_and_are_numbers(method, first, second, alpha):
 # --- what they cannot know --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["welch", "bootstrap", "bootstrap_t"])
-@pytest.mark.parametrize(
-    ("first", "second"), [([1.0], [2.0, 3.0, 4.0]), ([1, 2, 5], [3]), ([0.1] * 5, [0.1] * 7), ([1], [2])]
-)
+@each("method", ["welch", "bootstrap", "bootstrap_t"])
+@each(("first", "second"), [([1.0], [2.0, 3.0, 4.0]), ([1, 2, 5], [3]), ([0.1] * 5, [0.1] * 7), ([1], [2])])
 def test_groups_that_show_no_spread_have_no_finite_bound_and_a_note_says_which(method, first, second):
     with pytest.warns(AssumptionWarning, match=f"{method}: .*cannot show how much"):
         bound = difference(first, second, method=method, names=("blue", "red"))
@@ -431,7 +428,7 @@ def test_equal_groups_may_be_equal(method):
     assert bound.lower < 0 < bound.upper
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "options", "message"),
     [
         (
@@ -539,7 +536,7 @@ def test_a_group_of_one_reward_has_no_bound_and_leaves_the_others_theirs():
     assert alone.bounds["late"].value == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
+@each(
     ("several", "control", "options", "message"),
     [
         ({"red": [1.0]}, "red", {}, r"'groups' parameter of compare must be two or more.* Got one \('red'\)"),
@@ -584,7 +581,7 @@ def test_mistakes_with_several_groups_are_told_in_a_sentence(several, control, o
 
 
 @pytest.mark.parametrize("values", [(0, 1), (0, 1, 3), (0, 0, 8)])
-@pytest.mark.parametrize(("m", "n"), [(1, 4), (2, 3), (3, 3), (4, 2)])
+@telling(("m", "n"), [(1, 4), (2, 3), (3, 3), (4, 2)], [(1, 4), (2, 3)])
 def test_the_permutation_bound_misses_at_most_alpha_of_all_samples_of_a_shifted_law(values, m, n):
     # No chance: every pair of samples, equally likely.
     shift = 0.3
@@ -597,6 +594,7 @@ def test_the_permutation_bound_misses_at_most_alpha_of_all_samples_of_a_shifted_
             assert bound.misses(shift).mean() <= alpha
 
 
+@exhaustive
 def test_drawn_permutations_miss_at_most_alpha():
     # Right bounds fail with probability 1e-4. The largest of 19 draws is below the true shift once in 20 samples; a bound
     # that takes the second misses 10 %, and is seen for certain.
@@ -613,6 +611,7 @@ def test_drawn_permutations_miss_at_most_alpha():
     assert missed >= replications * 0.02  # one draw of 20 lies beyond: 5 per cent
 
 
+@exhaustive
 def test_derived_seeds_miss_at_most_alpha_and_one_seed_for_all_samples_may_not():
     # Groups of gamma(1/2) rewards, and 19 divisions, so that an error common to all samples is large: with seed 1 for all,
     # 16 % are missed. A right bound fails with probability 1e-4 (fixed seeds: always or never).
@@ -628,7 +627,7 @@ def test_derived_seeds_miss_at_most_alpha_and_one_seed_for_all_samples_may_not()
     assert derived.holds_for.endswith("by a shift alone, over rewards and draws together")
 
 
-@pytest.mark.parametrize("method", ["welch", "bootstrap", "bootstrap_t:n_resamples=399"])
+@telling("method", ["welch", "bootstrap", "bootstrap_t:n_resamples=399"], ["welch"])
 def test_normal_groups_of_unequal_size_and_spread_are_missed_about_as_often_as_aimed_at(method):
     # An error of 0.02 is allowed, for nothing is exact here, and 4 standard errors (0.027): a right bound fails with
     # probability below 1e-4, one that misses 16.7 % or 4.2 % instead of 10 % is seen with 0.99. Pooled variances would miss
@@ -650,7 +649,7 @@ def test_unions_of_exact_bounds_miss_at_most_alpha_for_rates_that_differ():
     assert missed <= bound.guarantee == pytest.approx(alpha)
 
 
-@pytest.mark.parametrize(("m", "n"), [(60, 60), (200, 80)])
+@telling(("m", "n"), [(60, 60), (200, 80)], [(60, 60)])
 def test_betting_on_pairs_misses_at_most_alpha_for_laws_that_differ(m, n):
     # Right bounds fail with probability 1e-4 at the very level: more than 248 of 1000 missed at 0.2. These miss about 8 %;
     # of half their width they would miss 32 %, which is seen for certain.
@@ -661,6 +660,7 @@ def test_betting_on_pairs_misses_at_most_alpha_for_laws_that_differ(m, n):
     assert missed <= critical_count(replications, alpha, 1e-4)
 
 
+@exhaustive
 @pytest.mark.parametrize("simultaneous", ["bonferroni", "max"])
 def test_bounds_that_hold_together_miss_any_group_about_as_often_as_aimed_at(simultaneous):
     # Four groups and a control: bounds each at 0.1 miss one at least of them 27 % of the time. Allowed is 0.1 + 0.03 for

@@ -9,6 +9,7 @@ from bandstrap.bounds.coverage import coverage, resolve_distribution
 from bandstrap.bounds.distributions import is_symmetric, is_two_valued, orlicz_mean
 from bandstrap.bounds.empirical import EmpiricalDistribution, empirical_called, with_digest
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 SAMPLES = [
     [0.0, 1.0, 1.0, 0.0, 0.0],
@@ -56,9 +57,7 @@ def test_the_mean_of_the_rewards_is_what_is_covered():
     assert found["betting"].miss_low <= 0.05
 
 
-@pytest.mark.parametrize(
-    "rewards", [[], [1.0], [2.0, 2.0], [[1.0, 2.0]], [1.0, math.inf], [1.0, math.nan], ["a", "b"], None, 3.0, {}]
-)
+@each("rewards", [[], [1.0], [2.0, 2.0], [[1.0, 2.0]], [1.0, math.inf], [1.0, math.nan], ["a", "b"], None, 3.0, {}])
 def test_what_is_no_distribution_is_refused(rewards):
     with pytest.raises(InvalidInput, match="'distribution' parameter of coverage must be a frozen"):
         resolve_distribution(rewards)

@@ -6,10 +6,11 @@ import pytest
 from bandstrap.bounds import empirical_bernstein
 from bandstrap.bounds.empirical_bernstein import empirical_bernstein_terms
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 
-@pytest.mark.parametrize("n", [1, 2, 9, 200])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-5])
+@each("n", [1, 2, 9, 200])
+@each("alpha", [0.2, 0.05, 1e-5])
 def test_audibert_form_equals_its_formula(n, alpha):
     sample = np.random.default_rng(n).uniform(-1, 2, size=n)
     bound = empirical_bernstein(sample, alpha, support=(-1, 2))
@@ -20,8 +21,8 @@ def test_audibert_form_equals_its_formula(n, alpha):
     assert bound.upper == pytest.approx(sample.mean() + main + rest, rel=1e-13)
 
 
-@pytest.mark.parametrize("n", [2, 9, 200])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-5])
+@each("n", [2, 9, 200])
+@each("alpha", [0.2, 0.05, 1e-5])
 def test_maurer_pontil_form_equals_its_formula(n, alpha):
     sample = np.random.default_rng(n).uniform(-1, 2, size=n)
     bound = empirical_bernstein(sample, alpha, support=(-1, 2), form="maurer-pontil")

@@ -11,6 +11,7 @@ from bandstrap.bounds import empirical_kl
 from bandstrap.bounds.empirical_kl import divergence_budget, largest_mean_batch, solve_dual
 from bandstrap.errors import InvalidInput
 from naive.bounds import largest_mean_in_ball
+from sampling import each
 
 # Zero, one, and values far enough apart that the oracle can tell them.
 reward = st.sampled_from([0.0, 1.0, 0.5]) | st.integers(0, 1000).map(lambda k: k / 1000)
@@ -49,8 +50,8 @@ def test_bound_is_the_largest_mean_within_the_budget(sample, alpha, calibration)
     assert lower == pytest.approx(-largest_mean_in_ball([-y for y in sample], 1.0, budget), abs=1e-6)
 
 
-@pytest.mark.parametrize("k", range(10))
-@pytest.mark.parametrize("divergence", [1e-6, 0.01, 0.3, 4.0])
+@each("k", range(10))
+@each("divergence", [1e-6, 0.01, 0.3, 4.0])
 def test_zeros_and_ones_give_the_bernoulli_kl_bound(k, divergence):
     # The largest q with kl(p, q) <= d, to twelve digits.
     n = 10
@@ -80,8 +81,8 @@ def test_the_guess_the_dual_starts_from_does_not_matter(sample, top, divergence,
     assert solve_dual(y, top, divergence, start)[0] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("divergence", [0.01, 0.1, 1.0])
-@pytest.mark.parametrize("top", [1.0, 1.05, 4.0])
+@each("divergence", [0.01, 0.1, 1.0])
+@each("top", [1.0, 1.05, 4.0])
 def test_dual_variable_less_the_mean_is_the_slope_in_the_divergence(top, divergence):
     y = np.array([0.1, 0.4, 0.5, 1.0])
     mean, nu = solve_dual(y, top, divergence, -math.inf)

@@ -12,14 +12,15 @@ from scipy import stats
 from bandstrap.bounds import BOUNDS, betting, bound_groups, choose, compare
 from bandstrap.errors import AssumptionWarning, InvalidInput
 from naive import differences as naive
+from sampling import each, telling
 
 THREE = {"red": [1.8, 2.2, 2.6, 1.1], "dark green": [3.1, 2.4, 4.4, 3.8, 2.9], "blue": [2.0, 2.9, 2.2, 2.4]}
 # Sums of no control are 0, whatever its signs.
 NO_CONTROL = [0.0, 0.0]
 
 
-@pytest.mark.parametrize("side", ["upper", "lower", "two-sided"])
-@pytest.mark.parametrize(
+@each("side", ["upper", "lower", "two-sided"])
+@each(
     ("method", "options"),
     [("student_t", {}), ("sign_flip", {}), ("betting", {"support": (0, 9), "seed": 3}), ("hoeffding:sigma=2", {})],
 )
@@ -132,7 +133,7 @@ def test_a_flag_may_be_a_word_or_a_number(no):
     assert compare(THREE, "red", method="bootstrap", simultaneous="max", studentized=no).bounds == plain.bounds
 
 
-@pytest.mark.parametrize("side", ["upper", "two-sided"])
+@telling("side", ["upper", "two-sided"], ["two-sided"])
 @pytest.mark.parametrize("simultaneous", ["bonferroni", "max"])
 def test_any_group_is_missed_about_as_often_as_aimed_at(simultaneous, side):
     # Five groups: bounds each at 0.1 miss one at least of them 41 % of the time. Allowed is 0.1 + 0.03 for what is not
@@ -166,7 +167,7 @@ def test_exact_bounds_by_bonferroni_miss_any_group_at_most_at_alpha():
     assert together <= alpha < alone
 
 
-@pytest.mark.parametrize(
+@each(
     ("groups", "options", "message"),
     [
         ({}, {}, "'groups' parameter of bound_groups must be rewards by name"),

@@ -6,11 +6,12 @@ from scipy import stats
 
 from bandstrap.bounds import hoeffding
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 100])
-@pytest.mark.parametrize("alpha", [0.49, 0.2, 0.05, 1e-6])
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 20.0])
+@each("n", [1, 2, 7, 100])
+@each("alpha", [0.49, 0.2, 0.05, 1e-6])
+@each("sigma", [0.3, 1.0, 20.0])
 def test_width_is_sigma_root_two_log_over_n(n, alpha, sigma):
     sample = np.random.default_rng(n).normal(size=n)
     bound = hoeffding(sample, alpha, sigma=sigma, check=False)
@@ -50,7 +51,7 @@ def test_exactly_one_of_sigma_and_support_is_asked_for(options, received):
         hoeffding([0.5], 0.05, **options)
 
 
-@pytest.mark.parametrize("sigma", [0, -1, math.nan, math.inf, "1", True])
+@each("sigma", [0, -1, math.nan, math.inf, "1", True])
 def test_sigma_must_be_a_positive_number(sigma):
     with pytest.raises(InvalidInput, match="'sigma' parameter of hoeffding must be a finite number greater than 0"):
         hoeffding([0.5], 0.05, sigma=sigma)

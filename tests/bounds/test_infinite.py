@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bandstrap.bounds import BOUNDS, compare, difference
 from bandstrap.bounds.bound import BEYOND_FLOATS
+from sampling import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 TOLD = {"support": (0.0, 9.0), "sigma": 2.0, "beta": 2.0, "phi": "student_t"}
@@ -58,8 +59,8 @@ def needed_by(bound):
     return int(re.search(r"takes at least (\d+)", bound.why_infinite)[1])
 
 
-@pytest.mark.parametrize("name", ["sign_flip", "symmetric_betting", "student_t"])
-@pytest.mark.parametrize("alpha", [0.4, 0.25, 0.05, 0.03125, 1e-6])
+@each("name", ["sign_flip", "symmetric_betting", "student_t"])
+@each("alpha", [0.4, 0.25, 0.05, 0.03125, 1e-6])
 def test_as_many_rewards_as_it_says_make_the_bound_finite_and_one_fewer_do_not(name, alpha):
     rewards = np.random.default_rng(0).normal(size=60)
     needed = needed_by(bound_of(name, rewards[:1], alpha))

@@ -34,6 +34,7 @@ from naive.bounds import (
     symmetric_weibull,
     truncated_normal,
 )
+from sampling import each, exhaustive, telling
 
 SIZES = (1, 2, 5, 10, 50)
 LEVELS = (0.2, 0.05, 0.02)
@@ -69,8 +70,8 @@ def deviations(law: str, n: int) -> np.ndarray:
     return np.sort(np.concatenate([-SYMMETRIC[law](rng, (20_000, n)).mean(axis=-1) for _ in range(10)]))
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("law", SYMMETRIC)
+@telling("n", SIZES, (5, 10))
+@telling("law", SYMMETRIC, ["normal"])
 def test_proved_bootstrap_misses_at_most_two_alpha(law, n):
     replications = 2000 if n == 50 else 4000
     rewards = MEAN + SYMMETRIC[law](seeded("bootstrap", law, n), (replications, n))
@@ -87,7 +88,7 @@ def test_proved_bootstrap_misses_at_most_two_alpha(law, n):
 LATTICES = {"signs": (-1, 1), "three": (-1, 0, 1), "rare": (-8, 0, 0, 0, 0, 8), "uneven": (-5, -1, 1, 5)}
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@telling("n", [1, 2, 3, 5], [1, 2, 3])
 @pytest.mark.parametrize("law", LATTICES)
 def test_proved_bootstrap_misses_at_most_two_alpha_of_all_samples_of_a_discrete_law(law, n):
     # No chance: every sample, with the smallest phi that misses alpha on its side only.
@@ -103,8 +104,8 @@ def test_proved_bootstrap_misses_at_most_two_alpha_of_all_samples_of_a_discrete_
                 assert missed.mean() <= bound.guarantee + 1e-12, f"{correction} at alpha {alpha}, {side}"
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("law", [*SYMMETRIC, "cauchy"])
+@telling("n", SIZES, (5, 10))
+@telling("law", [*SYMMETRIC, "cauchy"], ["normal", "cauchy"])
 def test_sign_flip_misses_at_most_alpha(law, n):
     replications, levels = (1500, LEVELS[:2]) if n == 50 else (4000, LEVELS)  # many rewards take long
     draw = CAUCHY if law == "cauchy" else SYMMETRIC[law]
@@ -144,7 +145,7 @@ def test_sign_flip_with_a_phi_that_holds_misses_at_most_two_alpha(n):
     assert bound.misses(MEAN).sum() <= most_misses(4000, 0.1, 3)
 
 
-@pytest.mark.parametrize("n", [2, 5, 10])
+@telling("n", [2, 5, 10], [5])
 @pytest.mark.parametrize("law", ["truncated normal", "normal"])
 def test_naive_bootstrap_misses_more_than_alpha(law, n):
     # Why the paper corrects it: significantly above alpha at level 1e-6 in each of the six cells;
@@ -164,7 +165,7 @@ def test_naive_bootstrap_of_two_rewards_misses_a_quarter():
     assert rate == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 10_000))
 
 
-@pytest.mark.parametrize("n", [2, 5, 10])
+@telling("n", [2, 5, 10], [5])
 @pytest.mark.parametrize(("n_resamples", "alpha"), [(50, 0.2), (99, 0.05), (19, 0.01)])
 @pytest.mark.parametrize("law", ["normal", "weibull-half"])
 def test_sharp_monte_carlo_bootstrap_misses_as_often_as_its_draws_allow(law, n, n_resamples, alpha):
@@ -184,8 +185,8 @@ def test_sharp_monte_carlo_bootstrap_misses_as_often_as_its_draws_allow(law, n, 
     assert bound.misses(MEAN).sum() <= most_misses(replications, limit, 18)
 
 
-@pytest.mark.parametrize("n", [1, 5, 50])
-@pytest.mark.parametrize(
+@each("n", [1, 5, 50])
+@each(
     ("draw", "sigma", "beta"),
     [
         (symmetric_weibull(0.5), 4.0, 0.5),
@@ -207,8 +208,8 @@ def test_sub_weibull_misses_at_most_alpha(draw, sigma, beta, n):
             assert (np.abs(bound.mean - MEAN) > wide).sum() <= most_misses(replications, alpha, 54)
 
 
-@pytest.mark.parametrize("n", [2, 10, 50])
-@pytest.mark.parametrize("law", BOUNDED)
+@telling("n", [2, 10, 50], [2, 10])
+@telling("law", BOUNDED, ["bernoulli"])
 @pytest.mark.parametrize(
     ("bound", "options"),
     [
@@ -234,8 +235,8 @@ def test_bounds_of_bounded_rewards_miss_at_most_alpha(bound, options, law, n):
 # when the running bound ever did.
 
 
-@pytest.mark.parametrize("alpha", [0.2, 0.05])
-@pytest.mark.parametrize("law", BOUNDED)
+@telling("alpha", [0.2, 0.05], [0.2])
+@telling("law", BOUNDED, ["bernoulli"])
 def test_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha):
     draw, mean = BOUNDED[law]
     paths = draw(seeded("paths", law), (2000, 200))
@@ -249,8 +250,8 @@ def test_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha):
             assert misses[i] == grew, f"{side}, path {i}"
 
 
-@pytest.mark.parametrize("alpha", [0.2, 0.05])
-@pytest.mark.parametrize("law", ["normal", "laplace", "cauchy"])
+@telling("alpha", [0.2, 0.05], [0.2])
+@telling("law", ["normal", "laplace", "cauchy"], ["cauchy"])
 def test_symmetric_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha):
     draw = CAUCHY if law == "cauchy" else SYMMETRIC[law]
     paths = MEAN + draw(seeded("paths", law), (2000, 200))
@@ -263,6 +264,7 @@ def test_symmetric_betting_ever_misses_on_at_most_alpha_of_all_paths(law, alpha)
             assert misses[i] == grew, f"{side}, path {i}"
 
 
+@exhaustive
 def test_fixed_sample_bounds_do_not_hold_over_whole_paths():
     # So that the tests above can tell: sign_flip at alpha = 0.05, looked at seven times within 18 rewards, misses on
     # more than 0.05 of all paths, significantly at level 1e-6: a bound that held over paths would pass as one that does

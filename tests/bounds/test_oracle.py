@@ -10,12 +10,13 @@ from scipy import stats
 from bandstrap.bounds import coverage
 from bandstrap.bounds.oracle import deviation_quantile, oracle_phi
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 ALPHAS = (0.3, 0.05, 1e-3, 1e-6)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("n", [1, 7, 50])
+@each("alpha", ALPHAS)
+@each("n", [1, 7, 50])
 def test_normal_means_have_their_quantile_never_too_small(n, alpha):
     law = stats.norm(3, 2)
     for two_sided in (True, False):

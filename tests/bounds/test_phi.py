@@ -5,6 +5,7 @@ import pytest
 
 from bandstrap.bounds import bootstrap, empirical_bernstein, empirical_kl, hoeffding, sign_flip, student_t, sub_weibull
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 REWARDS = [0.1, 0.7, 0.4, 0.9, 0.3, 0.6]
 BATCH = np.random.default_rng(0).uniform(0, 1, size=(3, 4, 6))
@@ -83,8 +84,8 @@ def test_phi_is_asked_for_where_it_is_used():
         bootstrap(REWARDS, 0.05)
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "sign_flip", "hoefding", ""])
-@pytest.mark.parametrize("bound", [bootstrap, sign_flip])
+@each("name", ["bootstrap", "sign_flip", "hoefding", ""])
+@each("bound", [bootstrap, sign_flip])
 def test_phi_must_name_a_bound_that_can_serve(bound, name):
     match = f"'phi' parameter of {bound.__name__} must be one of .*, a width or a callable. Got '{name}' instead"
     with pytest.raises(InvalidInput, match=match):
@@ -97,16 +98,16 @@ def test_phi_must_take_the_options_given(bound):
         bound(REWARDS, 0.05, phi="student_t", sigma=1.0)
 
 
-@pytest.mark.parametrize("bound", [bootstrap, sign_flip])
-@pytest.mark.parametrize("phi", [-0.1, [-0.1], math.nan, lambda rewards, alpha: -1.0])
+@each("bound", [bootstrap, sign_flip])
+@each("phi", [-0.1, [-0.1], math.nan, lambda rewards, alpha: -1.0])
 def test_phi_must_not_be_negative(bound, phi):
     sample = REWARDS if not isinstance(phi, list) else [REWARDS]
     with pytest.raises(InvalidInput, match=f"'phi' parameter of {bound.__name__} must be non-negative"):
         bound(sample, 0.05, phi=phi)
 
 
-@pytest.mark.parametrize("bound", [bootstrap, sign_flip])
-@pytest.mark.parametrize(
+@each("bound", [bootstrap, sign_flip])
+@each(
     "phi",
     [
         np.ones(3),
@@ -123,8 +124,8 @@ def test_phi_must_have_the_shape_of_the_batch(bound, phi):
         bound(BATCH, 0.05, phi=phi)
 
 
-@pytest.mark.parametrize("bound", [bootstrap, sign_flip])
-@pytest.mark.parametrize("sigma", [0, -1.0, math.nan, "a", True])
+@each("bound", [bootstrap, sign_flip])
+@each("sigma", [0, -1.0, math.nan, "a", True])
 def test_sigma_behind_phi_must_be_positive(bound, sigma):
     with pytest.raises(InvalidInput, match="'sigma' parameter of hoeffding must be a finite number greater than 0"):
         bound(REWARDS, 0.05, sigma=sigma)

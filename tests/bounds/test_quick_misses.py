@@ -14,6 +14,7 @@ from bandstrap.bounds.bound import misses
 from bandstrap.bounds.coverage import tell_truth
 from bandstrap.multipliers.subset_inversion import certain_tail
 from bandstrap.multipliers.subset_mean import are_certainly_above
+from sampling import each, telling
 
 CALLS = [
     "sign_flip",
@@ -46,7 +47,7 @@ def test_every_bound_with_a_quick_test_is_here():
     assert {name for name, entry in BOUNDS.items() if entry.covers} == {parse_call(text).name for text in CALLS}
 
 
-@pytest.mark.parametrize("law", LAWS)
+@telling("law", LAWS, ["normal", "rare"])
 @pytest.mark.parametrize("text", CALLS)
 def test_misses_are_those_of_the_bound(text, law):
     call, mean = parse_call(text), float(LAWS[law].mean())
@@ -60,7 +61,7 @@ def test_misses_are_those_of_the_bound(text, law):
             assert np.array_equal(misses(call.name, rewards, alpha, mean, side, told), expected), (n, alpha, side)
 
 
-@pytest.mark.parametrize("n", [25, 30])
+@telling("n", [25, 30], [25])
 def test_thousands_of_decisions_on_a_lattice_are_those_of_the_bound(n):
     # Ratings tie with their mean all the time; a decision that took ">" for ">=" would differ for one sample in twenty.
     rewards = np.random.default_rng(n).integers(1, 6, size=(2000, n)).astype(float)
@@ -100,9 +101,7 @@ def test_the_certain_tail_is_close_where_there_are_many_rewards():
         assert 0.6 * exact - 0.003 <= certain_tail(v, 0.05) <= exact
 
 
-@pytest.mark.parametrize(
-    "v", [[0.0] * 30, [-1.0] * 30, [1.0] * 30, [np.inf] * 30, [-1.0] * 29 + [1e-300], [1e-320] * 30]
-)
+@each("v", [[0.0] * 30, [-1.0] * 30, [1.0] * 30, [np.inf] * 30, [-1.0] * 29 + [1e-300], [1e-320] * 30])
 def test_odd_distances_are_certain_of_nothing_false(v):
     found = certain_tail(np.array(v), 0.05)
     exact = 1.0 if min(v) >= 0 else 0.5 ** len([x for x in v if x < 0])

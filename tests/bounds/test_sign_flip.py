@@ -10,6 +10,7 @@ from scipy import stats
 from bandstrap.bounds import hoeffding, sign_flip
 from bandstrap.errors import InvalidInput
 from naive.bounds import is_missed, many_subsets_quantile, subset_mean_quantile
+from sampling import each, exhaustive
 
 # Equal rewards are among the samples; what is said of them is tested by itself.
 pytestmark = pytest.mark.filterwarnings("ignore:sign_flip:bandstrap.errors.AssumptionWarning")
@@ -53,15 +54,15 @@ def test_three_rewards_by_hand():
     assert sign_flip([1.0, 2.0, 4.0], 0.124).upper == math.inf
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 30, 36, 37, 50])
+@each("n", [3, 4, 5, 30, 36, 37, 50])
 def test_bound_is_finite_from_log_two_of_the_level_on(n):
     sample = np.random.default_rng(n).normal(size=n)
     assert sign_flip(sample, 0.5**n).upper == pytest.approx(sample.max(), rel=1e-9)
     assert sign_flip(sample, 0.9 * 0.5**n, side="two-sided").value == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize("n", [200, 1000])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.005])
+@each("n", [200, 1000])
+@each("alpha", [0.2, 0.05, 0.005])
 def test_large_samples_give_the_normal_approximation(n, alpha):
     sample = np.random.default_rng(n).normal(size=n)
     z = stats.norm.isf(alpha)
@@ -105,7 +106,7 @@ def coins(n: int, tails: float = -1.0, heads: float = 1.0) -> np.ndarray:
     return np.where(np.arange(n) < np.arange(n + 1)[:, None], heads, tails)
 
 
-@pytest.mark.parametrize("n", range(1, 201))
+@each("n", range(1, 201))
 def test_fair_coins_are_missed_just_where_the_test_rejects(n):
     batch = coins(n)
     for alpha in ALPHAS:
@@ -131,7 +132,7 @@ def test_fair_coins_are_missed_just_where_the_test_rejects_on_every_side_and_sca
         assert (smallest <= rejected).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 10, 13, 17, 24, 25, 26, 31, 40])
+@each("n", [1, 2, 3, 5, 8, 10, 13, 17, 24, 25, 26, 31, 40])
 def test_three_values_are_missed_just_where_the_test_rejects(n):
     # Zeros do not matter: the test is that of a coin on the others. All numbers of -1 and 1 with no more of the latter.
     cells = [(a, c) for c in range(n + 1) for a in range(min(c, n - c) + 1)]
@@ -141,8 +142,8 @@ def test_three_values_are_missed_just_where_the_test_rejects(n):
         assert (sign_flip(batch, alpha).misses(0.0) == rejected).all()
 
 
-@pytest.mark.parametrize("n", [6, 12, 20, 28, 45])
-@pytest.mark.parametrize("values", [range(-3, 4), (-20, -3, 0, 3, 20), (-10, -1, 1, 10)], ids=str)
+@each("n", [6, 12, 20, 28, 45])
+@each("values", [range(-3, 4), (-20, -3, 0, 3, 20), (-10, -1, 1, 10)], ids=str)
 def test_wider_lattices_are_never_missed_where_the_test_does_not_reject(n, values):
     rng = np.random.default_rng(n)
     batch = rng.choice(list(values), size=(40, n))
@@ -155,6 +156,7 @@ def test_wider_lattices_are_never_missed_where_the_test_does_not_reject(n, value
         assert (rejected & ~missed).sum() <= (0 if n <= 24 else 3)
 
 
+@exhaustive
 def test_rewards_crowding_near_two_values_are_missed_at_most_alpha():
     # A right bound fails with probability 1e-4 at a fixed seed; one that misses 1.22 alpha, as a smooth formula does here,
     # passes with probability 0.05. Samples whose mean is not a standard error below 0 are not missed at this level.
@@ -196,7 +198,7 @@ def test_with_phi_the_promise_is_two_alpha():
     assert bound.parts["phi"] == pytest.approx(0.5 * math.sqrt(math.log(20)), rel=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [None, "a", math.nan, 0, 1.5, True])
+@each("alpha", [None, "a", math.nan, 0, 1.5, True])
 def test_alpha_is_refused_before_it_is_computed_with(alpha):
     with pytest.raises(InvalidInput, match=r"'alpha' parameter of sign_flip must be a number in the open interval \(0"):
         sign_flip([0.1, 0.5], alpha, sigma=1.0)

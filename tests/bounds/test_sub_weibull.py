@@ -11,8 +11,10 @@ from bandstrap.bounds import hoeffding, sub_weibull
 from bandstrap.bounds.sub_weibull import finite_width, log_convolve, log_moment, theorem_terms
 from bandstrap.errors import InvalidInput
 from naive import bounds as naive
+from sampling import each, exhaustive
 
 
+@exhaustive
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(
     st.integers(1, 3),
@@ -25,13 +27,13 @@ def test_width_equals_the_multinomial_expansion_of_moments(n, alpha, beta, symme
     assert finite_width(n, alpha, beta, symmetric, "test") == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("beta", [0.3, 0.5, 1.0, 1.7, 2.0, 4.0, 30.0])
-@pytest.mark.parametrize("order", [2, 3, 4, 8, 24])
+@each("beta", [0.3, 0.5, 1.0, 1.7, 2.0, 4.0, 30.0])
+@each("order", [2, 3, 4, 8, 24])
 def test_moment_is_the_largest_over_laws_of_two_points(order, beta):
     assert log_moment(order, beta) == pytest.approx(math.log(naive.largest_moment(order, beta)), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", range(2, 30))
+@each("order", range(2, 30))
 def test_moments_of_known_laws_stay_below_the_largest(order):
     weibull_half = gammaln(1 + 2 * order) - order * math.log(4)  # E|y|^p = Gamma(1 + p/beta), psi norm 4
     laplace = gammaln(1 + order) - order * math.log(2)
@@ -63,8 +65,8 @@ def test_terms_of_theorem_two_with_its_second_term_corrected(beta, rest):
     assert second == pytest.approx(rest, rel=1e-14)
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize("symmetric", [False, True])
+@each("beta", [0.5, 1.0, 1.5, 2.0, 3.0])
+@each("symmetric", [False, True])
 def test_reported_constant_turns_the_formula_into_the_computed_width(beta, symmetric):
     bound = sub_weibull(np.zeros(20), 0.05, sigma=1.7, beta=beta, symmetric=symmetric)
     main, rest = theorem_terms(20, math.log(20), beta)
@@ -120,8 +122,8 @@ def test_width_shrinks_like_one_over_root_n(beta):
     )
 
 
-@pytest.mark.parametrize("n", [1, 5, 50, 1000])
-@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-4])
+@each("n", [1, 5, 50, 1000])
+@each("alpha", [0.2, 0.01, 1e-4])
 def test_sub_gaussian_width_is_of_hoeffdings_order(n, alpha):
     sample = np.zeros(n)
     ratio = sub_weibull(sample, alpha, sigma=math.sqrt(8 / 3), beta=2).width / hoeffding(sample, alpha, sigma=1).width
@@ -129,13 +131,13 @@ def test_sub_gaussian_width_is_of_hoeffdings_order(n, alpha):
     assert stats.norm.isf(alpha / 2) / math.sqrt(2 * math.log(1 / alpha)) < ratio < 1.6
 
 
-@pytest.mark.parametrize("sigma", [None, 0, -1.0, math.nan, "a", True])
+@each("sigma", [None, 0, -1.0, math.nan, "a", True])
 def test_sigma_must_be_a_positive_number(sigma):
     with pytest.raises(InvalidInput, match="'sigma' parameter of sub_weibull must be a finite number greater than 0"):
         sub_weibull([0.5], 0.05, sigma=sigma, beta=1.0)
 
 
-@pytest.mark.parametrize("beta", [None, 0, -1.0, math.inf, "a", True])
+@each("beta", [None, 0, -1.0, math.inf, "a", True])
 def test_beta_must_be_a_positive_number(beta):
     with pytest.raises(InvalidInput, match="'beta' parameter of sub_weibull must be a finite number greater than 0"):
         sub_weibull([0.5], 0.05, sigma=1.0, beta=beta)

@@ -18,6 +18,7 @@ from naive.bounds import (
     symmetric_betting_bound,
     symmetric_capital,
 )
+from sampling import telling
 
 # Tenths: apart enough that the variance of two of them is not rounding.
 rewards = st.lists(st.integers(-50, 50).map(lambda k: k / 10), min_size=1, max_size=30)
@@ -67,7 +68,7 @@ def test_bets_depend_on_earlier_rewards_only():
     assert bets[0, :2].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("law", ["normal", "cauchy"])
+@telling("law", ["normal", "cauchy"], ["cauchy"])
 def test_bound_of_the_whole_sample_is_the_smallest_of_all_prefixes(law):
     draw = CAUCHY if law == "cauchy" else SYMMETRIC[law]
     paths = draw(np.random.default_rng(6), (30, 200))

@@ -9,6 +9,7 @@ import pytest
 from bandstrap.bounds import BOUNDS, betting, bootstrap, clopper_pearson, empirical_kl, mid_p
 from bandstrap.multipliers.mean_sign import mean_sign_quantile
 from naive import bounds as naive
+from sampling import each, telling
 
 # Sums of these, or their products with a sum, are rounded: the mean of seven is below 0.1, that of ten below 0.7.
 AWKWARD = [0.1, 0.7, 1 / 3, 1.1, 1e-9]
@@ -16,9 +17,9 @@ AWKWARD = [0.1, 0.7, 1 / 3, 1.1, 1e-9]
 pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 
 
-@pytest.mark.parametrize("value", AWKWARD)
-@pytest.mark.parametrize("n", [2, 3, 6, 7, 10, 30])
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+@each("value", AWKWARD)
+@each("n", [2, 3, 6, 7, 10, 30])
+@each("name", sorted(BOUNDS))
 def test_rewards_that_never_vary_are_not_missed(name, n, value):
     given = {"sigma": value, "support": (0.0, value), "beta": 1.0}
     options = {option: given[option] for option in (need.split("|")[0] for need in BOUNDS[name].needs)}
@@ -29,8 +30,8 @@ def test_rewards_that_never_vary_are_not_missed(name, n, value):
     assert bound.mean == value
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 0.1), (0.1, 0.7), (-0.3, 1.1), (1 / 3, 2 / 3)])
-@pytest.mark.parametrize("bound", [betting, empirical_kl, clopper_pearson, mid_p])
+@each(("low", "high"), [(0.0, 0.1), (0.1, 0.7), (-0.3, 1.1), (1 / 3, 2 / 3)])
+@each("bound", [betting, empirical_kl, clopper_pearson, mid_p])
 def test_the_end_of_the_support_is_a_bound_as_it_is(bound, low, high):
     for n in (1, 3, 10):
         found = bound(np.full(n, high), 0.05, side="two-sided", support=(low, high))
@@ -46,7 +47,7 @@ def test_the_supremum_of_the_empirical_likelihood_is_not_undercut(alpha):
     assert empirical_kl([0.0], alpha, support=(0, 1)).upper >= 1 - math.exp(-budget)
 
 
-@pytest.mark.parametrize("n", [51, 60, 101, 400, 1500])
+@telling("n", [51, 60, 101, 400, 1500], [51, 101, 400])
 def test_quantile_of_a_mean_of_signs_is_never_below_the_exact_one_at_its_own_tails(n):
     # Levels that are tails of the law themselves, or a rounding below: where a rounded tail could pass for smaller.
     total = 2**n

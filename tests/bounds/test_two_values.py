@@ -13,6 +13,7 @@ from bandstrap.bounds.clopper_pearson import exact_ends
 from bandstrap.bounds.mid_p import mid_ends
 from bandstrap.errors import InvalidInput
 from naive.bounds import leaves_lower, leaves_upper
+from sampling import each, telling
 
 # The bound, its function of counts, and the share of P(X = k) that it counts.
 BOUNDS = [(clopper_pearson, exact_ends, Fraction(1)), (mid_p, mid_ends, Fraction(1, 2))]
@@ -54,7 +55,7 @@ def miss_probabilities(ends, n, alpha, means):
 
 
 @both
-@pytest.mark.parametrize("alpha", ALPHAS)
+@telling("alpha", ALPHAS, (0.2, 0.025))
 def test_no_mean_is_missed_more_often_than_promised(bound, ends, share, alpha):
     # No chance: all counts of up to 50 rewards. The miss probability is largest just beyond an end, so that besides a grid
     # all means there are tried, and the promise is found to be kept with hardly anything to spare.
@@ -70,7 +71,7 @@ def test_no_mean_is_missed_more_often_than_promised(bound, ends, share, alpha):
     assert largest > 0.999 * promise
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@each("alpha", ALPHAS)
 def test_mid_p_misses_less_than_alpha_on_average_over_all_means(alpha):
     means = (np.arange(2000) + 0.5) / 2000
     for n in (1, 2, 3, 5, 10, 20, 50):
@@ -78,8 +79,8 @@ def test_mid_p_misses_less_than_alpha_on_average_over_all_means(alpha):
             assert missed.mean() <= alpha
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 50, 1000])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-3])
+@each("n", [1, 2, 7, 50, 1000])
+@each("alpha", [0.2, 0.05, 1e-3])
 def test_clopper_pearson_is_scipys(n, alpha):
     for k in {0, 1, n // 3, n - 1, n}:
         sample = np.arange(n) < k

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bandstrap.bounds import betting, bootstrap_t, bound_groups, clopper_pearson
+from sampling import each
 
 WALK = ("--method", "betting", "--support", 0, 1, "--side", "two-sided")
 
@@ -132,7 +133,7 @@ def test_true_and_false_from_another_program(run):
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "stdin", "message"),
     [
         (
@@ -292,7 +293,7 @@ def test_a_statement_that_is_refuted_is_told(run):
     assert "lie outside [0, 1], so the bound cannot be computed" in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("--method", "auto:beta=1"), "The method auto does not take these options: "),

@@ -8,6 +8,7 @@ import pytest
 from bandstrap import __version__
 from bandstrap.bounds import hoeffding, sign_flip
 from bandstrap.cli.bound import bound
+from sampling import each
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_the_mean_of_huge_rewards_is_a_number(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)[0]["mean"] == 1.7e308
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "stdin", "message"),
     [
         (["--column", "z"], "y\n1\n", "has no column 'z'; it has y"),
@@ -197,7 +198,7 @@ def test_coverage_prints_miss_rates_and_draws(run, tmp_path):
     assert [(row["bound"], row["sample_size"]) for row in rows] == [("student_t", 5), ("student_t", 9)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ([], "needs --sample-size, and --distribution or --data"),
@@ -219,7 +220,7 @@ def test_coverage_refuses_with_one_sentence_and_exit_code_2(run, arguments, mess
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "bound", "words"),
     [
         ("gamma:a=2", "sign_flip", "assumption fails"),

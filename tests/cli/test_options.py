@@ -21,6 +21,7 @@ from bandstrap.live.database import Durability
 from bandstrap.live.settings import Mode
 from bandstrap.live.settle import Aggregate
 from bandstrap.policies.online.described import Direction
+from sampling import each, telling
 
 
 def commands(group=None, path=()):
@@ -38,7 +39,7 @@ COMMANDS = {path: command for path, command in commands() if path[0] != "paper"}
 GROUPS = [(), ("live",), ("live", "arm")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "taken"),
     [
         (options.SideName, Side),
@@ -73,7 +74,7 @@ def test_help_fits_80_columns_breaks_no_sentence_and_has_no_types_of_switches(pa
         assert textwrap.dedent(paragraph).split("\n") == textwrap.wrap(" ".join(paragraph.split()), 76)
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each("path", COMMANDS, ids=" ".join)
 def test_help_of_every_parameter_is_a_sentence(path):
     for parameter in COMMANDS[path].params:
         if getattr(parameter, "hidden", False):
@@ -83,7 +84,7 @@ def test_help_of_every_parameter_is_a_sentence(path):
         assert first not in ("What", "Of", "Whether", "Who", "How"), (path, parameter.name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "words"),
     [
         (("list",), "|".join(get_args(ListedKind))),
@@ -108,7 +109,7 @@ def test_help_shows_the_words_of_an_option(path, words, run):
 # --- mistakes -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "sentence"),
     [
         (
@@ -193,7 +194,7 @@ def test_completion_can_be_shown_and_installed(tmp_path):
     assert "bandstrap" in (tmp_path / ".bashrc").read_text()
 
 
-@pytest.mark.parametrize(
+@telling(
     ("words", "expected"),
     [
         ("bandstrap l", ["league", "list", "live"]),
@@ -202,6 +203,7 @@ def test_completion_can_be_shown_and_installed(tmp_path):
         ("bandstrap simulate --executor ", ["thread", "process", "dask", "mpi"]),
         ("bandstrap live change a b --mode s", ["shadow"]),
     ],
+    lambda words, expected: words == "bandstrap live arm r",
 )
 def test_a_shell_is_told_what_may_follow(words, expected, tmp_path):
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_BANDSTRAP_COMPLETE": "complete_bash"}
@@ -227,7 +229,7 @@ def test_help_loads_no_library_that_computes(arguments):
 # --- lists of labels ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "labels"),
     [
         (None, None),

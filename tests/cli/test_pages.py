@@ -28,11 +28,18 @@ from pages import (
     mentioned,
     pages,
 )
+from sampling import each, telling
 
 DATA = "variant,revenue\n" + "".join(
     f"{variant},{(7 * i % 11) * scale:.1f}\n" for variant, scale in (("red", 1.0), ("green", 1.4)) for i in range(30)
 )
 
+# Pages with much to compile, or with many commands.
+LONG = {
+    *(f"docs/howto/{name}.md" for name in ("export", "late-rewards", "linear", "restarts")),
+    *(f"docs/{name}.md" for name in ("executors", "experiments", "explanation/saturation", "start/researcher")),
+    "docs/tutorials/figure.md",
+}
 # Figures of the paper take seconds even when small, and nothing on the pages follows from their files: once is enough.
 FOLLOWED = set()
 
@@ -79,7 +86,7 @@ def follow(command, run):
         __import__(arguments[1])
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if page != "README.md" and blocks(page)])
+@telling("page", [page for page in pages() if page != "README.md" and blocks(page)], lambda page: page not in LONG)
 def test_a_page_can_be_followed(page, reader, run):
     names = {"__name__": "page"}
     for block in blocks(page):
@@ -108,7 +115,7 @@ def test_a_page_can_be_followed(page, reader, run):
             assert block.language in ("", "text"), block  # what is printed
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if mentioned(page)])
+@each("page", [page for page in pages() if mentioned(page)])
 def test_every_command_that_is_mentioned_is_understood(page):
     for _, *words in mentioned(page):
         command = typer.main.get_command(app)

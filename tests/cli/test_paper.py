@@ -7,6 +7,7 @@ import pytest
 
 from bandstrap.paper import reproduce as module
 from paper.small import SMALL
+from sampling import exhaustive
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def test_a_small_run_writes_report_claims_and_figures(run, tmp_path):
     assert (folder / "claims.json").read_bytes() == before
 
 
+@exhaustive
 def test_a_figure_run_again_keeps_the_others_and_prints_its_own_claims(run, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHAPTERS", ("figure4", "figure6"))
     other = SMALL.replace("Figure 6", "Figure 4").replace('"6', '"other-6').replace("horizon = 60", "horizon = 61")

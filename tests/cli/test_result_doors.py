@@ -11,6 +11,7 @@ from bandstrap.engine.simulator.result import Statistics
 from bandstrap.league import play_league, read_league
 from bandstrap.league.plan import plan_match
 from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
+from sampling import telling
 
 NUMBERS = Statistics._fields
 SEED = 3
@@ -67,7 +68,7 @@ def file_of(environment, policies, horizon, replications, late):
     )
 
 
-@pytest.mark.parametrize("game", GAMES)
+@telling("game", GAMES, ["two arms", "discrete", "one replication"])
 def test_the_statistics_of_a_game_are_the_same_numbers_from_every_door(ask, game, tmp_path):
     environment, policies, horizon, replications, late = GAMES[game]
     sizes = {"horizon": horizon, "replications": replications, "seed": SEED}

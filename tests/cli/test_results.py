@@ -20,6 +20,7 @@ from bandstrap.experiments.lanes import file_of
 from bandstrap.experiments.merged import Merged
 from bandstrap.experiments.runs import Run
 from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, make
+from sampling import exhaustive, telling
 
 TEXT = """
 title = "My grid"
@@ -247,6 +248,7 @@ def test_results_are_the_same_however_they_came_about(run, played, tmp_path, mon
     assert run("results", "out", "--curves", "--format", "csv").stdout == first
 
 
+@exhaustive
 def test_processes_find_the_same_as_threads(run, played, tmp_path):
     first = run("results", "out", "--curves", "--format", "csv").stdout
     files = sorted(path.read_bytes() for path in (played / "panels").iterdir())
@@ -256,7 +258,7 @@ def test_processes_find_the_same_as_threads(run, played, tmp_path):
     assert sorted(path.read_bytes() for path in (tmp_path / "other/panels").iterdir()) == files
 
 
-@pytest.mark.parametrize("size", [1, 7, 64])
+@telling("size", [1, 7, 64], [7])
 def test_any_size_of_blocks_gives_the_same_panels(run, played, tmp_path, size):
     first = run("results", "out", "--curves", "--format", "csv").stdout
     (tmp_path / "mine.toml").write_text(f"block_size = {size}\n{TEXT}")
@@ -270,6 +272,7 @@ def test_any_size_of_blocks_gives_the_same_panels(run, played, tmp_path, size):
     assert blocks == 8 * -(-60 // size) + 2
 
 
+@exhaustive
 def test_a_worker_that_dies_gets_a_sentence_and_what_was_done_is_kept(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deadly.py").write_text(

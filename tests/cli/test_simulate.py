@@ -13,6 +13,7 @@ from bandstrap.experiments import runner as module
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.merged import read_lanes
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import each, exhaustive
 
 
 def regret_of(folder):
@@ -100,6 +101,7 @@ def test_late_batched_and_lost_rewards(run, tmp_path, arguments, late, label):
     assert f"{expected.environment}: regret after 60 rounds" in " ".join(done.stdout.split())
 
 
+@exhaustive
 @pytest.mark.parametrize(
     ("text", "environment"),
     [
@@ -121,7 +123,7 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
     assert "oful:radius=closed-form,ridge=0.5" in done.stdout.replace("\n", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ([], "needs a FILE or a --policy"),

@@ -12,6 +12,7 @@ from bandstrap.experiments import results
 from bandstrap.experiments import runner as module
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.folder_status import status_of
+from sampling import each
 
 TEXT = """
 title = "My experiment"
@@ -171,7 +172,7 @@ def test_one_replication_is_shown_without_a_standard_error(run, tmp_path):
     assert {row["standard_error"] for row in rows(tmp_path / "out/summary.csv")} == {""}
 
 
-@pytest.mark.parametrize(
+@each(
     "option",
     [
         ["--policy", "ucb1"],

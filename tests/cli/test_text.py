@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from sampling import each
+
 ESCAPE = "\x1b[31mred\x1b[0m"
 DATA = f"{ESCAPE},y\n{ESCAPE},1\näβ\u202e,2\näβ\u202e,3\n"
 
@@ -32,7 +34,7 @@ def test_machines_get_the_data(run):
     assert [row[ESCAPE] for row in rows] == [ESCAPE, "äβ\u202e"]
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["bound", ESCAPE, "--column", "y"],

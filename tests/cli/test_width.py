@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from sampling import telling
+
 RNG = np.random.default_rng(0)
 LONG = "a very long name of a group that goes on and on, "
 CSV = {
@@ -39,7 +41,7 @@ def shown(run, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", CSV)
-@pytest.mark.parametrize(
+@telling(
     "more",
     [
         (),
@@ -48,6 +50,7 @@ def shown(run, monkeypatch):
         ("--method", "betting", "--support", 0, 1e7, "--in-order"),
         ("--method", "sign_flip", "--alpha", 0.001),
     ],
+    lambda more: more in ((), ("--simultaneous", "bonferroni")),
 )
 def test_bounds_fit(kind, more, shown, run):
     groups = CSV[kind]

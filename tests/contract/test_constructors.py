@@ -13,12 +13,13 @@ from bandstrap.basics.calls import parse_call
 from bandstrap.environments import ENVIRONMENTS, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import each
 
 NEEDS = {"arms": {"distributions": [stats.norm()]}, "empirical": {"rewards": {"a": [1.0], "b": [2.0]}}}
 EVERYTHING = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
 ALL_POLICIES = POLICIES | LINEAR_POLICIES
-everything = pytest.mark.parametrize("name", EVERYTHING)
-every_policy = pytest.mark.parametrize("name", ALL_POLICIES)
+everything = each("name", EVERYTHING)
+every_policy = each("name", ALL_POLICIES)
 
 
 def made(name, **more):
@@ -113,7 +114,7 @@ def test_the_naive_bootstrap_has_no_correction_to_set():
 
 
 @every_policy
-@pytest.mark.parametrize("compiled", ["yes", 1, None, np.True_, np.array([True])], ids=repr)
+@each("compiled", ["yes", 1, None, np.True_, np.array([True])], ids=repr)
 def test_compiled_is_true_or_false(name, compiled):
     cls = ALL_POLICIES[name]
     options = {"arms": 2} if name in POLICIES else {}
@@ -147,13 +148,13 @@ def test_a_direction_that_is_not_the_default_shows(name):
     assert again.direction == "min"
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@each("name", POLICIES)
 def test_a_live_policy_shows_its_direction_and_its_arms(name):
     policy = POLICIES[name](arms=["a", "b"], rng=0, direction="min")
     assert repr(policy) == f"{type(policy).__name__}(direction='min', arms=['a', 'b'])"
 
 
-@pytest.mark.parametrize("name", LINEAR_POLICIES)
+@each("name", LINEAR_POLICIES)
 def test_a_linear_policy_shows_its_dimension(name):
     policy = LINEAR_POLICIES[name](dimension=3, direction="min")
     assert policy.label == f"{name}:dimension=3,direction=min"
@@ -165,8 +166,8 @@ def test_a_linear_policy_shows_its_dimension(name):
 SCHEDULED = [name for name, cls in ALL_POLICIES.items() if "horizon" in cls.parameters()]
 
 
-@pytest.mark.parametrize("name", SCHEDULED)
-@pytest.mark.parametrize(
+@each("name", SCHEDULED)
+@each(
     "alpha",
     [None, 0.05, "1/T^2", "1/(t log^tau t)", lambda t: 1 / (t + 1)],
     ids=["default", "number", "horizon", "logarithmic", "callable"],

@@ -13,6 +13,7 @@ from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput, check_flag
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.online.described import LIVE_ONLY
+from sampling import each
 
 YES = (True, np.True_, 1, np.int64(1), "true", "True", "yes", "YES", "on", "1", " yes ")
 NO = (False, np.False_, 0, np.uint8(0), "false", "FALSE", "no", "No", "off", "Off", "0")
@@ -69,7 +70,7 @@ def test_the_flags_are_found():
     assert ("sample_orlicz_norm", "centred") in THEORY_FLAGS
 
 
-@pytest.mark.parametrize(("name", "flag"), FLAGS)
+@each(("name", "flag"), FLAGS)
 def test_a_flag_means_what_it_says(name, flag):
     cls = DESCRIBED[name]
     for values, expected in ((YES, True), (NO, False)):
@@ -80,14 +81,14 @@ def test_a_flag_means_what_it_says(name, flag):
         assert getattr(cls(**call.options), flag) is expected
 
 
-@pytest.mark.parametrize(("name", "flag"), FLAGS)
+@each(("name", "flag"), FLAGS)
 def test_what_is_neither_true_nor_false_is_refused(name, flag):
     for value in NEITHER:
         with pytest.raises(InvalidInput, match=rf"'{flag}' parameter of \w+ must be true or false"):
             DESCRIBED[name](**{flag: value})
 
 
-@pytest.mark.parametrize(("name", "flag"), BOUND_FLAGS)
+@each(("name", "flag"), BOUND_FLAGS)
 def test_a_flag_of_a_bound_means_what_it_says(name, flag):
     is_order = flag == "in_order"  # which no seed goes with
     sample = [0.3, -0.2, 0.5] * (5 if is_order else 1)
@@ -108,7 +109,7 @@ def test_a_flag_of_a_bound_means_what_it_says(name, flag):
             value(given)
 
 
-@pytest.mark.parametrize(("name", "flag"), THEORY_FLAGS)
+@each(("name", "flag"), THEORY_FLAGS)
 def test_a_flag_of_the_theory_means_what_it_says(name, flag):
     def value(given):
         return getattr(theory, name)(**{flag: given}, **NEEDS[name])

@@ -20,6 +20,7 @@ from naive.feedback import play_with_dictionary
 from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
 from policies.linear.states import same_states, snapshot
+from sampling import each, exhaustive, telling
 
 # LinearReBoot can be played with new actions each round, though nobody should.
 pytestmark = pytest.mark.filterwarnings("ignore:linear_reboot needs actions that stay the same")
@@ -49,9 +50,13 @@ FORMS = (
 )
 
 
-every_policy = pytest.mark.parametrize("name", sorted(LINEAR_POLICIES))
-every_case = pytest.mark.parametrize("case", CASES, ids=ident)
-every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
+# A width in closed form, known actions whose rewards are perturbed, and replicates that stream.
+TELLING = [("lin_ucb", {}), ("linear_phe", {}), ("linear_bootstrapped_ucb", {"quantile": "streaming"})]
+OTHERS = [case for case in CASES if case not in TELLING]
+
+each_policy = each("name", sorted(LINEAR_POLICIES))
+every_case = telling("case", CASES, TELLING.__contains__, ids=ident)
+every_form = telling("case", CASES + FORMS, TELLING.__contains__, ids=ident)
 # A live policy in plain Python, and as machine code.
 either_way = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 both_kinds = pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
@@ -182,7 +187,7 @@ def test_online_plain_and_compiled_play_are_the_same_bits_when_rewards_are_late(
 
 @both_kinds
 @every_case
-@pytest.mark.parametrize("d", [1, 2, 12])
+@each("d", [1, 2, 12])
 def test_any_number_of_features_is_played_alike(case, d, contextual):
     assert_all_play_alike(case, *game(d=d, horizon=40, contextual=contextual, seed=d), horizon=40)
 
@@ -245,7 +250,7 @@ def test_online_play_never_imports_the_compiler():
 # --- the online object ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("at", [0, 17, 40])
+@each("at", [0, 17, 40])
 @every_form
 def test_a_policy_that_was_saved_goes_on_as_it_would_have(case, at, tmp_path):
     sets, tape = game(contextual=True, seed=2)
@@ -261,7 +266,7 @@ def test_a_policy_that_was_saved_goes_on_as_it_would_have(case, at, tmp_path):
 
 
 @every_case
-@pytest.mark.parametrize("at", [0, 16, 40])
+@each("at", [0, 16, 40])
 def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case, at):
     sets, tape = game(contextual=True, seed=2)
     plain, compiled = (make(case, rng=1, compiled=flag) for flag in (False, True))
@@ -280,7 +285,7 @@ def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case, at):
         assert written(policy) == written(plain)
 
 
-@every_form
+@each("case", CASES + FORMS)
 def test_every_field_of_a_state_says_what_it_is(case):
     check_declarations(lambda capacity: make(case).make_state(3, capacity, np.random.default_rng(0)))
 
@@ -305,7 +310,7 @@ def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, comp
 
 @either_way
 @every_case
-@pytest.mark.parametrize("at", [0, 15, 16, 17, 40])
+@each("at", [0, 15, 16, 17, 40])
 def test_a_copy_goes_on_as_the_original_would(case, at, compiled):
     sets, tape = game(contextual=True, seed=2)
     policy = make(case, rng=1, compiled=compiled)
@@ -366,7 +371,7 @@ def test_the_same_seed_plays_the_same_game_online(case):
 # --- names and words --------------------------------------------------------------------------------------------------
 
 
-@every_form
+@each("case", CASES + FORMS)
 def test_label_and_repr_build_the_policy_again(case):
     policy = make(case)
     twin = built_from_words(policy, LINEAR_POLICIES)
@@ -387,7 +392,7 @@ def test_the_registry_holds_every_linear_policy_and_nothing_else():
     assert all(cls.plays == "arms" for cls in POLICIES.values())
 
 
-@every_policy
+@each_policy
 def test_a_policy_is_exported_and_says_what_its_parameters_are(name):
     cls = LINEAR_POLICIES[name]
     assert getattr(bandstrap, cls.__name__) is cls
@@ -412,53 +417,61 @@ ENVIRONMENT_OF = {
 }
 
 
-def simulated(contextual, policies=None, **options):
-    policies = policies or {ident(case): make(case) for case in CASES}
+def simulated(contextual, policies, **options):
     settings = {"horizon": 30, "replications": 7, "seed": 8, "progress": False} | options
     return simulate(policies, ENVIRONMENT_OF[contextual], **settings)
 
 
+def policies_of(cases):
+    return {ident(case): make(case) for case in cases}
+
+
+@pytest.fixture(scope="module", params=[TELLING, pytest.param(OTHERS, marks=exhaustive)], ids=["telling", "others"])
+def cases(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=[False, True], ids=["fixed", "contextual"])
-def reference(request):
-    return request.param, simulated(request.param)
+def reference(request, cases):
+    return request.param, simulated(request.param, policies_of(cases))
 
 
 @pytest.mark.parametrize("block_size", [1, 3])
 @pytest.mark.parametrize("threads", [None, 1, 2])
-def test_any_block_size_and_any_number_of_threads_give_the_same_bytes(reference, block_size, threads):
+def test_any_block_size_and_any_number_of_threads_give_the_same_bytes(reference, cases, block_size, threads):
     contextual, expected = reference
     if threads is None:
-        assert same_result(expected, simulated(contextual, block_size=block_size))
+        assert same_result(expected, simulated(contextual, policies_of(cases), block_size=block_size))
         return
     with ThreadPoolExecutor(threads) as pool:
-        assert same_result(expected, simulated(contextual, block_size=block_size, executor=pool))
+        found = simulated(contextual, policies_of(cases), block_size=block_size, executor=pool)
+    assert same_result(expected, found)
 
 
-@every_case
-def test_a_simulated_replication_is_online_play_on_its_tape_and_stream(reference, case):
+def test_a_simulated_replication_is_online_play_on_its_tape_and_stream(reference, cases):
     contextual, expected = reference
-    environment = ENVIRONMENT_OF[contextual]
-    means, tape, sets = environment.tape(30, stream(8, 2, ENVIRONMENT))
-    choices = np.array(play_online(make(case, rng=stream(8, 2, POLICY)), sets, tape, last=30))
-    place = expected.policies.index(ident(case))
-    assert np.bincount(choices, minlength=7).tolist() == expected.pulls[place, 2].tolist()
+    assert list(expected.policies) == [ident(case) for case in cases]
+    means, tape, sets = ENVIRONMENT_OF[contextual].tape(30, stream(8, 2, ENVIRONMENT))
     means = np.broadcast_to(means, (30, 7))
-    lost = means.max(axis=1) - means[np.arange(30), choices]
-    np.testing.assert_array_equal(expected.regret[place, 2], np.cumsum(lost)[expected.checkpoints - 1])
+    for place, case in enumerate(cases):
+        choices = np.array(play_online(make(case, rng=stream(8, 2, POLICY)), sets, tape, last=30))
+        assert np.bincount(choices, minlength=7).tolist() == expected.pulls[place, 2].tolist(), case
+        lost = means.max(axis=1) - means[np.arange(30), choices]
+        regret = np.cumsum(lost)[expected.checkpoints - 1]
+        np.testing.assert_array_equal(expected.regret[place, 2], regret, err_msg=str(case))
 
 
 @either_way
-@every_case
-def test_a_live_policy_is_simulated_from_its_beginning_and_not_touched(reference, case, compiled):
+def test_a_live_policy_is_simulated_from_its_beginning_and_not_touched(reference, cases, compiled):
     contextual, expected = reference
     sets, tape = game(d=4)
-    policy = make(case, rng=3, compiled=compiled)
-    play_online(policy, sets, tape, last=20)
-    before = snapshot(policy)
-    result = simulated(contextual, {ident(case): policy}, replications=2)
-    assert snapshot(policy) == before
-    place = expected.policies.index(ident(case))
-    assert result.regret[0].tobytes() == expected.regret[place, :2].tobytes()
+    for place, case in enumerate(cases):
+        policy = make(case, rng=3, compiled=compiled)
+        play_online(policy, sets, tape, last=20)
+        before = snapshot(policy)
+        result = simulated(contextual, {ident(case): policy}, replications=2)
+        assert snapshot(policy) == before, case
+        assert result.regret[0].tobytes() == expected.regret[place, :2].tobytes(), case
 
 
 @every_case
@@ -471,7 +484,7 @@ def test_a_game_of_one_round(case):
 QUICK = {"horizon": 20, "replications": 2, "seed": 0, "progress": False}
 
 
-@pytest.mark.parametrize(
+@each(
     ("case", "environment"),
     [(case, "gaussian") for case in CASES]
     + [(CASES[0], name) for name in sorted(set(ENVIRONMENTS) - {"linear_bandit", "arms", "empirical", "gaussian"})],
@@ -506,7 +519,7 @@ def test_policies_of_arms_and_of_actions_play_side_by_side_where_both_can():
         simulated(True, mixed)
 
 
-@every_policy
+@each_policy
 def test_costs_and_classes_are_refused(name):
     with pytest.raises(InvalidInput, match=r"'policies' parameter of simulate must be policies without arms and with"):
         simulated(False, [make((name, {}), direction="min")])

@@ -7,6 +7,7 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import POLICY_KINDS, telling
 
 ARMS = ["red", "green", "blue"]
 CASES = [
@@ -69,7 +70,7 @@ def many_snapshots(monkeypatch):
     monkeypatch.setattr(fold, "FEWEST_ENTRIES", 30)
 
 
-@pytest.mark.parametrize("policy", CASES)
+@telling("policy", CASES, (*POLICY_KINDS, "bootstrapped_ucb:quantile=streaming"))
 def test_policies_of_arms(tmp_path, policy):
     def decide(worker, keys, rng):
         available = None if rng.random() < 0.7 else ["red", "blue"]
@@ -82,7 +83,7 @@ def test_policies_of_arms(tmp_path, policy):
     assert_goes_on_identically(target, workers, lambda state: (state.chances([0, 1, 2]), state.chances([0, 2])))
 
 
-@pytest.mark.parametrize("policy", LINEAR_CASES)
+@telling("policy", LINEAR_CASES, lambda policy: policy.startswith(("lin_ucb", "linear_bootstrapped_ucb")))
 def test_policies_of_actions(tmp_path, policy):
     def decide(worker, keys, rng):
         actions = [rng.normal(size=(rng.integers(1, 5), 2)) for _ in keys]

@@ -11,6 +11,7 @@ import textwrap
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,14 +20,16 @@ import bandstrap
 from bandstrap.basics.calls import parse_call
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.engine.simulator.play import Game, compiled_play, play
+from bandstrap.engine.simulator.result import Result
 from bandstrap.engine.simulator.simulate import simulate
-from bandstrap.engine.simulator.streams import LOSS, stream
+from bandstrap.engine.simulator.streams import ENVIRONMENT, LOSS, POLICY, stream
 from bandstrap.environments import Beta, Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES, Policy
 from naive.feedback import play_with_dictionary
 from naive.tapes import fed_in_rows
 from policies.declarations import check_declarations, facts, forget, in_form
+from sampling import POLICY_KINDS, each, exhaustive, telling
 
 MODES = ("resampled", "resampled-literal", "streaming", "exact")
 WEIGHTS = ("rademacher", "gaussian", "efron", "exponential", "mammen")
@@ -114,11 +117,18 @@ def ident(case: tuple[str, dict]) -> str:
     return " ".join([case[0], *(f"{key}={value}" for key, value in case[1].items())])
 
 
-every_policy = pytest.mark.parametrize("name", sorted(POLICIES))
+# What is compiled is tried for one policy of each kind, and for one that streams; the rest takes long to compile.
+TELLING = [(name, {}) for name in POLICY_KINDS] + [case for case in MODE_CASES if case[1]["quantile"] == "streaming"]
+OTHERS = [case for case in CASES if case not in TELLING]
+
+every_policy = telling("name", sorted(POLICIES), POLICY_KINDS)
 # For what the base class does for all: a policy that takes any reward, and one that keeps to a range.
 either_policy = pytest.mark.parametrize("name", ["ucb1", "bernoulli_ts"])
-every_case = pytest.mark.parametrize("case", CASES, ids=ident)
-every_form = pytest.mark.parametrize("case", CASES + FORMS, ids=ident)
+every_case = telling("case", CASES, TELLING.__contains__, ids=ident)
+every_form = telling("case", CASES + FORMS, TELLING.__contains__, ids=ident)
+# For what is quick, in plain Python.
+each_case = each("case", CASES, ids=ident)
+each_form = each("case", CASES + FORMS, ids=ident)
 # A live policy in plain Python, and as machine code.
 either_way = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 BOUNDED = [case for case in DEFAULTS if np.isfinite(POLICIES[case[0]]().support[1])]
@@ -278,7 +288,7 @@ def test_online_choices_are_those_of_play_when_rewards_are_late(case, compiled):
 
 
 # Each has a loop of its own to compile; the other forms run as machine code above.
-@pytest.mark.parametrize("case", DEFAULTS, ids=ident)
+@telling("case", DEFAULTS, [("ucb1", {}), ("giro", {})], ids=ident)
 def test_compiled_play_is_plain_play_bit_for_bit_when_rewards_are_late(case):
     tape = make_tape(4, seed=2)
     compiled, compiled_state, compiled_rng = played_late(make(case), tape, by=compiled_play)
@@ -289,7 +299,7 @@ def test_compiled_play_is_plain_play_bit_for_bit_when_rewards_are_late(case):
 
 
 @pytest.mark.parametrize("play_game", [played, played_late])
-@pytest.mark.parametrize("case", DEFAULTS, ids=ident)
+@telling("case", DEFAULTS, [("ucb1", {}), ("giro", {})], ids=ident)
 def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, play_game):
     tape = make_tape(4, seed=2)
 
@@ -306,7 +316,7 @@ def test_play_that_stops_for_more_rewards_is_play_on_the_whole_tape(case, play_g
     assert rng.bit_generator.state == expected_rng.bit_generator.state
 
 
-@every_case
+@each_case
 def test_a_policy_chooses_once_the_initial_rewards_of_every_arm_are_there(case):
     policy = make(case, arms=3, rng=0)
     for turn in range(policy.n_initial - 1):
@@ -323,7 +333,7 @@ def test_a_policy_chooses_once_the_initial_rewards_of_every_arm_are_there(case):
 
 @either_way
 @every_case
-@pytest.mark.parametrize("seed", [3, 4])
+@each("seed", [3, 4])
 def test_rewards_with_many_ties_are_played_alike_too(case, seed, compiled):
     tape = np.round(make_tape(5, seed=seed))
     choices, state, _ = played(make(case), tape, seed=seed)
@@ -364,8 +374,8 @@ def test_every_arm_is_pulled_once_first(case):
     assert play_online(online, make_tape(7), 7) == list("abcdefg")
 
 
-@pytest.mark.parametrize("case", DETERMINISTIC, ids=ident)
-@pytest.mark.parametrize("seed", range(4))
+@telling("case", DETERMINISTIC, lambda case: case[0] == "ucb1", ids=ident)
+@each("seed", range(4))
 def test_relabelling_arms_relabels_choices(case, seed):
     tape = make_tape(4, seed=seed)
     perm = np.random.default_rng(seed).permutation(4)
@@ -375,7 +385,7 @@ def test_relabelling_arms_relabels_choices(case, seed):
     assert perm[relabelled[4:]].tolist() == choices[4:].tolist()
 
 
-@pytest.mark.parametrize("case", DETERMINISTIC, ids=ident)
+@telling("case", DETERMINISTIC, lambda case: case[0] == "ucb1", ids=ident)
 def test_ties_go_to_the_first_in_the_order_drawn_at_the_start(case):
     tape = np.full((4, 40), 0.5)
     for order in ([2, 0, 3, 1], [1, 3, 0, 2]):
@@ -426,7 +436,7 @@ def test_late_rewards_hand_out_each_arm_once_first_and_never_crash(case, compile
     assert sum(policy._state.pulls) == policy.n_rewards
 
 
-@every_case
+@each_case
 def test_a_reward_that_was_never_asked_for_is_taken_in(case):
     policy = make(case, arms=2, rng=0)
     policy.update(1, 0.5)
@@ -527,7 +537,7 @@ def test_a_policy_whose_arms_came_and_went_is_saved_whenever(case, compiled):
 # --- what states declare ----------------------------------------------------------------------------------------------
 
 
-@every_form
+@each_form
 def test_every_field_of_a_state_says_what_it_is(case):
     check_declarations(lambda capacity: make(case).make_state(3, capacity, np.arange(3)))
 
@@ -599,7 +609,7 @@ def test_a_batch_of_rewards_equals_one_by_one(case, compiled):
     assert [single.select() for _ in range(5)] == [whole.select() for _ in range(5)]
 
 
-@every_case
+@each_case
 def test_an_empty_batch_changes_nothing(case):
     policy = make(case, arms=2, rng=0)
     before = snapshot(policy)
@@ -650,7 +660,7 @@ BAD_REWARDS = [
 
 @either_way
 @either_policy
-@pytest.mark.parametrize(("reward", "message"), BAD_REWARDS)
+@each(("reward", "message"), BAD_REWARDS)
 def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward, message, compiled):
     policy = make((name, {}), arms=["a", "b"], rng=0, compiled=compiled)
     policy.update(["a", "b", "b"], [0.5, 0.25, 0.75])
@@ -664,7 +674,7 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(name, reward
     assert same_snapshot(snapshot(policy), before)
 
 
-@pytest.mark.parametrize("case", [case for case in DEFAULTS if case not in BOUNDED], ids=ident)
+@each("case", [case for case in DEFAULTS if case not in BOUNDED], ids=ident)
 def test_the_largest_rewards_do_not_overflow(case):
     """Which NumPy would warn of, and so fail the test, and plain Python raise."""
     rng = np.random.default_rng(0)
@@ -677,7 +687,7 @@ def test_the_largest_rewards_do_not_overflow(case):
 
 
 @either_policy
-@pytest.mark.parametrize(
+@each(
     ("arm", "reward", "message"),
     [
         pytest.param("c", 0.5, r"'arm'.*one of \['a', 'b'\].*Got 'c'", id="unknown"),
@@ -705,7 +715,7 @@ def test_an_unknown_arm_and_unequal_lengths_are_refused_with_nothing_changed(nam
     assert same_snapshot(snapshot(policy), before)
 
 
-@pytest.mark.parametrize("case", BOUNDED, ids=ident)
+@each("case", BOUNDED, ids=ident)
 def test_a_reward_outside_a_policys_range_is_refused_with_nothing_changed(case):
     policy = make(case, arms=["a", "b"], rng=0)
     policy.update(["a", "b"], [0.0, 1.0])
@@ -719,7 +729,7 @@ def test_a_reward_outside_a_policys_range_is_refused_with_nothing_changed(case):
     assert same_snapshot(snapshot(policy), before)
 
 
-@every_policy
+@each("name", sorted(POLICIES))
 def test_rewards_may_be_any_kind_of_real_number(name):
     first, second = (make((name, {}), arms=2, rng=0) for _ in range(2))
     first.update([0, 1, 0, 1, 0], [1, True, np.float32(0.5), np.int8(0), np.bool_(False)])
@@ -740,7 +750,7 @@ def test_without_arms_a_policy_only_describes(name):
 
 
 @either_policy
-@pytest.mark.parametrize("arms", [0, -2, True, 2.5, [], "abc", ["a", "a"], [["a"], ["b"]], {"a"}], ids=repr)
+@each("arms", [0, -2, True, 2.5, [], "abc", ["a", "a"], [["a"], ["b"]], {"a"}], ids=repr)
 def test_arms_that_are_no_labels_are_refused(name, arms):
     with pytest.raises(
         InvalidInput, match=r"'arms' parameter of \w+ must be a positive number or a non-empty sequence"
@@ -765,7 +775,7 @@ def test_a_wrong_direction_and_an_unknown_parameter_are_refused(name):
         make((name, {}), sigmma=2)
 
 
-@every_case
+@each_case
 def test_the_same_seed_plays_the_same_game_online(case):
     tape = make_tape()
     first, second = (play_online(make(case, arms=3, rng=11), tape, 60) for _ in range(2))
@@ -788,7 +798,7 @@ def built_from_words(policy, registry):
     return twin
 
 
-@every_form
+@each_form
 def test_label_and_repr_build_the_policy_again(case):
     assert type(built_from_words(make(case), POLICIES)) is POLICIES[case[0]]
 
@@ -811,13 +821,20 @@ def test_repr_of_a_live_policy_names_its_arms(name):
 # --- simulation -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def reference():
-    return simulated()
+class Reference(NamedTuple):
+    """Cases that were simulated together, and what came of it."""
+
+    cases: list
+    result: Result
 
 
-def simulated(**options):
-    policies = {ident(case): make(case) for case in CASES}
+@pytest.fixture(scope="module", params=[TELLING, pytest.param(OTHERS, marks=exhaustive)], ids=["telling", "others"])
+def reference(request):
+    return Reference(request.param, simulated(request.param))
+
+
+def simulated(cases, **options):
+    policies = {ident(case): make(case) for case in cases}
     return simulate(policies, Beta(n_arms=3), horizon=60, replications=15, seed=8, progress=False, **options)
 
 
@@ -834,41 +851,40 @@ def same_result(one, other) -> bool:
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_any_block_size_and_any_number_of_threads_give_the_same_bytes(reference, block_size, threads):
     if threads is None:
-        assert same_result(reference, simulated(block_size=block_size))
+        assert same_result(reference.result, simulated(reference.cases, block_size=block_size))
         return
     with ThreadPoolExecutor(threads) as pool:
-        assert same_result(reference, simulated(block_size=block_size, executor=pool))
+        assert same_result(reference.result, simulated(reference.cases, block_size=block_size, executor=pool))
 
 
+@exhaustive
 def test_processes_give_the_same_bytes(reference):
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         for block_size in (1, 7):
-            assert same_result(reference, simulated(block_size=block_size, executor=pool))
+            assert same_result(reference.result, simulated(reference.cases, block_size=block_size, executor=pool))
 
 
-@every_case
-def test_a_policy_plays_the_same_alone_and_in_company(reference, case):
-    alone = simulate(make(case), Beta(n_arms=3), horizon=60, replications=4, seed=8, progress=False)
-    place = reference.policies.index(ident(case))
-    assert reference.regret[place, :4].tobytes() == alone.regret[0].tobytes()
-    assert reference.pulls[place, :4].tobytes() == alone.pulls[0].tobytes()
+def test_a_policy_plays_the_same_alone_and_in_company(reference):
+    found = reference.result
+    assert list(found.policies) == [ident(case) for case in reference.cases]
+    for place, case in enumerate(reference.cases):
+        alone = simulate(make(case), Beta(n_arms=3), horizon=60, replications=4, seed=8, progress=False)
+        assert found.regret[place, :4].tobytes() == alone.regret[0].tobytes(), case
+        assert found.pulls[place, :4].tobytes() == alone.pulls[0].tobytes(), case
 
 
-@every_case
-def test_a_simulated_replication_is_play_on_its_tape_and_stream(reference, case):
-    from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
-
+def test_a_simulated_replication_is_play_on_its_tape_and_stream(reference):
+    found = reference.result
     means, tape = Beta(n_arms=3).tape(60, stream(8, 2, ENVIRONMENT))
-    online = make(case, arms=3, rng=stream(8, 2, POLICY))
-    choices = np.array(play_online(online, tape, 60))
-    place = reference.policies.index(ident(case))
-    assert np.bincount(choices, minlength=3).tolist() == reference.pulls[place, 2].tolist()
-    np.testing.assert_array_equal(
-        reference.regret[place, 2], np.cumsum((means.max() - means)[choices])[reference.checkpoints - 1]
-    )
+    for place, case in enumerate(reference.cases):
+        online = make(case, arms=3, rng=stream(8, 2, POLICY))
+        choices = np.array(play_online(online, tape, 60))
+        assert np.bincount(choices, minlength=3).tolist() == found.pulls[place, 2].tolist(), case
+        regret = np.cumsum((means.max() - means)[choices])[found.checkpoints - 1]
+        np.testing.assert_array_equal(found.regret[place, 2], regret, err_msg=str(case))
 
 
-@pytest.mark.parametrize("case", BOUNDED, ids=ident)
+@each("case", BOUNDED, ids=ident)
 def test_a_bounded_policy_is_not_let_into_an_unbounded_environment(case):
     with pytest.raises(
         InvalidInput, match=rf"'environment'.*rewards inside \[.*1\], the range of {case[0]}.*Got rewards"
@@ -906,6 +922,7 @@ COUNT_HITS = """
 """
 
 
+@exhaustive
 def test_a_second_process_hits_the_disk_cache_and_an_edited_source_misses_it(tmp_path):
     package = tmp_path / "sources" / "bandstrap"
     shutil.copytree(Path(bandstrap.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))

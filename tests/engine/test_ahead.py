@@ -31,7 +31,7 @@ def noted(folder):
 
 
 def wait_for(condition):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
     assert condition()
@@ -89,7 +89,7 @@ def test_the_loop_begins_it_when_something_takes_long_and_ends_it(tmp_path, monk
         pool.finish(
             [Sum(2, needs="a"), Sum(2, needs="b", race="another")],
             squares,
-            prepare=lambda piece: time.sleep(0.5),
+            prepare=lambda piece: wait_for(lambda: asked) if begins else time.sleep(0.5),
             executor=executor,
             progress=False,
         )

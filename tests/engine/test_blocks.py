@@ -6,6 +6,7 @@ import pytest
 from bandstrap import OFUL, UCB1, UniformRandom, simulate
 from bandstrap.engine.simulator.tape import draw_tape
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 
 class World:
@@ -43,7 +44,7 @@ def with_nan(values):
     return values
 
 
-@pytest.mark.parametrize(
+@each(
     ("tape", "message"),
     [
         (changed(rewards=lambda m, r: r.T), r"'rewards' parameter of the environment world must be one row per arm"),
@@ -74,8 +75,8 @@ class WorldOfActions(World):
     dimension = 2
 
 
-@pytest.mark.parametrize("delay", [0, 3])
-@pytest.mark.parametrize(
+@each("delay", [0, 3])
+@each(
     ("shape", "by_round", "message"),
     [
         ((2, 3, 2), True, r"one set of actions per round, shape \(\d+, 3, features\)\. Got shape \(2, 3, 2\)"),

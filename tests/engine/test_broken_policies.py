@@ -14,6 +14,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live.fold import read_snapshot, write_snapshot
 from bandstrap.live.rows import Snapshot
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, Kernel
+from sampling import each, exhaustive, telling
 
 # Rewards of the five arms: the third, which fails, is known by its mean wherever only some arms are shown. Each has one
 # when the policy first chooses, in the sixth round.
@@ -187,7 +188,7 @@ def begun(place, call):
     return experiment, decisions[0]
 
 
-@pytest.mark.parametrize("call", SENTENCES)
+@telling("call", SENTENCES, lambda call: call.startswith("Broken:"))
 def test_the_sentence_is_the_same_in_plain_compiled_simulated_and_live_play(call, file, tmp_path):
     make = maker(file, call)
     said = {}
@@ -331,6 +332,7 @@ def not_learned(arm, round_):
     return f"The 'learn' function of Broken must take in every reward. {got}"
 
 
+@exhaustive
 @pytest.mark.parametrize("learn", [LEARN, DRAWING], ids=["exact", "drawing"])
 def test_a_reward_that_cannot_be_learned_is_refused_everywhere_and_stops_no_live_experiment(learn, own, tmp_path):
     make, call = own(learn, OF_LEARNING)
@@ -389,7 +391,7 @@ MISNAMED = {
 }
 
 
-@pytest.mark.parametrize("given", MISNAMED)
+@each("given", MISNAMED)
 def test_parameters_that_are_swapped_misnamed_or_missing_are_refused_when_a_kernel_is_made(given):
     part, wanted = MISNAMED[given]
     space = {}
@@ -471,7 +473,7 @@ def test_an_error_that_is_not_of_the_kernel_is_left_as_it_is(own):
 
 
 @pytest.mark.parametrize("make", [LinUCB, LinearTS])
-@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+@telling("compiled", [False, True], [False], ids=["plain", "compiled"])
 def test_an_action_without_a_number_is_never_chosen_in_silence(make, compiled):
     policy = make(dimension=2, rng=0, compiled=compiled)
     policy.update([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.25])
@@ -519,7 +521,7 @@ class BrokenLinear(LinearPolicy):
 """
 
 
-@pytest.mark.parametrize(
+@telling(
     ("value", "learned", "sentence"),
     [
         (
@@ -534,6 +536,7 @@ class BrokenLinear(LinearPolicy):
             "'learn' function of BrokenLinear must take in every reward. Got a division by zero ",
         ),
     ],
+    lambda value, *_: value == "-2",
 )
 def test_linear_policies_of_ones_own_are_refused_likewise(value, learned, sentence, tmp_path):
     file = tmp_path / "linear.py"

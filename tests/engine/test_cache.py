@@ -25,6 +25,7 @@ from bandstrap.engine.compiler.identity import identify
 from bandstrap.engine.compiler.locks import seconds_compiling
 from bandstrap.errors import CacheWarning
 from interpreter import printed
+from sampling import exhaustive, telling
 
 PACKAGE = Path(bandstrap.__file__).parent
 
@@ -266,6 +267,7 @@ STEPPED = """
 """
 
 
+@exhaustive
 def test_processes_that_write_the_same_at_once(function, tmp_path):
     place = {"PYTHONPATH": tmp_path / "own", "NUMBA_CACHE_DIR": tmp_path / "cache"}
     for process in [start(STEPPED, **place) for _ in range(3)]:
@@ -311,12 +313,13 @@ def test_a_library_on_a_read_only_disk_goes_on_past_the_call_that_compiles(read_
     assert out == f"{read_only['PYTHONPATH']}/bandstrap/__init__.py True 1 ['CacheWarning']\n"
 
 
-@pytest.mark.parametrize(
+@telling(
     "command",
     [
         "simulate --policy ucb1 --environment gaussian --replications 5 --horizon 50",
         "coverage --bound betting --distribution uniform --sample-size 20 --replications 2000",
     ],
+    lambda command: command.startswith("simulate"),
     ids=lambda command: command.split()[0],
 )
 def test_a_command_on_a_read_only_disk_says_so_in_one_line(read_only, command):
@@ -328,6 +331,7 @@ def test_a_command_on_a_read_only_disk_says_so_in_one_line(read_only, command):
     assert "Traceback" not in error
 
 
+@exhaustive
 def test_code_that_two_processes_compiled_is_told_apart_by_a_third(tmp_path):
     # One loop with another function inside, the same types and the same place in the order of compilation: all that numba
     # knows machine code by would be the same.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bandstrap import KLUCB, simulate
 from bandstrap.environments import Bernoulli
+from sampling import exhaustive
 
 SCRIPT = "import test_determinism; print(test_determinism.played())"
 # Code for the plainest processor of its kind, without fused multiplications or wide vectors, and other hashes.
@@ -23,6 +24,7 @@ def played():
     return hashlib.sha256(result.regret.tobytes() + result.pulls.tobytes()).hexdigest()
 
 
+@exhaustive
 def test_the_processor_and_the_seed_of_hashes_change_nothing(tmp_path):
     paths = {"PYTHONPATH": str(Path(__file__).parent), "NUMBA_CACHE_DIR": str(tmp_path)}  # where no code is kept yet
     done = subprocess.run(

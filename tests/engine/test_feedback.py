@@ -20,6 +20,7 @@ from bandstrap.engine.simulator.tape import Tape
 from bandstrap.environments import Gaussian, LinearBandit
 from bandstrap.errors import InvalidInput, SlowWarning
 from naive.feedback import play_with_dictionary
+from sampling import each, exhaustive, telling
 
 WORLD = Gaussian([0.0, 0.5, 1.0])
 SIZES = {"horizon": 60, "replications": 4, "seed": 3, "progress": False}
@@ -119,8 +120,11 @@ def test_rewards_come_in_the_order_of_arrival_and_those_of_one_round_in_that_of_
 
 
 @pytest.mark.parametrize("delay", [60, 2**63 - 1, "randint:low=60,high=61", stats.uniform(59.5, 1e300)])
-def test_a_delay_beyond_the_horizon_is_never_learned_and_arms_are_pulled_in_turn(delay):
-    result = simulate([UCB1(), BootstrappedUCBPlus()], WORLD, **SIZES, delay=delay)
+@telling(
+    "policy", [UCB1(), BootstrappedUCBPlus()], lambda policy: policy.name == "ucb1", ids=lambda policy: policy.name
+)
+def test_a_delay_beyond_the_horizon_is_never_learned_and_arms_are_pulled_in_turn(policy, delay):
+    result = simulate(policy, WORLD, **SIZES, delay=delay)
     assert (result.pulls == 20).all()
 
 
@@ -220,6 +224,7 @@ def test_rewards_stay_those_of_the_pull_number():
         assert rewards == tape[arm, : len(rewards)].tolist()
 
 
+@exhaustive
 def test_means_that_change_are_played_with_late_rewards_too():
     world = LinearBandit(2, n_actions=3, contextual=True)
     at_once, late = (simulate(OFUL(), world, **SIZES, delay=delay) for delay in (0, 20))
@@ -230,7 +235,7 @@ def test_means_that_change_are_played_with_late_rewards_too():
 # --- names -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("how", "label"),
     [
         ({}, ""),
@@ -270,7 +275,7 @@ ROUNDS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("how", "sentence"),
     [
         ({"delay": -1}, f"{ROUNDS} of such numbers or its text, such as 'geom:p=0.005'. Got -1 instead."),

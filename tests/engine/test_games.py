@@ -24,6 +24,7 @@ from bandstrap.environments import (
 )
 from bandstrap.errors import SlowWarning
 from naive.games import Endless, OnTape, game
+from sampling import each
 
 
 class Favourites:
@@ -151,9 +152,9 @@ def test_every_choice_and_all_regret(which, n_arms, n_rounds, seed, sizes, feedb
     compare(players[:3], environment, horizon, seed, 2, sizes, block_size, **feedback)
 
 
-@pytest.mark.parametrize("n_arms", [1, 2])
-@pytest.mark.parametrize("horizon", [29, 30, 31])
-@pytest.mark.parametrize("feedback", [{}, {"delay": 4}], ids=["at once", "late"])
+@each("n_arms", [1, 2])
+@each("horizon", [29, 30, 31])
+@each("feedback", [{}, {"delay": 4}], ids=["at once", "late"])
 @pytest.mark.filterwarnings(f"ignore::{SlowWarning.__module__}.{SlowWarning.__name__}")
 def test_rows_may_end_with_the_game(n_arms, horizon, feedback):
     """The stubborn one's row of 5 is used up with the last round, or one round before or after it."""

@@ -13,6 +13,7 @@ from bandstrap.engine.compiler.identity import identify
 from bandstrap.engine.compiler.kernel import compiled_as
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS
+from sampling import each, exhaustive
 
 BASE = """
 import math
@@ -32,7 +33,7 @@ def defined(source: str, name: str = "outer"):
     return getattr(module, name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         ("x + LIMIT", "x - LIMIT"),  # a function that is called
@@ -175,6 +176,7 @@ for policy, environment in (
 """
 
 
+@exhaustive
 def test_the_identity_covers_every_function_that_numba_asks_for(tmp_path):
     finished = subprocess.run(
         [sys.executable, "-c", ASK_NUMBA],

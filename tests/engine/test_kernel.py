@@ -17,6 +17,7 @@ from bandstrap.multipliers.monte_carlo import sign_words, signed_sums_batch
 from bandstrap.multipliers.saddlepoint import saddlepoint_batch
 from bandstrap.multipliers.weights import LAWS
 from interpreter import printed
+from sampling import each, exhaustive, telling
 
 PACKAGE = Path(bandstrap.__file__).parent
 LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6, 1e-12])
@@ -44,7 +45,7 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("weights", LAWS)
-@pytest.mark.parametrize("n", [2, 9, 13, 14, 40, 300])
+@telling("n", [2, 9, 13, 14, 40, 300], [2, 40])
 def test_plain_and_compiled_saddlepoints_are_the_same_bits(weights, n):
     terms = centred(n)
     if weights == "rademacher":
@@ -66,7 +67,7 @@ def test_plain_and_compiled_lists_from_the_top_are_the_same_bits(n):
     assert same_bits(*outs)
 
 
-@pytest.mark.parametrize("n", [1, 8, 13, 64, 100, 200])
+@each("n", [1, 8, 13, 64, 100, 200])
 def test_plain_and_compiled_signed_sums_are_the_same_bits(n):
     terms, words = np.random.default_rng(n).normal(size=n), sign_words(300, n, np.random.default_rng(1))
     outs = [np.full(300, np.nan) for _ in range(2)]
@@ -134,7 +135,7 @@ def test_importing_the_quantiles_imports_no_compiler_no_figures_no_tables():
     assert printed(code) == "set()"
 
 
-@pytest.mark.parametrize("weights", LAWS)
+@telling("weights", LAWS, ["rademacher"])
 def test_a_small_request_does_not_import_the_compiler(weights):
     code = f"""
         import sys
@@ -181,6 +182,7 @@ COUNT_HITS = """
 """
 
 
+@exhaustive
 def test_the_disk_cache_hits_in_a_second_process_and_after_edits_that_compiled_code_cannot_see(copied):
     package, run_copy = copied
 

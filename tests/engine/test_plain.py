@@ -9,6 +9,7 @@ from numba.core.errors import NumbaError
 from bandstrap import GaussianTS, simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput, SlowWarning
+from sampling import each
 
 WORLD = Gaussian([0.0, 0.5, 1.0])
 
@@ -101,7 +102,7 @@ def test_a_label_of_its_own_is_shown():
     assert race(mine).policies == ("in turn",)
 
 
-@pytest.mark.parametrize("arm", [3, -1, 1.0, "a", None, True, np.nan])
+@each("arm", [3, -1, 1.0, "a", None, True, np.nan])
 def test_what_is_no_arm_is_refused(arm):
     mine = Turns()
     mine.select = lambda: arm

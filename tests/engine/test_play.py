@@ -12,6 +12,7 @@ from bandstrap.engine.simulator.play import Game, compiled_play, loop, play
 from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.policies import LINEAR_POLICIES, MOSS, POLICIES, UCB1
 from bandstrap.policies.linear.linear_bootstrapped_ucb import KERNELS as BOOTSTRAPPED
+from sampling import each
 
 
 class Pulls(NamedTuple):
@@ -70,7 +71,7 @@ class Order:
         self.order = np.array(order)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "order", "expected"),
     [
         ([1.0, 3.0, 2.0], [0, 1, 2], 1),

@@ -17,6 +17,7 @@ from bandstrap.engine.simulator.simulate import simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1, GaussianTS
+from sampling import each
 
 
 def made(replications: int = 30, policies=("one", "two: a, b=1", "drei ü")) -> Result:
@@ -109,7 +110,7 @@ def test_an_unknown_policy_is_refused(call):
         call(made())
 
 
-@pytest.mark.parametrize("value", [0, 1, -0.2, 1.5, np.nan, "0.5", None])
+@each("value", [0, 1, -0.2, 1.5, np.nan, "0.5", None])
 def test_a_probability_that_is_none_is_refused(value):
     with pytest.raises(InvalidInput, match=r"'probability' parameter of Result.quantile must be"):
         made().quantile(value)

@@ -18,6 +18,7 @@ from bandstrap.engine.simulator.streams import ENVIRONMENT, stream
 from bandstrap.environments import Arms, Bernoulli, Beta, Gaussian, TruncatedNormal
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import UCB1, BernoulliTS, EmpiricalKLUCB, GaussianTS, Giro
+from sampling import each, exhaustive
 from stops import interrupted_after
 
 QUICK = {"horizon": 40, "replications": 10, "seed": 1, "progress": False}
@@ -127,7 +128,7 @@ def test_a_bounded_policy_plays_where_its_range_is_kept():
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"replications": 0}, "'replications' parameter of simulate must be an integer of at least 1. Got 0"),
@@ -165,6 +166,7 @@ def test_what_is_no_executor_is_refused_before_any_work(executor, monkeypatch):
         quick(UCB1(), executor=executor)
 
 
+@exhaustive
 def test_an_executor_by_name_plays_the_same_numbers():
     assert quick(UCB1(), executor="process").regret.tobytes() == quick(UCB1()).regret.tobytes()
 
@@ -181,7 +183,7 @@ def test_what_does_not_fit_into_memory_is_refused_before_any_work(monkeypatch):
         quick(UCB1(), replications=10**15)
 
 
-@pytest.mark.parametrize("policies", [None, "ucb1", 3, [UCB1(), "ucb1"], {"a": Gaussian()}, UCB1, [UCB1]], ids=repr)
+@each("policies", [None, "ucb1", 3, [UCB1(), "ucb1"], {"a": Gaussian()}, UCB1, [UCB1]], ids=repr)
 def test_what_is_no_policy_is_refused(policies):
     with pytest.raises(InvalidInput, match=r"'policies' parameter of simulate must be policies, such as UCB1\(\). Got"):
         quick(policies)
@@ -243,8 +245,8 @@ def test_an_error_inside_a_block_reaches_the_caller():
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [None, 1, 3])
-@pytest.mark.parametrize("times", [1, 3])
+@each("threads", [None, 1, 3])
+@each("times", [1, 3])
 def test_an_interrupted_run_tells_what_is_done(threads, times):
     whole = quick(GaussianTS(), replications=20)
     if threads is None:
@@ -350,6 +352,7 @@ def test_progress_is_shown_on_a_terminal_and_not_when_unwanted(monkeypatch):
     assert "3/3" in screen.getvalue()
 
 
+@exhaustive
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_real_interrupt_ends_a_real_run_with_what_is_done():
     code = """
@@ -366,7 +369,7 @@ except KeyboardInterrupt as stopped:
     result = stopped.result
 print(0 < result.n_replications < 100_000, result.summary()[0]["mean"] > 0)
 """
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.split() == ["True", "True"]
     assert finished.stderr == ""

@@ -25,6 +25,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.theory import mean_deviation_bound
+from sampling import each
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +74,8 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("size", [10**10, 10**12, 10**18, 10**30, 10**400], ids=lambda n: f"1e{len(str(n)) - 1}")
-@pytest.mark.parametrize("call", SIZES.values(), ids=SIZES)
+@each("size", [10**10, 10**12, 10**18, 10**30, 10**400], ids=lambda n: f"1e{len(str(n)) - 1}")
+@each("call", SIZES.values(), ids=SIZES)
 def test_what_cannot_fit_is_refused_at_once_and_named(call, size):
     start = time.process_time()
     with pytest.raises(InvalidInput) as refusal:

@@ -29,6 +29,7 @@ from bandstrap.policies import LINEAR_POLICIES, NPTS, POLICIES, SubsampleDuels
 from bandstrap.policies.states import history
 from naive import philox
 from naive.tapes import whole_tape
+from sampling import each, exhaustive, telling
 
 
 @contextmanager
@@ -132,7 +133,7 @@ def same(one, other):
     return one.regret.tobytes() == other.regret.tobytes() and one.pulls.tobytes() == other.pulls.tobytes()
 
 
-@pytest.mark.parametrize("block_size", [1, 3])
+@telling("block_size", [1, 3], [3])
 def test_threads_and_block_sizes_change_nothing(reference, block_size):
     assert numbers_at_hand(LARGE, HORIZON) == 1000 * 1048
     assert reference.pulls.max() > 10 * 1048
@@ -140,6 +141,7 @@ def test_threads_and_block_sizes_change_nothing(reference, block_size):
         assert same(reference, simulated(executor=pool, block_size=block_size))
 
 
+@exhaustive
 def test_processes_change_nothing(reference):
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert same(reference, simulated(executor=pool, block_size=2))
@@ -150,7 +152,7 @@ def test_company_changes_nothing(reference):
     assert alone.regret[0].tobytes() == reference.regret[1, :2].tobytes()
 
 
-@pytest.mark.parametrize("delay", [0, 5])
+@telling("delay", [0, 5], [0])
 @pytest.mark.parametrize(
     ("policy", "environment", "n_features"),
     [(UniformRandom(), LARGE, 0), (OFUL(), LinearBandit(n_actions=100, contextual=True), 10)],
@@ -256,7 +258,7 @@ def patched():
 OF_OWN_TAPE = [OwnArms(), OwnActions(), OwnActions(contextual=True), StandIn(Gaussian()), Bare(), patched()]
 
 
-@pytest.mark.parametrize("environment", OF_OWN_TAPE, ids=lambda environment: type(environment).__name__)
+@each("environment", OF_OWN_TAPE, ids=lambda environment: type(environment).__name__)
 def test_what_can_only_be_drawn_whole_has_a_tape(environment):
     assert numbers_at_hand(environment, 10**9) is None
 
@@ -301,7 +303,7 @@ def test_more_addresses_than_memory_can_be_asked_for():
         assert kept[0, 0] == 0
 
 
-@pytest.mark.parametrize("name", [*POLICIES, *LINEAR_POLICIES])
+@each("name", [*POLICIES, *LINEAR_POLICIES])
 def test_room_is_known_before_it_is_asked_for(name):
     policy = {**POLICIES, **LINEAR_POLICIES}[name]()
     assert bytes_of_state(policy, 3, 50) == bytes_in(policy.start(3, 50, np.random.default_rng(0))) > 0
@@ -318,7 +320,7 @@ WORLDS = [
 ]
 
 
-@pytest.mark.parametrize("environment", WORLDS, ids=lambda e: e.label[:30])
+@each("environment", WORLDS, ids=lambda e: e.label[:30])
 def test_an_arm_has_the_law_that_it_has_on_tape(environment):
     """In the same world, of the same traits, which only a tape drawn by the same generator shows.
 
@@ -337,8 +339,8 @@ def test_an_arm_has_the_law_that_it_has_on_tape(environment):
 FURTHEST = 2**64 - 1
 
 
-@pytest.mark.parametrize("row", [0, 1, 2**32, 2**53 + 1, FURTHEST])
-@pytest.mark.parametrize("arm", [0, 1, 2**32 - 1, 2**53 + 1, FURTHEST])
+@each("row", [0, 1, 2**32, 2**53 + 1, FURTHEST])
+@each("arm", [0, 1, 2**32 - 1, 2**53 + 1, FURTHEST])
 def test_a_row_counts_from_its_own_place(arm, row):
     """The words are those of Philox at the counters said, so rows of a key share none until one has drawn 2^66."""
     key = np.random.SeedSequence(2**200, spawn_key=(3, REWARDS)).generate_state(2, np.uint64)
@@ -356,7 +358,7 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS)
+@each("law", LAWS)
 def test_laws_that_reject_what_they_draw_stay_far_from_the_next_row(law):
     """However often they do: a thousand numbers take a few thousand counters of 2^64."""
     rng = RewardStreams(1, 0).row(5, 7)

@@ -35,6 +35,7 @@ from bandstrap.environments import (
     UnequalVariances,
 )
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 MEANS = (-0.3, 0.8)
 UNIT_MEANS = (0.2, 0.7)
@@ -122,7 +123,7 @@ def inside(cls, *shares):
     return [low + share * (high - low) for share in shares]
 
 
-@pytest.mark.parametrize("name", LAWED)
+@each("name", LAWED)
 def test_rewards_follow_their_law(name):
     environment, law = LAWED[name]
     means, tape = environment.tape(N, np.random.default_rng(1))
@@ -134,7 +135,7 @@ def test_rewards_follow_their_law(name):
     assert abs(np.corrcoef(tape[0, 1:], tape[0, :-1])[0, 1]) < 5 / math.sqrt(N)
 
 
-@pytest.mark.parametrize("name", LAWED)
+@each("name", LAWED)
 def test_rewards_have_their_mean_and_variance(name):
     environment, law = LAWED[name]
     means, tape = environment.tape(N, np.random.default_rng(2))
@@ -249,7 +250,7 @@ def test_unequal_variances_of_one_arm_have_the_smallest_scale():
     assert parse_call(UnequalVariances(scale_range=(1, 3)).label).options == {"scale_range": (1, 3)}
 
 
-@pytest.mark.parametrize("environment", ONE_OF_EACH, ids=lambda e: e.name)
+@each("environment", ONE_OF_EACH, ids=lambda e: e.name)
 def test_a_tape_is_a_contiguous_array_of_floats_and_the_same_again(environment):
     means, tape = environment.tape(37, np.random.default_rng(7))
     assert means.shape == (environment.n_arms,)
@@ -264,7 +265,7 @@ def test_a_tape_is_a_contiguous_array_of_floats_and_the_same_again(environment):
     assert other[1].tobytes() != tape.tobytes()
 
 
-@pytest.mark.parametrize("environment", ONE_OF_EACH, ids=lambda e: e.name)
+@each("environment", ONE_OF_EACH, ids=lambda e: e.name)
 def test_rewards_stay_inside_the_support(environment):
     low, high = environment.support
     assert low < high
@@ -274,7 +275,7 @@ def test_rewards_stay_inside_the_support(environment):
         assert ((low <= means) & (means <= high)).all()
 
 
-@pytest.mark.parametrize("environment", DRAWN, ids=lambda e: e.name)
+@each("environment", DRAWN, ids=lambda e: e.name)
 def test_drawn_means_are_uniform_in_their_range(environment):
     rng = np.random.default_rng(9)
     low, high = environment.default_range
@@ -291,7 +292,7 @@ def test_default_ranges_are_the_papers():
     assert Beta().v == 8
 
 
-@pytest.mark.parametrize("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
+@each("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
 def test_a_range_of_ones_own_and_a_number_of_arms(cls):
     low, high = inside(cls, 0.4, 0.5)
     environment = cls(n_arms=3, mean_range=(low, high))
@@ -300,7 +301,7 @@ def test_a_range_of_ones_own_and_a_number_of_arms(cls):
     assert ((means >= low) & (means <= high)).all()
 
 
-@pytest.mark.parametrize("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
+@each("cls", [type(environment) for environment in DRAWN], ids=lambda c: c.__name__)
 def test_fixed_means_are_kept(cls):
     given = inside(cls, 0.25, 0.5, 0.75)
     environment = cls(given)
@@ -310,7 +311,7 @@ def test_fixed_means_are_kept(cls):
     assert cls(np.array(given[:1])).n_arms == 1
 
 
-@pytest.mark.parametrize("environment", DRAWN, ids=lambda e: e.name)
+@each("environment", DRAWN, ids=lambda e: e.name)
 def test_labels_build_the_environment_again(environment):
     cls = type(environment)
     low, high = inside(cls, 0.25, 0.5)
@@ -375,7 +376,7 @@ def test_rewards_that_are_no_mapping_are_refused(rewards):
         Empirical(rewards)
 
 
-@pytest.mark.parametrize("values", [[], [1, math.nan], ["x"], [[1.0], [2.0]], 3.0, None], ids=repr)
+@each("values", [[], [1, math.nan], ["x"], [[1.0], [2.0]], 3.0, None], ids=repr)
 def test_rewards_that_were_never_observed_are_refused_with_the_arms_name(values):
     sentence = r"^The 'rewards' parameter of Empirical must be a non-empty row of finite numbers for arm 'b'\. Got"
     with pytest.raises(InvalidInput, match=sentence):
@@ -399,7 +400,7 @@ def test_arms_have_the_hull_of_the_supports_and_the_laws_names():
     assert environment.n_arms == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "distributions",
     [
         [],
@@ -429,7 +430,7 @@ def test_arms_that_are_no_laws_with_a_mean_are_refused(distributions):
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: Gaussian([]), "'means' parameter of Gaussian must be a non-empty sequence of finite numbers. Got"),
@@ -519,7 +520,7 @@ NOT_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+@each("cls", CLASSES, ids=lambda c: c.__name__)
 def test_what_is_no_sequence_of_numbers_is_refused_wherever_numbers_are_wanted(cls):
     for means in NOT_NUMBERS:
         with pytest.raises(
@@ -534,7 +535,7 @@ def test_what_is_no_sequence_of_numbers_is_refused_wherever_numbers_are_wanted(c
             cls(n_arms=count)
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+@each("cls", CLASSES, ids=lambda c: c.__name__)
 def test_contradictions_are_refused(cls):
     means = inside(cls, 0.25, 0.5)
     with pytest.raises(
@@ -547,7 +548,7 @@ def test_contradictions_are_refused(cls):
     assert cls(n_arms=5).label == cls().label == cls.name
 
 
-@pytest.mark.parametrize(
+@each(
     ("cls", "parameter"),
     [
         (cls, name)
@@ -565,7 +566,7 @@ def test_what_is_no_number_is_refused_where_a_number_is_wanted(cls, parameter):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-10, 1e10, 1e100, 1e101, 1e308])
+@each("size", [5e-324, 1e-300, 1e-10, 1e10, 1e100, 1e101, 1e308])
 def test_numbers_of_any_size_give_finite_rewards_or_a_sentence(size):
     makers = [
         *(lambda cls=cls, p=p: cls(**{p: size}) for cls, p in ((Beta, "v"), (StudentT, "df"), (SubWeibull, "beta"))),
@@ -721,7 +722,7 @@ def test_data_that_cannot_be_used_are_refused_with_a_sentence(tmp_path, text, op
         Empirical.from_call(**{"file": str(path), "arm": "variant", "reward": "revenue"} | options)
 
 
-@pytest.mark.parametrize("file", ["", "-", None, 3, "no/such/file.csv", "."])
+@each("file", ["", "-", None, 3, "no/such/file.csv", "."])
 def test_what_is_no_file_is_refused(file):
     with pytest.raises(InvalidInput, match=r"must be the path of a CSV file|is not a file\.$"):
         Empirical.from_csv(file, arm="a", reward="b")

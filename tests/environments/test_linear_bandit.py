@@ -16,6 +16,7 @@ from bandstrap.engine.simulator.play import Game, play
 from bandstrap.engine.simulator.streams import ENVIRONMENT, POLICY, stream
 from bandstrap.environments import ENVIRONMENTS, LinearBandit
 from bandstrap.errors import InvalidInput
+from sampling import each
 
 SIGNIFICANCE = 1e-6
 THETA, ACTIONS = (1.0, -2.0), ((1.0, 0.0), (0.5, 0.5), (0.0, -1.0))
@@ -101,8 +102,8 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize("name", LAWS)
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each("name", LAWS)
 def test_noise_follows_its_law(name, contextual):
     options, law = LAWS[name]
     means, rewards, _ = tape(LinearBandit(3, n_actions=4, contextual=contextual, **options), 3000)
@@ -143,7 +144,7 @@ def test_theta_alone_and_actions_alone():
     assert LinearBandit(2, n_actions=3, theta=np.array(THETA), actions=ACTIONS).dimension == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "environment",
     [
         LinearBandit(),
@@ -227,7 +228,7 @@ AGREE = "must be the same as that of 'theta' and 'actions'. Got"
 NOISE = "must be one of 'gaussian', .*'student_t', 'sub_weibull'. Got"
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"dimension": 0}, f"'dimension' .* {COUNT} 0"),

@@ -15,6 +15,7 @@ from bandstrap.environments import ENVIRONMENTS, Arms, Gaussian, LinearBandit, S
 from bandstrap.errors import InvalidInput
 from bandstrap.league import read_league
 from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make
+from sampling import each, exhaustive, telling
 
 BUYERS = (Path(__file__).parents[2] / "docs" / "buyers.py").read_text()
 IMPORTS = "import numpy as np\nfrom bandstrap.environments import Environment\n"
@@ -74,7 +75,8 @@ def test_stored_results_belong_to_what_the_file_and_the_modules_beside_it_say(tm
     assert key_of(Gaussian())["code"] == key_of(Gaussian())["code"] != first["code"]
 
 
-@pytest.mark.parametrize("executor", ["thread", "process"])
+@exhaustive
+@telling("executor", ["thread", "process"], ["thread"])
 def test_an_experiment_finds_it_beside_the_file_and_plays_it_again_after_an_edit(tmp_path, executor):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "buyers.py").write_text(BUYERS)
@@ -199,7 +201,7 @@ def test_the_command_line_prints_the_sentence_alone(tmp_path):
 # --- means that do not exist --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "make_it",
     [
         lambda: StudentT(df=1),

@@ -16,6 +16,7 @@ from bandstrap.experiments.choices import ChoiceFiles
 from bandstrap.experiments.folder import Folder
 from bandstrap.experiments.plan import CurvePlan, PanelPlan
 from bandstrap.experiments.spec import Curve, Panel
+from sampling import each
 
 SIZES = {"horizon": 40, "replications": 60, "seed": 7, "progress": False}
 
@@ -74,9 +75,7 @@ def test_a_result_with_choices_is_written_and_read(tmp_path):
     assert found.regret.tobytes() == result.regret.tobytes()
 
 
-@pytest.mark.parametrize(
-    ("n_arms", "kind"), [(1, "u1"), (2, "u1"), (256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")]
-)
+@each(("n_arms", "kind"), [(1, "u1"), (2, "u1"), (256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
 def test_the_smallest_type_is_used(n_arms, kind):
     assert type_of_choices(n_arms) == np.dtype(kind)
 
@@ -108,9 +107,9 @@ def test_pieces_are_put_together_and_come_back(folder, size):
 
 def test_a_merged_file_is_the_same_however_it_was_played(folder, tmp_path):
     other = Folder(tmp_path / "other")
-    for each, size in ((folder, 7), (other, 25)):
-        save(each.store(), block(), size)
-        each.store().choices.merge(block())
+    for place, size in ((folder, 7), (other, 25)):
+        save(place.store(), block(), size)
+        place.store().choices.merge(block())
     (one,), (two,) = folder.choices.iterdir(), other.choices.iterdir()
     assert (one.name, one.read_bytes()) == (two.name, two.read_bytes())
 

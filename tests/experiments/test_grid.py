@@ -13,6 +13,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.experiments.grid import combinations, fill, panel_name, size, written
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import MOST_CURVES
+from sampling import each
 
 
 def grid(panel="", *, curve="", policy="ucb1", environment="gaussian", label="one", rest=""):
@@ -172,7 +173,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "parts"), WRONG, ids=range(len(WRONG)))
+@each(("text", "parts"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_with_a_grid_is_said_in_a_sentence(read, text, parts):
     with pytest.raises(InvalidInput) as caught:
         read(text)

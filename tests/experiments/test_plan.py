@@ -17,6 +17,7 @@ from bandstrap.environments import Gaussian
 from bandstrap.experiments import plan
 from bandstrap.experiments.plan import BoundBlock, plan_panel
 from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel, Sweep
+from sampling import each
 
 PLAY = Block(UCB1(), Gaussian(), 100, 7, 0, 20, np.array([100]))
 BOUND = BoundBlock("sign_flip", "normal", 5, 0.05, 10, 7)
@@ -85,7 +86,7 @@ def test_every_field_of_play_is_in_the_key():
     assert key(PLAY) == key(dataclasses.replace(PLAY, policy=UCB1(), environment=Gaussian()))
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(BoundBlock)])
+@each("field", [field.name for field in dataclasses.fields(BoundBlock)])
 def test_every_field_of_a_bound_is_in_the_key(field):
     value = getattr(BOUND, field)
     other = dataclasses.replace(BOUND, **{field: value + ("x" if isinstance(value, str) else 0.1)})
@@ -124,7 +125,7 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize("other", SAME, ids=range(len(SAME)))
+@each("other", SAME, ids=range(len(SAME)))
 def test_labels_titles_and_published_numbers_change_no_key(other):
     assert keys(other) == keys(panel())
 

@@ -27,6 +27,7 @@ from bandstrap.experiments.plan import BoundBlock, plan_panel
 from bandstrap.experiments.runner import run_plans
 from bandstrap.experiments.spec import Curve
 from bandstrap.experiments.store import BlockStore
+from sampling import exhaustive, telling
 from stops import interrupted_after
 
 TEXT = """
@@ -277,7 +278,7 @@ def test_the_same_curve_twice_is_run_once(run, ran):
     assert panels[-1]["x"].values.tobytes() == panels[0]["UCB"].values.tobytes()
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@telling("jobs", [1, 3], [3])
 @pytest.mark.parametrize("after", [1, 6, N_BLOCKS])
 def test_ctrl_c_keeps_what_is_finished(run, ran, tmp_path, jobs, after):
     with interrupted_after(after), pytest.raises(KeyboardInterrupt):
@@ -323,13 +324,14 @@ def slow(blocks):
     done.extend(blocks)
     if len(done) >= 5:
         print("half-way", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     return whole(blocks)
 module.run_blocks = slow
 run(sys.argv[1], sys.argv[2], seed=5, executor=ThreadPoolExecutor(1))
 """
 
 
+@exhaustive
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_killed_run_goes_on_where_it_was(run, ran, tmp_path):
     (tmp_path / "mine.toml").write_text(TEXT)
@@ -337,7 +339,7 @@ def test_a_killed_run_goes_on_where_it_was(run, ran, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "half-way\n"
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 300
             while len(list(tmp_path.glob("out/blocks/[!.]*"))) < 4 and time.monotonic() < deadline:
                 time.sleep(0.02)
         finally:

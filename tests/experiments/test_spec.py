@@ -24,6 +24,7 @@ from bandstrap.experiments.spec import (
     resolve_horizon,
 )
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import each
 
 LISTS = ("errata.toml", "reasons.toml", "sentences.toml")  # of what the report says, not of what is run
 SHIPPED = sorted(path.name for path in Path(str(files("bandstrap.paper"))).glob("*.toml") if path.name not in LISTS)
@@ -105,7 +106,7 @@ def test_there_is_a_file_for_each_figure_and_for_what_claims_need_beside():
     assert ["close_races.toml", *figures, *beside] == SHIPPED
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@each("name", SHIPPED)
 def test_the_papers_files_are_read(name):
     experiment = read_experiment(Path(str(files("bandstrap.paper") / name)))
     content = tomllib.loads((files("bandstrap.paper") / name).read_text(encoding="utf-8"))
@@ -298,7 +299,7 @@ WRONG_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "parts"), WRONG_TEXTS, ids=range(len(WRONG_TEXTS)))
+@each(("text", "parts"), WRONG_TEXTS, ids=range(len(WRONG_TEXTS)))
 def test_what_is_wrong_is_said_with_the_key_and_what_is_allowed(read, text, parts):
     message = refusal(read, text)
     assert [part for part in parts if part not in message] == [], message
@@ -357,7 +358,7 @@ WRONG_CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "key", "parts"), WRONG_CALLS, ids=range(len(WRONG_CALLS)))
+@each(("text", "key", "parts"), WRONG_CALLS, ids=range(len(WRONG_CALLS)))
 def test_what_cannot_be_made_or_played_is_refused_before_anything_runs(read, text, key, parts):
     message = refusal(read, text)
     assert f"panels[0].{key}: " in message

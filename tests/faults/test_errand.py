@@ -17,7 +17,7 @@ from bandstrap.engine.work.interrupts import Task
 from bandstrap.errors import InvalidInput
 from pieces import Number, Odd, count_prepared, odd_error, squares
 
-PATIENCE = 30
+PATIENCE = 300
 
 
 def sent(run, pieces, prepare=nothing):

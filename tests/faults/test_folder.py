@@ -21,6 +21,7 @@ from bandstrap.experiments.folder import Folder, planned
 from bandstrap.experiments.folder_status import status_of
 from bandstrap.experiments.plan import plan_panel
 from bandstrap.experiments.spec import read_experiment
+from sampling import exhaustive
 
 TEXT = """
 title = "t"
@@ -62,6 +63,7 @@ def panels(out):
     return {path.name: path.read_bytes() for path in (out / "panels").iterdir()}
 
 
+@exhaustive
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of Unix-like systems")
 def test_two_runs_share_a_folder_and_one_is_killed(mine, run, tmp_path):
     assert run("simulate", mine, "--out", tmp_path / "whole")[0] == 0
@@ -105,6 +107,7 @@ def is_there(pid):
         return False
 
 
+@exhaustive
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked for as Linux shows them")
 def test_workers_end_with_a_run_that_is_killed(mine, tmp_path):
     mine.write_text(TEXT.replace("replications = 250", "replications = 1000000"))
@@ -124,13 +127,14 @@ def test_workers_end_with_a_run_that_is_killed(mine, tmp_path):
     finally:
         process.kill()
         process.wait()
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while any(is_there(pid) for pid in started):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert status_of(Folder(out)).runs == ()
 
 
+@exhaustive
 @pytest.mark.parametrize(
     ("module", "name", "after", "merged_panels"),
     [(store, "write_table", 7, 0), (merged, "write_frame", 1, 1)],
@@ -183,6 +187,7 @@ def files(out):
     return {path.relative_to(out): path.read_bytes() for kind in kinds for path in (out / kind).glob("*")}
 
 
+@exhaustive
 @pytest.mark.parametrize("name", ["plan.json", "runs", "blocks", "choices", "seconds", "panels", "summary.csv"])
 def test_a_disk_that_is_full_in_any_phase_gets_a_sentence(mine, run, small, monkeypatch, name):
     expected = files(small)
@@ -218,6 +223,7 @@ def merge(plans, out):
         Folder(out).merge(plan, store)
 
 
+@exhaustive
 def test_a_merge_that_is_killed_at_any_step_loses_nothing(mine, run, small, tmp_path, monkeypatch):
     expected = files(small)
     before = tmp_path / "before"  # the panels once more, as blocks that are not yet merged
@@ -426,12 +432,11 @@ def test_who_stops_a_run_does_not_wait_for_another_that_merges(mine, run, small,
     at_block(6, stop)  # when the first panel is complete, and waits to be merged
     other = os.open(out, os.O_RDONLY)
     storage.fcntl.flock(other, storage.fcntl.LOCK_EX)
-    release = threading.Timer(30, os.close, [other])
+    release = threading.Timer(PATIENCE, os.close, [other])
     release.start()
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run("simulate", mine, "--out", out, "--choices", "--jobs", 1)
-    assert time.monotonic() - start < 20
+    assert release.is_alive()
     assert not (out / "panels").exists()
     release.cancel()
     os.close(other)
@@ -482,6 +487,7 @@ def test_a_folder_removed_while_a_run_goes_on_is_filled_again(mine, run, small, 
     assert run("status", out)[1].out.splitlines()[-1] == "complete"
 
 
+@exhaustive
 def test_two_runs_with_different_files_share_a_folder(mine, run, small, tmp_path, at_block):
     expected = files(small)
     other = tmp_path / "other.toml"
@@ -592,6 +598,7 @@ def test_a_folder_that_is_read_only_is_read_and_not_run(mine, run, small):
 # --- blocks of another size ---------------------------------------------------------------------------------------------
 
 
+@exhaustive
 @pytest.mark.parametrize("sizes", [(7, 64), (7, 1), (64, 7), (1, 25)])
 def test_a_run_goes_on_with_blocks_of_another_size(mine, run, small, tmp_path, monkeypatch, sizes):
     expected, table = files(small), run("results", small, "--curves", "--format", "csv")[1].out

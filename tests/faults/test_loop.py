@@ -9,20 +9,23 @@ import sys
 import threading
 import time
 import tracemalloc
+from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 
 import pytest
 
 from bandstrap.engine.work.dispatch import TaskCall
-from bandstrap.engine.work.interrupts import CalledOff, Quit, Task, answered, listening, step
-from bandstrap.engine.work.pool import IN_FLIGHT, finish
+from bandstrap.engine.work.interrupts import GRACE, CalledOff, Quit, Task, answered, listening, step
+from bandstrap.engine.work.pool import IN_FLIGHT, Loop, finish
 from bandstrap.errors import InvalidInput
 from pieces import Number
 from pieces import Sum as Numbers
+from sampling import each, exhaustive
 from stops import python_handles
 
-PATIENCE = 30  # seconds after which something hangs
+PATIENCE = 300  # seconds after which something hangs; no test passes or fails by how long it took
 
 
 class Sum(Numbers):
@@ -81,8 +84,8 @@ def handled():
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 100])
-@pytest.mark.parametrize("executor", [None, AtOnce()], ids=["threads", "at once"])
+@each("n", [0, 1, 2, 100])
+@each("executor", [None, AtOnce()], ids=["threads", "at once"])
 def test_everything_is_done_once(n, executor):
     assert total(n, executor=executor) == square_sum(n)
 
@@ -117,8 +120,24 @@ def press(times=1, number=signal.SIGINT):
         os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-@pytest.mark.parametrize("executor", [None, AtOnce()], ids=["threads", "at once"])
+@contextmanager
+def without_waiting():
+    """What goes on until the context ends, which nobody shall wait for."""
+    end, has_ended = threading.Event(), []
+
+    def goes_on():
+        end.wait(PATIENCE)
+        has_ended.append(True)
+
+    try:
+        yield goes_on
+        assert not has_ended
+    finally:
+        end.set()
+
+
+@each("times", [1, 2, 3])
+@each("executor", [None, AtOnce()], ids=["threads", "at once"])
 def test_a_signal_ends_it_and_what_is_finished_is_there(executor, times):
     whole = Sum(10**9)
     record = Total()
@@ -128,11 +147,9 @@ def test_a_signal_ends_it_and_what_is_finished_is_there(executor, times):
             press(times)
         return squares(pieces)
 
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         finish([whole], run, executor=executor, records={whole: record}, progress=False)
-    assert time.monotonic() - start < PATIENCE
-    assert record.count >= 15
+    assert 15 <= record.count < whole.n
 
 
 def test_a_signal_calls_off_work_that_takes_long_between_two_steps():
@@ -145,33 +162,24 @@ def test_a_signal_calls_off_work_that_takes_long_between_two_steps():
             time.sleep(0.01)
             step()
 
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         total(1, run)
-    assert time.monotonic() - start < PATIENCE
     seen = len(steps)
     time.sleep(0.1)
-    assert len(steps) == seen  # nobody goes on
+    assert len(steps) <= seen + 1  # nobody goes on, once the step under way is done
 
 
 def test_a_step_that_takes_long_is_not_waited_for_in_threads():
-    end = threading.Event()
-
-    def run(pieces):
+    def run(pieces, goes_on):
         press()
-        end.wait(PATIENCE)
+        goes_on()
         return squares(pieces)
 
-    start = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            total(1, run)
-        assert time.monotonic() - start < PATIENCE / 2
-    finally:
-        end.set()
+    with without_waiting() as goes_on, pytest.raises(KeyboardInterrupt):
+        total(1, lambda pieces: run(pieces, goes_on))
 
 
-def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
+def test_another_executor_is_waited_for_unless_there_is_a_second_signal(monkeypatch):
     class Elsewhere(Executor):
         """Threads that cannot be called off, as processes cannot."""
 
@@ -185,7 +193,7 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
         if pieces[0].i == 0:
             press()
             press()  # by the same impatient hand
-            time.sleep(2)  # longer than threads are waited for
+            time.sleep(2 * GRACE)  # longer than threads are waited for
         return squares(pieces)
 
     whole, record = Sum(1), Total()
@@ -193,39 +201,29 @@ def test_another_executor_is_waited_for_unless_there_is_a_second_signal():
         finish([whole], run, executor=Elsewhere(), records={whole: record}, progress=False)
     assert record.count == 1
 
-    end = threading.Event()
+    winding_up, wind_up = threading.Event(), Loop._wind_up
+    monkeypatch.setattr(Loop, "_wind_up", lambda loop: [winding_up.set(), wind_up(loop)])
 
-    def stuck(pieces):
+    def stuck(pieces, goes_on):
         press()
         press()  # by the same impatient hand
-        time.sleep(1.5)
+        assert winding_up.wait(PATIENCE)
+        time.sleep(1.5 * GRACE)
         press()
-        end.wait(PATIENCE)
+        goes_on()
         return squares(pieces)
 
-    start = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            total(1, stuck, executor=Elsewhere())
-        assert time.monotonic() - start < PATIENCE / 2
-    finally:
-        end.set()
+    with without_waiting() as goes_on, pytest.raises(KeyboardInterrupt):
+        total(1, lambda pieces: stuck(pieces, goes_on), executor=Elsewhere())
 
 
 def test_a_compiler_is_not_waited_for():
-    end = threading.Event()
-
-    def prepare(piece):
+    def prepare(goes_on):
         press()
-        end.wait(PATIENCE)
+        goes_on()
 
-    start = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            finish([Sum(5, needs="compiler")], squares, prepare=prepare, progress=False)
-        assert time.monotonic() - start < PATIENCE / 2
-    finally:
-        end.set()
+    with without_waiting() as goes_on, pytest.raises(KeyboardInterrupt):
+        finish([Sum(5, needs="compiler")], squares, prepare=lambda piece: prepare(goes_on), progress=False)
 
 
 @pytest.mark.parametrize("executor", [None, AtOnce()], ids=["threads", "at once"])
@@ -272,7 +270,34 @@ def test_a_handler_of_the_calling_program_stays_in_charge():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_sigterm_is_left_alone_unless_the_program_wants_to_quit_by_it():
+def test_an_interrupt_that_comes_to_nothing_is_heard_again(monkeypatch):
+    """One that is raised in a callback of the garbage collector goes no further than there."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    stops, pressed = Quit(), []
+
+    def collecting(phase, info):
+        if not pressed:
+            pressed.append(phase)
+            press()
+
+    before = signal.getsignal(signal.SIGTERM)
+    stops.install()
+    gc.callbacks.append(collecting)
+    try:
+        gc.collect()
+        with pytest.raises(KeyboardInterrupt):
+            deque(iter(lambda: time.sleep(0.01), "never"), maxlen=0)
+    finally:
+        gc.callbacks.remove(collecting)
+        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert pressed == ["start"]
+    assert stops.exit_code == 130
+
+
+def test_sigterm_is_left_alone_unless_the_program_wants_to_quit_by_it(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+
     def handler_inside():
         with listening(lambda number: None):
             return signal.getsignal(signal.SIGTERM)
@@ -303,19 +328,12 @@ def test_another_thread_works_too():
 
 
 def test_a_long_call_is_answered():
-    end = threading.Event()
-
-    def long():
+    def long(goes_on):
         press()
-        end.wait(PATIENCE)
+        goes_on()
 
-    start = time.monotonic()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            answered(long)
-        assert time.monotonic() - start < PATIENCE / 2
-    finally:
-        end.set()
+    with without_waiting() as goes_on, pytest.raises(KeyboardInterrupt):
+        answered(long, goes_on)
     assert answered(sum, [1, 2]) == 3
     with pytest.raises(ZeroDivisionError):
         answered(lambda: 1 / 0)
@@ -329,6 +347,7 @@ def test_a_task_that_was_copied_is_never_called_off():
     assert pickle.loads(pickle.dumps(task))(squares, [Number(3)]) == [9]  # noqa: S301 - our own bytes
 
 
+@exhaustive
 def test_thousands_of_signals_at_any_time_hang_nothing():
     """A sender fires at the loop from when it begins until it ends; every run must end, by the first signal it hears."""
     rng = random.Random(12)  # noqa: S311 - no secret
@@ -347,7 +366,6 @@ def test_thousands_of_signals_at_any_time_hang_nothing():
 
         sender = threading.Thread(target=fire, daemon=True)
         sender.start()
-        start = time.monotonic()
         ended = False
         while not over.is_set():  # a signal may come just before the loop listens, or just after
             try:
@@ -358,7 +376,6 @@ def test_thousands_of_signals_at_any_time_hang_nothing():
             except KeyboardInterrupt:
                 ended = True
         sender.join()
-        assert time.monotonic() - start < PATIENCE
         sent += n_signals
     assert sent > 10 * n_runs
 
@@ -390,6 +407,7 @@ def die(pieces):
     os._exit(1)
 
 
+@exhaustive
 def test_a_worker_that_dies_is_told_in_a_sentence():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         with pytest.raises(BrokenExecutor, match=r"A worker of the executor has died, .* is kept\."):
@@ -432,6 +450,7 @@ def peak_of(n):
         tracemalloc.stop()
 
 
+@exhaustive
 def test_memory_does_not_depend_on_the_number_of_pieces():
     peak_of(100)
     few, many = peak_of(500), peak_of(5000)

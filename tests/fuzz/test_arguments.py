@@ -14,6 +14,7 @@ from bandstrap.environments import ENVIRONMENTS, Gaussian
 from bandstrap.environments.environment import LARGEST_NUMBER
 from bandstrap.policies import LINEAR_POLICIES, POLICIES, UCB1
 from fuzz.mutations import ODD_VALUES, outcome, pick, rounds, stream
+from sampling import each
 
 
 def is_huge(value):
@@ -27,7 +28,7 @@ SAMPLE = [0.2, 0.9, 0.4, 0.7]
 REWARDS = [value for value in ODD_VALUES if "1.7e+308" not in repr(value) and not is_huge(value)]
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
+@each("name", EVERYTHING)
 def test_a_constructor_takes_odd_values_or_refuses_them(name):
     rng = stream("constructor", name)
     parameters = list(inspect.signature(EVERYTHING[name]).parameters)
@@ -39,7 +40,7 @@ def test_a_constructor_takes_odd_values_or_refuses_them(name):
             outcome(made.tape, 3, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@each("name", POLICIES)
 def test_a_live_policy_takes_odd_rewards_or_keeps_its_state(name):
     rng = stream("live", name)
     policy = POLICIES[name](arms=["a", "b", 3], rng=0)
@@ -50,7 +51,7 @@ def test_a_live_policy_takes_odd_rewards_or_keeps_its_state(name):
         assert policy.select() in ("a", "b", 3)
 
 
-@pytest.mark.parametrize("name", LINEAR_POLICIES)
+@each("name", LINEAR_POLICIES)
 def test_a_live_linear_policy_takes_odd_actions_or_keeps_its_state(name):
     rng = stream("linear", name)
     policy = LINEAR_POLICIES[name](dimension=2, rng=0)
@@ -70,7 +71,7 @@ def kept_or_changed(policy, *arguments):
         assert pickle.dumps(policy) == before
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@each("name", BOUNDS)
 def test_a_bound_takes_odd_values_or_refuses_them(name):
     rng = stream("bounds", name)
     function = BOUNDS[name].function
@@ -90,7 +91,7 @@ def test_a_bound_takes_odd_values_or_refuses_them(name):
             assert not np.isnan(bound.upper).any()
 
 
-@pytest.mark.parametrize("name", DIFFERENCES)
+@each("name", DIFFERENCES)
 @pytest.mark.filterwarnings("ignore::bandstrap.errors.AssumptionWarning")
 def test_a_bound_on_a_difference_takes_odd_values_or_refuses_them(name):
     rng = stream("differences", name)

@@ -7,6 +7,7 @@ from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.coverage import resolve_distribution
 from bandstrap.names import FIRST_OPTIONS, NAMED_ENVIRONMENTS, NAMED_POLICIES, make
 from fuzz.mutations import PIECES, command, damaged, outcome, pick, rounds, stream
+from sampling import telling
 
 CALLS = [
     "ucb1:sigma=2",
@@ -67,7 +68,7 @@ def test_a_damaged_law_is_a_law_or_a_sentence():
         outcome(resolve_distribution, damaged(rng, pick(rng, laws), 2))
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@telling("name", BOUNDS, ["bootstrap"])
 def test_options_of_a_bound_on_the_command_line(name):
     rng = stream("bound", name)
     options = ["sigma", "support", "beta", "correction", "phi", "weights", "spread", "nope"]

@@ -17,6 +17,7 @@ from bandstrap.experiments.spec import read_experiment
 from bandstrap.league.spec import read_league
 from fuzz.mutations import command, damaged, damaged_bytes, outcome, pick, rounds, stream
 from naive.tables import read_table
+from sampling import exhaustive, telling
 
 EXPERIMENTS = sorted(Path(str(files("bandstrap.paper"))).glob("*.toml"))
 EXPERIMENTS = [path for path in EXPERIMENTS if "[[panels]]" in path.read_text(encoding="utf-8")]
@@ -31,7 +32,7 @@ curves = [{ label = "l", policy = "ucb1:sigma=1", published = 3 }]
 """
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+@telling("path", EXPERIMENTS, lambda path: path.stem == "figure1", ids=lambda path: path.stem)
 def test_a_damaged_experiment_is_one_or_a_sentence(tmp_path, path):
     rng = stream("toml", path.stem)
     text = path.read_text(encoding="utf-8")
@@ -90,6 +91,7 @@ OPTIONS = {"hoeffding": {"sigma": 1}, "sub_weibull": {"sigma": 1, "beta": 2}, "b
 WIDE = (-1e6, 1e6)
 
 
+@exhaustive
 def test_a_damaged_table_is_bounded_or_refused_by_the_command_line():
     # A table that comes out holds the numbers that the csv module finds in the file, and what the bound makes of them.
     rng = stream("bound")
@@ -141,6 +143,7 @@ def check_row(row, rewards, name, side, options, alpha=0.05):
     assert (row["order"] is not None) == BOUNDS[name].walks
 
 
+@exhaustive
 def test_a_damaged_table_has_the_bound_that_suits_it_or_is_refused():
     # Which bound that is, and its numbers, are those of the library on what the csv module finds in the file.
     rng = stream("auto")
@@ -188,6 +191,7 @@ METHODS = [
 ]
 
 
+@exhaustive
 def test_a_damaged_table_is_compared_or_refused_by_the_command_line():
     # What comes out is what the library makes of the numbers that the csv module finds in the file, and never crossed.
     rng = stream("compare")

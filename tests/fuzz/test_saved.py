@@ -6,13 +6,13 @@ import json
 import math
 
 import numpy as np
-import pytest
 
 import bandstrap
 from bandstrap.basics.storage import NO_SEAL, seal
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.online.live_policy import LivePolicy
 from fuzz.mutations import ODD_VALUES, damaged, outcome, pick, rounds, stream
+from sampling import POLICY_KINDS, telling
 
 ODD = [
     *(value for value in ODD_VALUES if value is None or type(value) in (bool, int, float, str, list, dict)),
@@ -72,7 +72,7 @@ def mutated(rng, value):
     return value
 
 
-@pytest.mark.parametrize("name", [*sorted(POLICIES), *sorted(LINEAR_POLICIES)])
+@telling("name", [*sorted(POLICIES), *sorted(LINEAR_POLICIES)], POLICY_KINDS)
 def test_a_damaged_dictionary_is_a_policy_or_a_sentence(name):
     rng = stream("saved", name)
     whole = saved(name)

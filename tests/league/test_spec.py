@@ -11,6 +11,7 @@ from bandstrap.league import read_league
 from bandstrap.league.spec import asked, fill
 from bandstrap.names import NAMED_ENVIRONMENTS, make
 from bandstrap.policies import POLICIES
+from sampling import each
 
 LEAGUE = read_league()
 SOUND = """
@@ -58,7 +59,7 @@ def sample(environment, replications=300, horizon=400):
     return means, np.concatenate([tape for _, tape in tapes])
 
 
-@pytest.mark.parametrize("environment", LEAGUE.environments, ids=lambda e: e.name)
+@each("environment", LEAGUE.environments, ids=lambda e: e.name)
 def test_truths_hold_and_none_is_idle_unless_the_name_says_so(environment):
     means, rewards = sample(environment, replications=40 if environment.name in ("fifty arms", "hundred arms") else 300)
     variance = (rewards - means[:, None]).var()
@@ -97,7 +98,7 @@ def test_truths_are_the_formulas():
             assert environment.moment == pytest.approx(environment.sigma**2, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "prize", "p"),
     [
         *(("rare Bernoulli", 1.0, p) for p in (0.01, 0.05, 0.1)),
@@ -136,7 +137,7 @@ def test_who_plays_beside_the_others_is_named_or_called_too():
     assert LEAGUE.choose(also=["RB-SDA"]) == LEAGUE
 
 
-@pytest.mark.parametrize(
+@each(
     ("environments", "policies", "message"),
     [
         (["nope"], [], r"unknown environment 'nope' of the league; known are 'Gaussian', .*\.$"),

@@ -24,6 +24,7 @@ from bandstrap.league.standings import (
     resample,
 )
 from naive import standings as naive
+from sampling import exhaustive
 
 
 def results(**environments):
@@ -146,6 +147,7 @@ def test_overall_is_the_geometric_mean_over_environments():
     assert all(row.relative_interval.low == pytest.approx(row.relative_interval.high) for row in overall)
 
 
+@exhaustive
 def test_relative_intervals_cover():
     # B's mean regret is twice A's. Nominal 95 %; the percentile bootstrap of 60 skewed values may fall to 91 %, and 400
     # repetitions have a standard error of 1.4 %, 3.5 of which are allowed (2e-4). Twice the misses are seen

@@ -8,6 +8,7 @@ import pytest
 
 from bandstrap.live import experiment, opening
 from bandstrap.live.store import Store
+from sampling import exhaustive
 
 
 @pytest.fixture(autouse=True)
@@ -33,16 +34,20 @@ def postgres():
         server.remove()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request, tmp_path):
+def place(request, tmp_path):
     """Where a store may be made: a path, or the URL of a new schema of a database."""
     if request.param == "sqlite":
         return str(tmp_path / "live.db")
     return request.getfixturevalue("postgres").new_schema()
 
 
+# All is tried with both databases; make test tries with PostgreSQL what asks for ``either``.
+target = pytest.fixture(place, params=["sqlite", pytest.param("postgres", marks=exhaustive)], name="target")
+either = pytest.fixture(place, params=["sqlite", "postgres"], name="either")
+
+
 @pytest.fixture
-def store(target):
+def store(either):
     """A new store, of each kind."""
-    with Store.open(target, create=True) as store:
+    with Store.open(either, create=True) as store:
         yield store

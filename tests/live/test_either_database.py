@@ -45,5 +45,5 @@ def scenario(target):
     return seen
 
 
-def test_the_same_calls_lead_to_the_same_decisions(target, tmp_path):
-    assert scenario(target) == scenario(tmp_path / "reference.db")
+def test_the_same_calls_lead_to_the_same_decisions(either, tmp_path):
+    assert scenario(either) == scenario(tmp_path / "reference.db")

@@ -595,11 +595,11 @@ def test_an_experiment_survives_a_fork_even_with_a_thread_in_the_middle(target):
     def hold():
         with experiment._lock:
             inside.set()
-            done.wait(30)
+            done.wait(300)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    inside.wait(30)
+    inside.wait(300)
     child = os.fork()
     if child == 0:
         try:

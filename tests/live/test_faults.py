@@ -27,6 +27,7 @@ from bandstrap.live.postgres import PostgresStore
 from bandstrap.live.sqlite import SqliteStore
 from bandstrap.live.store import SNAPSHOTS
 from live.workers import HELD_OUT, PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
+from sampling import exhaustive, telling
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of Unix-like systems")
 
@@ -114,6 +115,7 @@ SETTLING = {
 }
 
 
+@exhaustive
 @pytest.mark.parametrize("settling", SETTLING)
 def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(target, tmp_path, settling):
     """Also in the middle of sequencing, of a change and of writing a snapshot.
@@ -160,6 +162,7 @@ def interrupted(n, work):
     return False
 
 
+@exhaustive
 def test_an_experiment_that_was_interrupted_anywhere_goes_on(target, tmp_path, monkeypatch):
     """The same object: what it knows is whole, or read again."""
     path = tmp_path / "worker.diary"
@@ -466,6 +469,7 @@ CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_
 STOPS = [stop_in_order, crash, kill]
 
 
+@exhaustive
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_server_that_is_gone_is_told_and_the_same_object_goes_on_when_it_is_back(own_server, tmp_path, stop):
     own_server.start()
@@ -488,6 +492,7 @@ def test_a_server_that_is_gone_is_told_and_the_same_object_goes_on_when_it_is_ba
     own_server.stop()
 
 
+@exhaustive
 def test_workers_go_on_when_connections_are_cut_and_the_server_goes_away(own_server, tmp_path):
     """Each repeats with the same keys what failed."""
     own_server.start()
@@ -581,7 +586,7 @@ def bits_flipped(content, rng):
         content[place] ^= 1 << rng.randrange(8)
 
 
-@pytest.mark.parametrize("damage", [cut_off, overwritten, bits_flipped])
+@telling("damage", [cut_off, overwritten, bits_flipped], [cut_off])
 def test_a_damaged_file_is_told_in_a_sentence(tmp_path, damage):
     whole = tmp_path / "whole.db"
     shop_with_snapshots(str(whole), tmp_path / "worker.diary")

@@ -25,6 +25,7 @@ from live.workers import (
     start,
     total,
 )
+from sampling import exhaustive
 
 N_WORKERS = 4
 N_EVENTS = 10_000
@@ -66,6 +67,7 @@ def stale_work(target, path, number, n_events):
                 worker.call("refresh")
 
 
+@exhaustive
 def test_ten_thousand_events_of_stale_workers_that_are_restarted(target, tmp_path):
     """Decisions and rewards; each worker decides on versions as old as it is told to be. Half-way all of them are new."""
     diaries = [tmp_path / f"worker{i}.diary" for i in range(N_WORKERS)]
@@ -173,6 +175,7 @@ def work_in_windows(target, folder, number):
             experiment.close()
 
 
+@exhaustive
 def test_rewards_in_time_are_learned_when_windows_close_and_late_ones_never(target, tmp_path):
     for name, (settings, _) in WINDOWS.items():
         live.create(target, name, window=WINDOW, **SHOP | settings).close()
@@ -269,6 +272,7 @@ def fork_at_work(target, folder):
         ]
 
 
+@exhaustive
 def test_children_of_a_fork_and_the_parent_go_on_with_the_same_experiment(target, tmp_path):
     live.create(target, "shop", **SHOP).close()
     process = start(fork_at_work, target, tmp_path)

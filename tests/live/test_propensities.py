@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from bandstrap import live
+from sampling import exhaustive
 
 ARMS = ["red", "green", "blue", "teal"]
 MEANS = np.array([0.3, 0.5, 0.45, 0.2])
@@ -64,6 +65,7 @@ def p_value(rounds):
     return stats.chi2.sf(statistic, freedom)
 
 
+@exhaustive
 def test_a_hundred_thousand_decisions_follow_their_propensities(rounds):
     assert sum(len(one.arms) for one in rounds) == 100_000
     assert len({tuple(one.weights) for one in rounds}) > 15
@@ -72,6 +74,7 @@ def test_a_hundred_thousand_decisions_follow_their_propensities(rounds):
     assert p_value(rounds) > SIGNIFICANCE
 
 
+@exhaustive
 def test_each_arm_is_served_as_often_as_its_propensities_say(rounds):
     assert np.abs(standard_scores(rounds)).max() < STANDARD_ERRORS
 

@@ -14,7 +14,7 @@ from bandstrap import live
 from bandstrap.live import fold
 from live.checkout import at, make
 
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 300  # seconds after which something hangs
 
 
 def played(target, n=60):

@@ -12,6 +12,7 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live.settings import Settings, check_duration, check_text, first_difference, make_settings
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from sampling import each
 
 ARMS = ["red", "green"]
 
@@ -23,7 +24,7 @@ def told(**options):
     return make_settings(**known | {"policy": "ucb1", "arms": ARMS, "seed": 0} | options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "seconds"),
     [("24h", 86400), ("30m", 1800), ("1s", 1), ("7d", 604800), ("1.5h", 5400), ("250ms", 0.25), (" 2 w ", 1209600)],
 )
@@ -36,9 +37,7 @@ def test_durations_as_numbers():
     assert check_duration(timedelta(minutes=2), "window", "live.create") == 120.0
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "h", "24", "24 hours", "-1s", "1e3s", "nan", float("nan"), float("inf"), -1, True, []]
-)
+@each("wrong", ["", "h", "24", "24 hours", "-1s", "1e3s", "nan", float("nan"), float("inf"), -1, True, []])
 def test_wrong_durations_are_refused(wrong):
     with pytest.raises(InvalidInput, match=r"'window' parameter of live.create"):
         check_duration(wrong, "window", "live.create")
@@ -118,7 +117,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("options", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+@each(("options", "sentence"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_is_refused_in_a_sentence(options, sentence):
     options = dict(options)
     if options.pop("_update", False):
@@ -161,8 +160,8 @@ def test_a_file_with_a_plain_policy_is_refused(tmp_path):
         told(policy=f"{tmp_path}/plain.py:Mine")
 
 
-@pytest.mark.parametrize("name", [*POLICIES, *LINEAR_POLICIES])
-@pytest.mark.parametrize("direction", ["max", "min"])
+@each("name", [*POLICIES, *LINEAR_POLICIES])
+@each("direction", ["max", "min"])
 def test_definitions_make_a_round_trip(name, direction):
     options = {"dimension": 3} if name in LINEAR_POLICIES else {}
     if name == "linear_bootstrapped_ucb":
@@ -223,7 +222,7 @@ def test_changes_are_checked_like_what_was_told_first():
         linear.changed([], {"burn_in": 3}, "change")
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"u17", "", "a\0", "\ud800", "x" * 1001, "ü" * 501])
+@each("wrong", [None, 3, b"u17", "", "a\0", "\ud800", "x" * 1001, "ü" * 501])
 def test_keys_and_units_that_no_database_takes_are_refused(wrong):
     with pytest.raises(InvalidInput, match=r"'key' parameter of decide"):
         check_text(wrong, "key", "decide")

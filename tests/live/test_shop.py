@@ -13,6 +13,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live.export import open_bandit_feedback, write_dsjson
+from sampling import exhaustive
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "live.md").read_text(encoding="utf-8")
@@ -28,6 +29,9 @@ def blocks(language=""):
 def printed():
     """The lines that the page says were printed."""
     return "".join(blocks()).splitlines()
+
+
+pytestmark = exhaustive  # a whole day
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +53,7 @@ def log(day):
     return polars.read_parquet(day[0] / "log.parquet")
 
 
+@exhaustive
 def test_the_page_shows_what_the_script_prints(day):
     assert printed() == day[1]
 

@@ -20,6 +20,7 @@ from bandstrap.live.status import ALPHA, DAY, RECENT, last_change_of_groups
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 from live.checkout import ARMS, at, make
 from naive.live_status import naive_counts, naive_interval, naive_quantile, naive_units
+from sampling import telling
 
 START = 1.79e9
 
@@ -119,11 +120,11 @@ def play(experiment, seed, hours=40):
     at(experiment, START + 3600 * (hours + 0.25))
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_what_the_database_counts_is_what_the_rows_say(target, world):
-    with begin(target, holdout=0.3, control="green", **WORLDS[world]) as experiment:
+@telling("world", WORLDS, ["on arrival", "sum"])
+def test_what_the_database_counts_is_what_the_rows_say(either, world):
+    with begin(either, holdout=0.3, control="green", **WORLDS[world]) as experiment:
         play(experiment, seed=11)
-        with live.create(target, "another", policy="ucb1", arms=ARMS, seed=1, holdout=0.5, control="red") as other:
+        with live.create(either, "another", policy="ucb1", arms=ARMS, seed=1, holdout=0.5, control="red") as other:
             for day in range(3):
                 decisions = other.decide_many(keys=[f"{day}-{i}" for i in range(200)])
                 other.reward_many([(decision.id, 1e6) for decision in decisions[::2]])

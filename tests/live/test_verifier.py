@@ -11,6 +11,7 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from naive.live_verifier import verify
+from sampling import telling
 
 POLICIES = (
     "ucb1:sigma=2",
@@ -123,7 +124,7 @@ class Player:
         return version, began
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@telling("policy", POLICIES, lambda policy: policy.startswith(("bootstrapped_ucb_plus", "lin_ucb")))
 def test_everything_follows_from_the_tables(tmp_path, monkeypatch, policy):
     monkeypatch.setattr(fold, "FEWEST_ENTRIES", 10)  # workers that are opened begin with a snapshot
     versions = []

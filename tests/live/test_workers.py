@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bandstrap import live
+from sampling import exhaustive
 
 ARMS = ["red", "green", "blue"]
 WORKERS, BATCHES, AT_ONCE = 4, 50, 50  # 10,000 decisions
@@ -62,6 +63,7 @@ def in_children(job):
     return found
 
 
+@exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside threads
 def test_four_workers_lose_nothing_and_replay_identically(target):

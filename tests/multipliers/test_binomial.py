@@ -21,13 +21,14 @@ from bandstrap.multipliers.binomial import (
 )
 from naive import sums_of_signs as naive
 from naive.multipliers import ATOMS, away_from_atoms, quantiles, tails
+from sampling import each
 
 
 def two_valued(n: int, k: int, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     return np.random.default_rng(n * 100 + k).permutation(np.r_[np.full(n - k, low), np.full(k, high)])
 
 
-@pytest.mark.parametrize("n", range(1, 17))
+@each("n", range(1, 17))
 def test_binomial_equals_enumeration_for_every_number_of_highs(n):
     rng = np.random.default_rng(n)
     dyadic = np.unique(np.r_[rng.integers(1, 2**n, size=20), 1, 2**n - 1, 2 ** (n - 1)]) / 2.0**n
@@ -66,9 +67,7 @@ def test_binomial_equals_the_list_of_all_weights(weights):
             np.testing.assert_allclose(got, quantiles(atoms, apart), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    "sample", [[0, 1], [0, 0, 1], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1, 1], [0, 1, 3], [0, 1, 2, 7]]
-)
+@each("sample", [[0, 1], [0, 0, 1], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1, 1], [0, 1, 3], [0, 1, 2, 7]])
 def test_efron_is_exact_at_every_tail_probability_and_next_to_it(sample):
     atoms = ATOMS["efron"](sample)
     at = np.array([float(tail) for _, tail in tails(atoms) if tail > 0])

@@ -3,12 +3,13 @@ import pytest
 from scipy import stats
 
 from bandstrap.multipliers import bootstrap_quantile
+from sampling import each
 
 LEVELS = np.array([0.9, 0.5, 0.3, 0.05, 1e-3, 1e-7, 1e-15])
 
 
-@pytest.mark.parametrize("n", [2, 7, 500])
-@pytest.mark.parametrize("method", ["closed-form", "auto"])
+@each("n", [2, 7, 500])
+@each("method", ["closed-form", "auto"])
 def test_gaussian_weights_give_the_normal_quantile(n, method):
     sample = np.random.default_rng(n).exponential(size=n)
     expected = stats.norm.isf(LEVELS, scale=sample.std() / np.sqrt(n))

@@ -8,6 +8,7 @@ from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.curve import ODD, OPEN, ROW, evaluate_curve, fit, fit_sums, fit_terms
 from bandstrap.multipliers.saddlepoint import saddlepoint_quantile
 from bandstrap.multipliers.weights import LAWS
+from sampling import each, telling
 
 LEVELS = np.array([0.3, 0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-5])
 TOP = 5.0
@@ -55,8 +56,8 @@ def test_symmetric_curves_are_odd():
         assert evaluate_curve(row, -z) == -evaluate_curve(row, z)
 
 
-@pytest.mark.parametrize("n", [13, 18, 24])
-@pytest.mark.parametrize("law", SERVED)
+@each("n", [13, 18, 24])
+@each("law", SERVED)
 def test_curve_of_terms_meets_the_saddlepoint_at_its_nodes(n, law):
     sample = np.random.default_rng(n).normal(size=n)
     a = (sample - sample.mean()) / n
@@ -76,7 +77,7 @@ def test_curve_of_gaussian_weights_is_exact(n):
 
 
 @pytest.mark.parametrize("law", ["efron", "exponential", "mammen"])
-@pytest.mark.parametrize(("n", "error"), [(100, 0.05), (1000, 0.01)])
+@telling(("n", "error"), [(100, 0.05), (1000, 0.01)], [(100, 0.05)])
 def test_curve_of_skew_weights_is_close_to_the_quantile(law, n, error):
     for draw in ("normal", "exponential"):
         sample = getattr(np.random.default_rng(n), draw)(size=n)

@@ -17,6 +17,7 @@ from bandstrap.multipliers.enumeration import (
 )
 from bandstrap.multipliers.weights import MAMMEN, RADEMACHER
 from naive.multipliers import ATOMS, all_sums, away_from_atoms, quantiles, tails
+from sampling import each
 
 LARGEST = {"rademacher": 8, "mammen": 8, "efron": 5}
 
@@ -46,7 +47,7 @@ def test_enumeration_equals_the_list_of_all_weights(weights):
     assert compared > 200
 
 
-@pytest.mark.parametrize("n", range(1, 9))
+@each("n", range(1, 9))
 def test_rademacher_enumeration_is_exact_at_dyadic_levels(n):
     # At a tail probability itself the quantile is the lower of the two sums: "P(X > x) <= level" holds with equality.
     for sample in random_samples(n):

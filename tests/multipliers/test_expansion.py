@@ -9,6 +9,7 @@ from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.multipliers.expansion import expansion_quantile, standardised_cumulants
 from bandstrap.multipliers.weights import LAWS
 from naive.multipliers import ATOMS
+from sampling import each
 
 LEVELS = (0.05, 0.01, 1e-3, 1e-4, 1e-5)
 REWARDS = {
@@ -43,8 +44,8 @@ def test_rademacher_expansion_is_within_half_a_percent_where_it_does_not_warn(re
 
 
 # Measured tolerances: these saddlepoints are themselves off by up to a percent for exponential weights.
-@pytest.mark.parametrize(("weights", "tolerance"), [("efron", 0.002), ("mammen", 0.005), ("exponential", 0.01)])
-@pytest.mark.parametrize("rewards", REWARDS)
+@each(("weights", "tolerance"), [("efron", 0.002), ("mammen", 0.005), ("exponential", 0.01)])
+@each("rewards", REWARDS)
 def test_skew_expansion_is_close_to_the_saddlepoint_where_it_does_not_warn(weights, tolerance, rewards):
     errors = trusted_errors(weights, rewards)
     assert len(errors) >= 4

@@ -9,6 +9,7 @@ from scipy import stats
 
 from bandstrap.multipliers.mean_sign import mean_sign_bound, mean_sign_quantile
 from naive import bounds as naive
+from sampling import each
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
@@ -20,8 +21,8 @@ def test_mean_sign_quantile_equals_the_binomial_in_fractions(n, level):
     assert mean_sign_quantile(n, level) == naive.mean_sign_quantile(n, level)
 
 
-@pytest.mark.parametrize("n", [51, 200, 401])
-@pytest.mark.parametrize("level", [0.4, 0.05, 5e-3, 1e-6])
+@each("n", [51, 200, 401])
+@each("level", [0.4, 0.05, 5e-3, 1e-6])
 def test_mean_sign_quantile_of_large_samples(n, level):
     assert mean_sign_quantile(n, level) == naive.mean_sign_quantile(n, level)
 
@@ -44,8 +45,8 @@ def test_a_level_that_is_a_tail_of_fifty_signs_is_told_from_one_just_below():
             assert mean_sign_quantile(n, math.nextafter(tail, 0)) == (2 * k + 2 - n) / n
 
 
-@pytest.mark.parametrize("n", [1000, 1001, 1002, 3000, 100_000, 10**7])
-@pytest.mark.parametrize("level", [0.999, 0.5001, 0.4999, 0.05, 1e-3, 1e-12, 1e-100, 1e-283, 1e-290, 1e-320])
+@each("n", [1000, 1001, 1002, 3000, 100_000, 10**7])
+@each("level", [0.999, 0.5001, 0.4999, 0.05, 1e-3, 1e-12, 1e-100, 1e-283, 1e-290, 1e-320])
 def test_mean_sign_quantile_beyond_a_thousand_signs_is_that_of_the_binomial(n, level):
     law = stats.binom(n, 0.5)
     pluses = round((1 + mean_sign_quantile(n, level)) * n / 2)
@@ -53,7 +54,7 @@ def test_mean_sign_quantile_beyond_a_thousand_signs_is_that_of_the_binomial(n, l
     assert law.sf(pluses - 1) > level * (1 - 1e-7)
 
 
-@pytest.mark.parametrize("n", [1, 2, 65, 100, 1000, 20_000])
+@each("n", [1, 2, 65, 100, 1000, 20_000])
 def test_the_bound_of_constant_time_is_above_the_quantile_and_below_hoeffdings(n):
     for level in (0.3, 0.05, 1e-3, 1e-6, 1e-12):
         found = mean_sign_bound(n, math.log(1 / level))
@@ -69,8 +70,8 @@ def test_the_bound_of_constant_time_is_at_most_one_at_any_level():
             assert found <= 1.0
 
 
-@pytest.mark.parametrize("n", [1, 2, 65, 1000])
-@pytest.mark.parametrize("share", [0.999, 0.9995, 1 - 1e-6, 1 - 1e-15, 1.0])
+@each("n", [1, 2, 65, 1000])
+@each("share", [0.999, 0.9995, 1 - 1e-6, 1 - 1e-15, 1.0])
 def test_the_bound_of_constant_time_is_found_where_the_level_is_little_above_that_of_equal_signs(n, share):
     found = mean_sign_bound(n, share * n * math.log(2))
     assert mean_sign_quantile(n, 2.0 ** (-share * n)) <= found + 1e-12

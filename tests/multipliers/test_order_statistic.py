@@ -21,12 +21,13 @@ from bandstrap.multipliers.order_statistic import (
 )
 from naive.multipliers import definition_d1
 from naive.policies import interpolated_order_statistic
+from sampling import each
 
 SIGNIFICANCE = 1e-6
 tied = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]) | st.floats(-5, 5), min_size=1, max_size=60)
 
 
-@pytest.mark.parametrize(("m", "n_draws"), [(0, 1), (0, 200), (1, 2), (9, 200), (4, 10), (9, 10), (90, 200)])
+@each(("m", "n_draws"), [(0, 1), (0, 200), (1, 2), (9, 200), (4, 10), (9, 10), (90, 200)])
 def test_level_of_an_order_statistic_is_a_beta(m, n_draws):
     rng = np.random.default_rng(m)
     sums = [order_statistic_sum(m, n_draws, rng) for _ in range(4000)]
@@ -59,8 +60,8 @@ def test_largest_is_what_sorting_gives(values, data):
     assert sorted(as_array) == sorted(as_list) == sorted(values)  # reordered, nothing lost
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 200])
-@pytest.mark.parametrize("kind", ["equal", "rising", "falling", "two"])
+@each("size", [1, 2, 3, 200])
+@each("kind", ["equal", "rising", "falling", "two"])
 def test_largest_of_arranged_values(size, kind):
     values = {
         "equal": np.ones(size),
@@ -72,7 +73,7 @@ def test_largest_of_arranged_values(size, kind):
         assert largest(values.copy(), rank) == np.sort(values)[::-1][rank]
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_draws", "level", "rank"),
     [(200, 0.05, 10), (200, 0.1 * 0.9, 18), (200, 0.0049, 0), (10, 0.3, 3), (10, 0.1 * 3, 3), (1, 0.9, 0), (5, 1.0, 4)],
 )
@@ -80,7 +81,7 @@ def test_rank_survives_the_rounding_of_the_level(n_draws, level, rank):
     assert order_rank(n_draws, level) == rank
 
 
-@pytest.mark.parametrize("n_resamples", [1, 2, 10, 49, 200, 333])
+@each("n_resamples", [1, 2, 10, 49, 200, 333])
 def test_order_statistics_follow_the_definition(n_resamples):
     rng = np.random.default_rng(n_resamples)
     levels = ["0.001", "0.005", "0.01", "0.05", "0.07", "0.1", "0.29", "0.5", "0.57", "0.9", "0.99", "0.999"]

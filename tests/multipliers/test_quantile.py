@@ -8,6 +8,7 @@ from bandstrap.errors import AccuracyWarning, InvalidInput
 from bandstrap.multipliers import METHODS, WEIGHTS, bootstrap_quantile
 from bandstrap.multipliers.quantile import AUTO_ENUMERATES, METHOD_LAWS, quantiles, scaled_residuals
 from bandstrap.multipliers.weights import LAWS
+from sampling import each
 
 LEVELS = np.array([0.2, 1e-3])
 PAIRS = [(w, m) for w in WEIGHTS for m in METHODS if m == "auto" or LAWS[w] in METHOD_LAWS[m]]
@@ -35,8 +36,8 @@ def mixed_batch(n: int) -> np.ndarray:
     return np.array(rows).reshape(3, 4, n)
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("n", [2, 9, 40])
+@each("weights", WEIGHTS)
+@each("n", [2, 9, 40])
 def test_a_batch_equals_its_rows_bit_for_bit(weights, n):
     batch = mixed_batch(n)
     got = bootstrap_quantile(batch, LEVELS, weights=weights)
@@ -79,7 +80,7 @@ def test_shapes_of_batch_and_level_are_joined():
     assert np.shape(bootstrap_quantile(np.empty((0, 4)), [0.1, 0.2])) == (0, 2)
 
 
-@pytest.mark.parametrize(("weights", "method"), PAIRS)
+@each(("weights", "method"), PAIRS)
 def test_no_levels_give_no_quantiles(weights, method):
     sample = [0.0, 1.0, 1.0] if method == "binomial" else [0.0, 1.0, 3.0]
     assert np.shape(bootstrap_quantile([sample, sample], [], weights=weights, method=method, seed=1)) == (2, 0)
@@ -94,7 +95,7 @@ def test_lists_integers_and_booleans_are_numbers():
     assert bootstrap_quantile([False, True, True, False, True], 0.1) == expected
 
 
-@pytest.mark.parametrize(("weights", "method"), PAIRS)
+@each(("weights", "method"), PAIRS)
 def test_inputs_are_left_alone(weights, method):
     sample = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0])
     levels = np.array([0.3, 0.1])
@@ -105,8 +106,8 @@ def test_inputs_are_left_alone(weights, method):
     assert levels.tolist() == [0.3, 0.1]
 
 
-@pytest.mark.parametrize(("weights", "method"), PAIRS)
-@pytest.mark.parametrize("power", [996, -996, 1022, -1000])
+@each(("weights", "method"), PAIRS)
+@each("power", [996, -996, 1022, -1000])
 def test_huge_and_tiny_rewards_are_scaled_exactly(weights, method, power):
     rng = np.random.default_rng(1)
     sample = rng.choice([-1.0, 1.5], size=12) if method == "binomial" else rng.uniform(-1, 1, size=12)
@@ -133,7 +134,7 @@ def test_residuals_are_scaled_by_powers_of_two():
     assert exponents[0] == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "rows", "method"),
     [
         ("rademacher", "two-valued", "binomial"),
@@ -198,15 +199,15 @@ BAD_SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("sample", "sentence"), BAD_SAMPLES)
-@pytest.mark.parametrize("method", ["auto", "monte-carlo"])
+@each(("sample", "sentence"), BAD_SAMPLES)
+@each("method", ["auto", "monte-carlo"])
 def test_bad_samples_are_refused_in_a_sentence(sample, sentence, method):
     whole = f"The 'sample' parameter of bootstrap_quantile {sentence}"
     with pytest.raises(InvalidInput, match=f"^{re.escape(whole)}$"):
         bootstrap_quantile(sample, 0.1, method=method)
 
 
-@pytest.mark.parametrize("level", [0, 1, -1, 2, np.nan, np.inf, 0.0, 1.0, [0.1, 0.0]])
+@each("level", [0, 1, -1, 2, np.nan, np.inf, 0.0, 1.0, [0.1, 0.0]])
 def test_levels_outside_zero_to_one_are_refused(level):
     got = float(np.ravel(level)[-1])
     sentence = f"The 'level' parameter of bootstrap_quantile must be strictly between 0 and 1. Got {got} instead."
@@ -265,7 +266,7 @@ def test_a_method_that_does_not_serve_the_weights_is_refused_with_those_that_do(
         bootstrap_quantile([1.0, 1.0, 4.0], 0.1, weights=weights, method=method)
 
 
-@pytest.mark.parametrize("n_resamples", [0, -5, 2.5, 200.0, True, "200", None])
+@each("n_resamples", [0, -5, 2.5, 200.0, True, "200", None])
 def test_a_number_of_resamples_that_is_no_count_is_refused(n_resamples):
     sentence = (
         "The 'n_resamples' parameter of bootstrap_quantile must be an integer of at least 1. "

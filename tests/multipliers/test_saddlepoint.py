@@ -20,6 +20,7 @@ from bandstrap.multipliers.saddlepoint import (
 )
 from bandstrap.multipliers.weights import EXPONENTIAL, GAUSSIAN, LAWS, RADEMACHER
 from naive.multipliers import ATOMS, exponential_tail
+from sampling import each, telling
 
 LEVELS = [5e-2, 5e-3, 5e-4, 1e-5, 1e-6, 1e-7]
 REWARDS = {
@@ -40,7 +41,11 @@ def worst_error(weights: str, samples: list[np.ndarray], levels: list[float]) ->
     return float(errors[row, column]), int(row), levels[column]
 
 
-@pytest.mark.parametrize(("n", "seeds", "levels"), [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS[::3])])
+@telling(
+    ("n", "seeds", "levels"),
+    [(24, 10, LEVELS), (30, 3, LEVELS), (36, 1, LEVELS[::3])],
+    lambda n, seeds, levels: n == 24,
+)
 @pytest.mark.parametrize("rewards", REWARDS)
 def test_rademacher_saddlepoint_is_within_three_per_mille_of_enumeration(rewards, n, seeds, levels):
     samples = [REWARDS[rewards](np.random.default_rng(seed), n) for seed in range(seeds)]
@@ -64,7 +69,7 @@ def test_auto_keeps_three_per_mille_on_rewards_of_few_values(values):
 
 
 # Measured: worst 0.82 % over ten seeds at n = 14.
-@pytest.mark.parametrize("rewards", REWARDS)
+@telling("rewards", REWARDS, ["student3"])
 def test_efron_saddlepoint_is_within_one_percent_of_enumeration(rewards):
     worst = worst_error("efron", [REWARDS[rewards](np.random.default_rng(2), 14)], LEVELS)
     assert worst[0] < 0.01, f"(error, seed, level) = {worst}"
@@ -79,8 +84,8 @@ def test_mammen_saddlepoint_is_within_its_measured_error_of_enumeration(rewards,
 
 
 # Measured: the tail beyond the quantile is within 4.1 % of the level over ten seeds, so the quantile within 0.5 %.
-@pytest.mark.parametrize("n", [24, 60])
-@pytest.mark.parametrize("rewards", REWARDS)
+@each("n", [24, 60])
+@each("rewards", REWARDS)
 def test_exponential_saddlepoint_has_nearly_its_level_beyond_it(rewards, n):
     sample = REWARDS[rewards](np.random.default_rng(n), n)
     for level in LEVELS:
@@ -99,8 +104,8 @@ def test_exact_tail_of_exponential_weights_agrees_with_monte_carlo():
     assert abs(seen - expected) <= 4 * math.sqrt(expected * (1 - expected) / 400_000)
 
 
-@pytest.mark.parametrize("rewards", ["normal", "two-scale"])
-@pytest.mark.parametrize("level", [0.2, 1e-2, 1e-5, 1e-11])
+@each("rewards", ["normal", "two-scale"])
+@each("level", [0.2, 1e-2, 1e-5, 1e-11])
 def test_rademacher_quantiles_of_opposite_levels_are_opposite(rewards, level):
     sample = REWARDS[rewards](np.random.default_rng(7), 60)
     upper, lower = bootstrap_quantile(sample, [level, 1 - level], method="saddlepoint")
@@ -125,8 +130,8 @@ def test_a_tail_of_few_sums_is_exact_whatever_the_size():
     assert got == pytest.approx(bootstrap_quantile(sample, 1e-9, method="enumeration"), rel=1e-12)
 
 
-@pytest.mark.parametrize("weights", ATOMS)
-@pytest.mark.parametrize("s", [-3.0, -0.4, 0.0, 1e-3, 0.7, 5.0])
+@each("weights", ATOMS)
+@each("s", [-3.0, -0.4, 0.0, 1e-3, 0.7, 5.0])
 def test_cumulants_are_the_derivatives_of_the_log_of_the_generating_function(weights, s):
     sample = np.array([0.3, 1.0, 2.0, 2.5, 7.0])
     terms = (sample - sample.mean()) / 5
@@ -172,8 +177,8 @@ def test_continuous_laws_have_no_largest_sum_and_known_skewness():
     assert third_cumulant(EXPONENTIAL, terms) == pytest.approx(2 * (terms**3).sum(), rel=1e-14)
 
 
-@pytest.mark.parametrize("weights", LAWS)
-@pytest.mark.parametrize("z", [0.5, 1.6, 3.1, 5.0])
+@each("weights", LAWS)
+@each("z", [0.5, 1.6, 3.1, 5.0])
 def test_the_saddle_solves_its_equation(weights, z):
     law = LAWS[weights]
     sample = np.random.default_rng(11).exponential(size=50)

@@ -14,6 +14,7 @@ from bandstrap.multipliers.subset_index import (
     saddlepoint_index,
 )
 from naive.scale_free import subset_root
+from sampling import each
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -27,7 +28,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@each("law", LAWS)
 def test_the_root_where_the_saddlepoint_ends_is_the_one_asked_for_or_a_little_more(law):
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -45,8 +46,8 @@ def test_the_root_of_many_rewards_has_no_overflow():
     assert 0 <= subset_root(y, saddlepoint_index(y, y.mean(), 2.0)) - 2.0 <= TOLERANCE
 
 
-@pytest.mark.parametrize("draw", ["normal", "random"])
-@pytest.mark.parametrize(("n", "error"), [(25, 0.08), (40, 0.03), (100, 0.01), (300, 0.003), (3000, 0.001)])
+@each("draw", ["normal", "random"])
+@each(("n", "error"), [(25, 0.08), (40, 0.03), (100, 0.01), (300, 0.003), (3000, 0.001)])
 def test_signs_and_a_normal_that_match_six_cumulants_have_nearly_the_quantile_of_a_sum_of_signs(draw, n, error):
     for seed in range(5):
         sample = getattr(np.random.default_rng([n, seed]), draw)(size=n)

@@ -20,6 +20,7 @@ from bandstrap.multipliers.subset_mean import (
     subset_mean_batch,
 )
 from naive.bounds import exact_subset_mean_quantile, many_subsets_quantile
+from sampling import each, telling
 
 rewards = st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=10)
 tied_rewards = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=10)
@@ -86,10 +87,8 @@ def test_the_quantile_is_an_attained_mean():
     assert quantile([0.0] * 6 + [5e-324], 0.05) == 5e-324  # half of it is no double
 
 
-@pytest.mark.parametrize(
-    "y", [[1e308, 1e-10, 2e-10, -3e-10], [1e308, 5e-324, 0.0, -5e-324], [-1e308, 1e-300, 3e-300, 0.1]]
-)
-@pytest.mark.parametrize("level", [0.0625, 0.2, 0.5, 0.7, 0.9])
+@each("y", [[1e308, 1e-10, 2e-10, -3e-10], [1e308, 5e-324, 0.0, -5e-324], [-1e308, 1e-300, 3e-300, 0.1]])
+@each("level", [0.0625, 0.2, 0.5, 0.7, 0.9])
 def test_rewards_lost_beside_a_huge_one_do_not_lower_the_quantile(y, level):
     assert quantile(y, level) >= exact_subset_mean_quantile(y, level)
 
@@ -108,8 +107,8 @@ def test_rewards_that_are_whole_units_but_for_rounding_do_not_lower_the_quantile
     assert quantile(y, 0.25) >= exact_subset_mean_quantile(y, 0.25)
 
 
-@pytest.mark.parametrize("n", [25, 30, 60, 101])
-@pytest.mark.parametrize("level", [0.6, 0.2, 0.05, 0.001, 1e-6])
+@each("n", [25, 30, 60, 101])
+@each("level", [0.6, 0.2, 0.05, 0.001, 1e-6])
 def test_quantile_of_two_values_is_that_of_the_hypergeometric_staircase(n, level):
     # With k ones among n rewards, i ones and j zeros are in with C(k, i) C(n - k, j)/2^n; the mean is i/(i + j).
     for k in (1, n // 3, n // 2, n - 1):
@@ -131,7 +130,7 @@ def test_quantile_of_two_values_is_that_of_the_hypergeometric_staircase(n, level
         assert found[0] >= expected > math.nextafter(found[0], -1)
 
 
-@pytest.mark.parametrize("n", range(1, 8))
+@each("n", range(1, 8))
 def test_every_dyadic_level_gives_its_own_subset_mean(n):
     # Between k/2^n and (k+1)/2^n the quantile is the k-th largest of all subset means, the empty one first.
     y = np.sort(np.random.default_rng(n).normal(size=n))
@@ -142,8 +141,8 @@ def test_every_dyadic_level_gives_its_own_subset_mean(n):
     assert quantile(y, 0.99 / 2.0**n) == math.inf
 
 
-@pytest.mark.parametrize("n", [13, 24])
-@pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 1e-3])
+@each("n", [13, 24])
+@each("level", [0.5, 0.2, 0.05, 1e-3])
 def test_entry_counts_exactly_up_to_its_limit(n, level):
     rows = np.random.default_rng(n).standard_t(3, size=(2, n))
     expected = [many_subsets_quantile(row, level) for row in rows]
@@ -151,7 +150,7 @@ def test_entry_counts_exactly_up_to_its_limit(n, level):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [26, 28])
+@telling("n", [26, 28], [26])
 @pytest.mark.parametrize("level", [0.5, 0.2, 0.05, 1e-3])
 def test_smoothed_quantile_is_never_below_the_exact_one_and_hardly_above(law, n, level):
     y = np.sort(LAWS[law](np.random.default_rng([n, 7]), n))
@@ -174,7 +173,7 @@ OUTLIERS = {
 
 @pytest.mark.parametrize("outliers", OUTLIERS)
 @pytest.mark.parametrize("level", [0.2, 0.05, 0.01])
-@pytest.mark.parametrize("seed", range(3))
+@telling("seed", range(3), [0])
 def test_a_reward_that_outweighs_the_others_does_not_widen_the_bound(outliers, level, seed):
     # 19 % too wide, that is 0.22 standard errors, where the saddlepoint was the only guess.
     few = OUTLIERS[outliers]
@@ -255,7 +254,7 @@ def test_where_subsets_are_counted():
     assert not is_counted(5000, 1e-300)
 
 
-@pytest.mark.parametrize("n", [1, 4, 20, 30, 36, 37, 40, 60])
+@each("n", [1, 4, 20, 30, 36, 37, 40, 60])
 def test_quantile_is_infinite_exactly_while_the_empty_subset_outweighs_the_level(n):
     rows = np.random.default_rng(n).normal(size=(1, n))
     assert quantiles(rows, 0.5**n)[0] == pytest.approx(rows.max(), rel=1e-9)
@@ -263,7 +262,7 @@ def test_quantile_is_infinite_exactly_while_the_empty_subset_outweighs_the_level
         assert quantiles(rows, share * 0.5**n)[0] == math.inf, f"level {share} * 2^-{n}"
 
 
-@pytest.mark.parametrize("n", [1, 5, 24, 25, 36, 37, 100])
+@each("n", [1, 5, 24, 25, 36, 37, 100])
 def test_constant_rows_give_the_constant_or_infinity(n):
     rows = np.full((1, n), 0.3)
     assert quantiles(rows, 0.6)[0] == 0.3
@@ -289,7 +288,7 @@ def test_quantile_falls_as_the_level_rises(n):
     assert (ends[-1] >= rows.min(axis=-1)).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 16, 25, 30, 50])
+@telling("n", [1, 2, 5, 16, 25, 30, 50], [1, 2, 5, 16])
 def test_compiled_and_plain_entry_give_the_same_bits(n):
     rng = np.random.default_rng(n)
     laws = (
@@ -331,8 +330,8 @@ def test_quantile_shifts_and_scales_with_the_rewards(n):
         np.testing.assert_allclose(quantiles(np.ldexp(rows, power), 0.05), np.ldexp(base, power), rtol=1e-9)
 
 
-@pytest.mark.parametrize("n", [9, 30])
-@pytest.mark.parametrize("scale", [1e-200, 1e200, 1e307])
+@each("n", [9, 30])
+@each("scale", [1e-200, 1e200, 1e307])
 def test_quantile_scales_with_rewards_whose_squares_leave_the_floats(n, scale):
     rows = np.random.default_rng(n).uniform(-1, 1, size=(3, n))
     np.testing.assert_allclose(quantiles(scale * rows, 0.05) / scale, quantiles(rows, 0.05), rtol=1e-9)

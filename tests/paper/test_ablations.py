@@ -12,8 +12,10 @@ from bandstrap.paper.ablations import run
 from bandstrap.paper.ablations.factorial import BANDITS, PICTURES, factorial
 from bandstrap.paper.ablations.run import CONFIDENCE, QUESTIONS, ablate, ratio, ratios_of
 from bandstrap.paper.reproduce import paper_file
+from sampling import exhaustive
 
 
+@exhaustive
 def test_every_file_is_asked_for_and_has_panels_of_its_own():
     files = {path.stem for path in paper_file("ablations").glob("*.toml")}
     assert files == set(QUESTIONS)
@@ -62,6 +64,7 @@ def test_a_mean_that_is_not_told_from_zero_gives_no_interval():
     assert math.isnan(ratio(values, np.zeros(4))[0])
 
 
+@exhaustive
 def test_what_is_written_is_what_was_played(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "QUESTIONS", ("skew",))
     small = factorial().model_copy(update={"horizon": 50})

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +11,10 @@ from bandstrap.paper.claims import CLAIMS
 from bandstrap.paper.formulas import GREEK, in_symbols, typeset
 from bandstrap.paper.reproduce import CHAPTERS, errata, paper_file
 from bandstrap.paper.sentences import read_sentences
+from sampling import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "symbols", "html"),
     [
         ("sqrt(log(1/alpha)/n)", "√(log(1/α)/n)", "√(log(1/α)/n)"),

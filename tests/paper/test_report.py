@@ -33,6 +33,7 @@ from bandstrap.paper.reproduce import CHAPTERS, EVIDENCE, FIGURES, Chapter, Pict
 from bandstrap.paper.sentences import Sentence, read_sentences
 from bandstrap.plots.league import contrast
 from paper.synthetic import agreeing
+from sampling import each
 
 # A glance at each chapter, and all axes alone.
 N_PICTURES = sum(
@@ -265,7 +266,7 @@ def test_the_year_is_that_of_the_release():
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-@pytest.mark.parametrize(
+@each(
     ("known", "named", "cited", "url"),
     [
         (None, [], "source digest", ""),
@@ -413,7 +414,7 @@ def test_a_missing_value_stops_the_report_and_leaves_the_old_one(tmp_path):
     assert (tmp_path / "report.html").read_text() == "old"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         (None, "-"),
@@ -466,7 +467,7 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_goes_wrong(page, tmp_path, 
     ]
     command = [CHROMIUM, *options, "--window-size=1400,1000", "--virtual-time-budget=2000", "--dump-dom"]
     done = subprocess.run(
-        [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=60, check=True
+        [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=300, check=True
     )
     found = json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&quot;", '"'))
     assert found["inner"] == width

@@ -21,6 +21,7 @@ from bandstrap.plots import panels as plots
 from bandstrap.plots import small as small_plots
 from bandstrap.plots import style
 from paper.small import SMALL
+from sampling import exhaustive, telling
 
 # Another figure, on whose panel no claim rests.
 OTHER = """
@@ -131,6 +132,7 @@ def test_a_second_run_computes_nothing_and_draws_nothing(tmp_path, count):
         assert path.stat().st_mtime_ns == changed or path.parent == tmp_path / "out"
 
 
+@exhaustive
 def test_pictures_drawn_side_by_side_have_the_same_bytes_and_are_drawn_once(tmp_path, monkeypatch, count):
     go(tmp_path / "one", figures=("4", "6"))
     monkeypatch.setattr(module, "MANY_CHAPTERS", 2)
@@ -143,6 +145,7 @@ def test_pictures_drawn_side_by_side_have_the_same_bytes_and_are_drawn_once(tmp_
     assert len(one) > len(PICTURES)
 
 
+@exhaustive
 def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     go(tmp_path / "out")
     before = (tmp_path / "out/figures/figure6.svg").read_bytes()
@@ -156,6 +159,7 @@ def test_a_new_label_draws_and_computes_nothing(tmp_path, small, count):
     assert count == {"blocks": 24, "pictures": 4}
 
 
+@exhaustive
 def test_a_picture_that_was_lost_or_replaced_is_drawn_again(tmp_path, count):
     out = tmp_path / "out"
     go(out)
@@ -169,7 +173,7 @@ def test_a_picture_that_was_lost_or_replaced_is_drawn_again(tmp_path, count):
         assert pages(out) == page
 
 
-@pytest.mark.parametrize("name", ["figure6.png", "figure6-6b.svg", "figure6.key"])
+@telling("name", ["figure6.png", "figure6-6b.svg", "figure6.key"], ["figure6.png"])
 @pytest.mark.usefixtures("undrawn")
 def test_one_damaged_file_is_enough_to_draw_again(tmp_path, name):
     out = tmp_path / "out"
@@ -180,6 +184,7 @@ def test_one_damaged_file_is_enough_to_draw_again(tmp_path, name):
     assert (out / "figures" / name).read_bytes() == before
 
 
+@exhaustive
 def test_a_picture_half_redrawn_is_not_taken_for_the_old_one(tmp_path, monkeypatch):
     go(tmp_path / "out")
     right = (tmp_path / "out/figures/figure6.svg").read_bytes()
@@ -290,7 +295,7 @@ def test_of_two_processes_the_later_report_has_the_blocks_of_both(tmp_path, monk
     with ThreadPoolExecutor(1) as beside:
         with locked(out):  # another process reads what there is, before ours has written
             ours = beside.submit(go, out)
-            assert waiting.wait(20)
+            assert waiting.wait(300)
             assert not (out / "report.html").exists()
             for name in ("panels", "seconds"):
                 shutil.copytree(tmp_path / "theirs" / name, out / name)
@@ -332,6 +337,7 @@ def test_theorems_are_run_without_figures(names, asked):
     assert module.chapters_asked(names) == asked
 
 
+@exhaustive
 def test_theorem_one_alone_is_refuted_in_a_moment(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHAPTERS", ("theorem1",))
     found = reproduce(["theorem1"], tmp_path / "out", seed=3, replications=4, progress=False)
@@ -363,13 +369,14 @@ def slow(blocks):
     done.extend(blocks)
     if len(done) >= 6:
         print("half-way", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     return several(blocks)
 runner.run_blocks = slow
 module.reproduce(["6"], Path(sys.argv[2]), seed=3, replications=30, executor=ThreadPoolExecutor(1))
 """
 
 
+@exhaustive
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_killed_run_goes_on_to_the_same_claims(tmp_path, small, count):
     out = tmp_path / "out"
@@ -377,7 +384,7 @@ def test_a_killed_run_goes_on_to_the_same_claims(tmp_path, small, count):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "half-way\n"
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 300
             while not list(out.glob("blocks/[!.]*")) and time.monotonic() < deadline:
                 time.sleep(0.02)
         finally:

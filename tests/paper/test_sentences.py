@@ -11,6 +11,7 @@ from bandstrap.paper.claims import CLAIMS
 from bandstrap.paper.reproduce import errata
 from bandstrap.paper.sentences import PaperSection, Sentence, read_sentences
 from docs.making.sentences import as_markdown
+from sampling import each
 
 PAGE = Path(__file__).parents[2] / "docs" / "sentences.md"
 
@@ -48,7 +49,7 @@ def test_a_cell_stays_one_cell():
     assert row == r"| section 1 | a | `x`, `y`. b \| c |"
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"part": "1", "says": "so"},

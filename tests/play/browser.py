@@ -58,7 +58,7 @@ class Page:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._next(time.monotonic() + 60)
+            answer = self._next(time.monotonic() + 300)
             if answer.get("id") == self._last_id:
                 assert "error" not in answer, answer
                 return answer["result"]

@@ -12,6 +12,7 @@ import quickjs
 from bandstrap import UCB1, BootstrappedUCB, BootstrappedUCBPlus, GaussianTS, NaiveBootstrappedUCB, SignFlipUCB
 from bandstrap.bounds import bootstrap, hoeffding, sign_flip
 from bandstrap.multipliers import bootstrap_quantile
+from sampling import each, telling
 
 PAGE = Path(__file__).parents[2] / "docs" / "play"
 SCRIPTS = ("bounds.js", "laws.js", "policies.js")
@@ -60,7 +61,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("law", SAMPLES)
+@telling("law", SAMPLES, ["coins"])
 def test_bounds_are_the_library_s(script, law):
     draw, sizes, most = SAMPLES[law]
     rng = np.random.default_rng(len(law))
@@ -85,8 +86,8 @@ def test_levels_that_are_tail_probabilities_are_told_apart(script):
             assert found == pytest.approx(bootstrap_quantile(rewards, level), rel=1e-11, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [4, 5, 9, 12])
-@pytest.mark.parametrize("level", [1 / 16, 0.05, 0.2])
+@each("n", [4, 5, 9, 12])
+@each("level", [1 / 16, 0.05, 0.2])
 def test_coins_are_counted_to_the_last_subset(script, n, level):
     rows = np.tri(n + 1, n, -1)  # all numbers of heads
     found = script(
@@ -141,7 +142,7 @@ def test_every_policy_of_the_page_is_compared(script):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("law", ["coins", "uniform"])
+@telling("law", ["coins", "uniform"], ["coins"])
 def test_policies_make_the_library_s_choices(script, name, law):
     """In every round of the library's game, told what it knows, and handed the numbers that its generator will give."""
     make, most = POLICIES[name]

@@ -103,7 +103,7 @@ def test_what_is_typed_counts_if_it_is_allowed(page):
         assert float(values_of(page, "sigma")[0]) == sigma
         expected = upper_bounds(rewards, 0.05, sigma)
         wanted = [float(f"{expected[name]:.3g}") for name in page.run("bandstrap.BOUNDS")]
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while (shown := numbers_of(page)) != wanted and time.monotonic() < until:  # drawn with the next frame
             time.sleep(0.02)
         assert shown == wanted

@@ -20,6 +20,7 @@ from bandstrap.plots.league import plot_heatmap
 from bandstrap.plots.panels import plot_panels, shown_panels
 from bandstrap.plots.regret import plot_regret
 from bandstrap.plots.style import BLUE, VERMILION, save_figure
+from sampling import each, exhaustive, telling
 
 
 def data(panel, places, n=5, published=None):
@@ -233,7 +234,7 @@ def test_text_means_itself(tmp_path):
     assert {" _hidden", "$10 to $20", r"$\frac$", "a &lt; b &amp; c", "100 %"} <= set(comments)
 
 
-@pytest.mark.parametrize("before", range(55, 70))
+@each("before", range(55, 70))
 def test_a_long_title_is_not_cut_between_a_dollar_and_what_makes_it_one(before):
     title = plot_panels("l" * before + "$" + "m" * 20, [regret()]).get_suptitle()
     assert not any(line.endswith("\\") for line in title.splitlines())
@@ -253,6 +254,7 @@ def pictures():
         yield plot_heatmap(text, [text], [text], np.ones((1, 1)))
 
 
+@exhaustive
 def test_no_text_from_outside_is_a_formula_or_spoils_a_picture(tmp_path):
     for i, figure in enumerate(pictures()):
         ElementTree.fromstring(drawn(figure, tmp_path, f"{i}.svg"))  # noqa: S314 - our own
@@ -272,7 +274,7 @@ def test_infinite_and_zero_thresholds_are_left_out(tmp_path, log):
             assert b"</svg>" in drawn(figure, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+@telling("kind", ["svg", "png", "pdf"], ["svg"])
 def test_the_same_numbers_give_the_same_bytes(tmp_path, kind):
     def picture(seed_name, title="t"):
         return drawn(

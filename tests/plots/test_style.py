@@ -13,6 +13,7 @@ from bandstrap.experiments import read_experiment
 from bandstrap.paper.reproduce import CHAPTERS, paper_file
 from bandstrap.plots.league import contrast
 from bandstrap.plots.style import COLOURS, DASHES, KNOWN, known_look, look, looks_for, marker
+from sampling import each
 
 
 def shape(one):
@@ -57,9 +58,7 @@ def test_forms_of_the_theorem_look_the_same_counted_and_sampled(figures):
     assert counted["as stated, delta = 0.1"]["color"] == counted["as stated"]["color"]
 
 
-@pytest.mark.parametrize(
-    "order", [*itertools.permutations(["ucb1", "giro", "bootstrapped_ucb:sigma=2", "mine.py:Mine"])]
-)
+@each("order", [*itertools.permutations(["ucb1", "giro", "bootstrapped_ucb:sigma=2", "mine.py:Mine"])])
 def test_looks_are_keyed_by_policies_and_not_by_places(order):
     looks = looks_for({call: call for call in order})
     for call in order:

@@ -24,6 +24,7 @@ from contract.test_policies import (
 from policies.own_policies import Failing, Sorted
 from policies.test_available import known
 from policies.test_journal import spread, steps_of
+from sampling import each
 
 N_ARMS = 4
 
@@ -80,7 +81,7 @@ def test_an_arm_that_is_added_is_as_if_it_had_always_been_there(case, compiled):
     assert same_states(grown._state, always._state)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case[0] not in ("subsample_duels", "rds")], ids=ident)
+@each("case", [case for case in CASES if case[0] not in ("subsample_duels", "rds")], ids=ident)
 def test_choices_made_before_do_not_matter(case):
     """What was worked out when there were fewer arms does not serve for more. Rounds of duels that are under way go on."""
     before, after = events(seed=5)
@@ -143,7 +144,7 @@ def test_an_update_that_fails_after_an_arm_was_added_is_taken_back():
 
 
 @either_policy
-@pytest.mark.parametrize(
+@each(
     ("label", "message"),
     [
         ("a", r"'label' parameter of \w+\.add_arm must be one that no arm has had, retired ones included. Got 'a'"),
@@ -161,8 +162,8 @@ def test_a_label_that_cannot_be_is_refused_with_nothing_changed(name, label, mes
     assert known(policy) == before
 
 
-@pytest.mark.parametrize("case", [("ucb1", {}), ("bootstrapped_ts", {"n_replicates": 20}), ("giro", {})], ids=str)
-@pytest.mark.parametrize("compiled", [False, True])
+@each("case", [("ucb1", {}), ("bootstrapped_ts", {"n_replicates": 20}), ("giro", {})], ids=str)
+@each("compiled", [False, True])
 def test_an_arm_is_there_or_it_is_not_when_a_call_is_interrupted(case, compiled):
     start = make(case, arms=3, rng=2, compiled=compiled)
     tell(start, events()[0][:20])
@@ -298,7 +299,7 @@ NEW_ARM_CASES = [
 
 
 @either_way
-@pytest.mark.parametrize("case", NEW_ARM_CASES, ids=str)
+@each("case", NEW_ARM_CASES, ids=str)
 def test_a_new_arm_with_late_rewards_does_not_take_all_decisions(case, compiled):
     """Were it waited for, these would be 900 of 900."""
     policy = make(case, arms=["a", "b"], rng=0, compiled=compiled)

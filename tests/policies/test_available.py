@@ -14,6 +14,7 @@ from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import arrays, either_policy, either_way, every_case, make, make_tape, play_online
 from policies.own_policies import Sorted
 from policies.test_journal import spread, steps_of
+from sampling import each, telling
 
 N_ARMS = 5
 MEANS = [-60.0, 0.0, 0.5, 0.25, -60.0]
@@ -187,7 +188,7 @@ def test_arms_are_handed_out_in_turn_among_the_available_ones():
 
 
 @either_policy
-@pytest.mark.parametrize(
+@each(
     ("available", "message"),
     [
         pytest.param(
@@ -230,7 +231,7 @@ INTERRUPTED = [
 ]
 
 
-@pytest.mark.parametrize(("case", "compiled"), INTERRUPTED, ids=str)
+@telling(("case", "compiled"), INTERRUPTED, lambda case, compiled: not compiled, ids=str)
 def test_an_interrupted_choice_among_some_arms_leaves_no_half_of_what_it_worked_out(case, compiled):
     observed = game()
     start = told(case, observed, compiled)

@@ -13,6 +13,7 @@ from bandstrap.policies import BootstrappedTS
 from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
 from policies.learning import draws, learned
+from sampling import each
 
 SIGNIFICANCE = 1e-6
 N_REPLICATES = 3000
@@ -22,8 +23,8 @@ def replicate_means(state):
     return (state.rewards[0] + state.sums[0]) / (state.pulls[0] + state.totals[0])
 
 
-@pytest.mark.parametrize("prior", ["fixed", "drawn"])
-@pytest.mark.parametrize("n", [1, 4, 20])
+@each("prior", ["fixed", "drawn"])
+@each("n", [1, 4, 20])
 def test_replicates_hold_each_reward_twice_or_not_at_all(prior, n):
     sample = np.random.default_rng(n).beta(2, 3, n)
     _, state = learned(BootstrappedTS(n_replicates=N_REPLICATES, ones=2.0, zeros=0.5, prior=prior), sample)

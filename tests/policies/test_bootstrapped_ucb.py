@@ -42,6 +42,7 @@ from laws import assert_same_law
 from naive import policies as naive
 from naive import sums_of_signs
 from policies.compiled import compiled_learn, compiled_literal_quantiles
+from sampling import each, exhaustive, telling
 
 SIZES = (2, 3, 5, 8, 12, 13, 20, 24, 25, 40, 100, 300)
 REWARDS = {
@@ -90,7 +91,7 @@ def drawn(mode: str, sample, shared: Shared, size: int, seed: int, **options) ->
 CELLS = len(SIZES) * len(REWARDS) * 2
 
 
-@pytest.mark.parametrize("n", SIZES)
+@telling("n", SIZES, (8, 25))
 def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_property):
     # 96 cells over all n, 1e-4 together (Bonferroni). With 1500 draws per side a mean that is off by a third of a standard
     # deviation, or a spread by a half, is seen in each cell with probability 0.99.
@@ -108,8 +109,8 @@ def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_prop
     record_property("smallest_p", f"{smallest:.3g}")
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 13, 53, 120])
-@pytest.mark.parametrize("level", [0.001, 0.045])
+@telling("n", [1, 2, 5, 13, 53, 120], [5, 120])
+@telling("level", [0.001, 0.045], [0.045])
 def test_literal_order_statistic_has_the_law_of_the_numpy_one_liner(n, level):
     # 12 tests; ``laws.py`` states error rates and power
     sample = np.random.default_rng(n).exponential(size=n)
@@ -119,7 +120,7 @@ def test_literal_order_statistic_has_the_law_of_the_numpy_one_liner(n, level):
     assert_same_law(literal.round(10), slow.round(10))
 
 
-@pytest.mark.parametrize(("n_resamples", "level"), [(200, 0.001), (200, 0.0073), (200, 0.06), (2, 0.45), (1, 0.3)])
+@telling(("n_resamples", "level"), [(200, 0.001), (200, 0.0073), (200, 0.06), (2, 0.45), (1, 0.3)], [(200, 0.0073)])
 @pytest.mark.parametrize("n", [3, 40])
 def test_interpolated_order_statistics_have_the_law_of_numpys_percentile_however_they_are_drawn(n, n_resamples, level):
     # 30 tests; ``laws.py`` states error rates and power. Other weights are as nearly normal as 40 rewards make them.
@@ -137,8 +138,8 @@ def test_interpolated_order_statistics_have_the_law_of_numpys_percentile_however
     assert_same_law(normal, np.array(draws))
 
 
-@pytest.mark.parametrize("mode", QUANTILES)
-@pytest.mark.parametrize("sample", [[0.3], [0.1] * 7, [0.1] * 20, [1e9 + 0.1] * 60], ids=len)
+@each("mode", QUANTILES)
+@each("sample", [[0.3], [0.1] * 7, [0.1] * 20, [1e9 + 0.1] * 60], ids=len)
 def test_equal_rewards_have_a_quantile_of_nearly_nothing(mode, sample):
     found = drawn(mode, sample, at_level(0.01), 5, 0)
     assert np.abs(found).max() <= 1e-14 * abs(sample[0])
@@ -147,7 +148,7 @@ def test_equal_rewards_have_a_quantile_of_nearly_nothing(mode, sample):
 # --- the exact quantile -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", range(1, 13))
+@each("n", range(1, 13))
 def test_exact_quantile_of_few_rewards_is_that_of_all_signs(n):
     rng = np.random.default_rng(n)
     for draw in REWARDS.values():
@@ -246,8 +247,8 @@ def test_rewards_far_from_zero_have_the_quantiles_of_their_residuals():
         assert exact_quantiles(far, levels) == pytest.approx(exact_quantiles(near, levels), rel=1e-6)
 
 
-@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
-@pytest.mark.parametrize("n", [13, 32, 33])
+@each("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+@each("n", [13, 32, 33])
 def test_rewards_that_differ_little_beside_their_size_have_a_spread(weights, n):
     near = np.random.default_rng(n).integers(-100, 100, n) * 2.0**-20  # far away they differ by multiples of 2^-23
     policy = BootstrappedUCB(quantile="exact", weights=weights)
@@ -286,8 +287,8 @@ def test_a_million_rewards_leave_no_trace_of_rounding():
 
 
 @pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
-@pytest.mark.parametrize(
-    ("n", "error"), [(20, 1e-9), (50, 0.1)]
+@telling(
+    ("n", "error"), [(20, 1e-9), (50, 0.1)], lambda n, error: n == 20
 )  # of 50 rewards sixth powers are summed, which are no doubles
 def test_huge_and_tiny_rewards_have_the_quantile_of_others(weights, n, error):
     sample = np.random.default_rng(0).exponential(size=n)
@@ -334,8 +335,8 @@ def test_a_quantile_that_bounds_call_exact_is():
             assert row["main"] == pytest.approx(bootstrap_quantile(sample, 0.9 / (n + 2), weights=weights), rel=1e-7)
 
 
-@pytest.mark.parametrize("n", [2, 8, 12, 13, 24, 25, 80])
-@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+@each("n", [2, 8, 12, 13, 24, 25, 80])
+@each("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
 def test_exact_quantile_moves_with_the_unit_and_not_with_the_origin(n, weights):
     sample = np.random.default_rng(n).normal(size=n)
     policy = BootstrappedUCB(quantile="exact", weights=weights)
@@ -348,7 +349,7 @@ def test_exact_quantile_moves_with_the_unit_and_not_with_the_origin(n, weights):
     assert quantile(sample + 100) == pytest.approx(quantile(sample), rel=1e-6)
 
 
-@pytest.mark.parametrize("n", [2, 5, 12, 13, 24, 25, 60])
+@each("n", [2, 5, 12, 13, 24, 25, 60])
 def test_quantile_falls_as_the_level_rises(n):
     sample = np.random.default_rng(n).normal(size=n)
     levels = np.geomspace(1e-7, 0.49, 60)
@@ -363,10 +364,8 @@ def test_quantile_falls_as_the_level_rises(n):
 # --- the streamed quantile --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("interpolate", "read"), [(False, naive.order_statistic), (True, naive.interpolated_order_statistic)]
-)
-@pytest.mark.parametrize("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
+@each(("interpolate", "read"), [(False, naive.order_statistic), (True, naive.interpolated_order_statistic)])
+@each("weights", ["rademacher", "gaussian", "efron", "exponential", "mammen"])
 def test_streamed_quantile_is_that_of_the_weights_it_drew(weights, interpolate, read):
     policy = BootstrappedUCB(quantile="streaming", weights=weights, n_resamples=53, interpolate=interpolate)
     rng = np.random.default_rng(3)
@@ -388,9 +387,9 @@ def test_streamed_quantile_is_that_of_the_weights_it_drew(weights, interpolate, 
 # --- corrections ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("n", [1, 2, 5, 9, 12])
-@pytest.mark.parametrize("t", [4, 30, 900])
+@each("correction", CORRECTIONS)
+@each("n", [1, 2, 5, 9, 12])
+@each("t", [4, 30, 900])
 @pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.AssumptionWarning")  # of rewards without spread
 def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
     sample = np.random.default_rng(n).normal(0.3, 1, n)
@@ -403,8 +402,8 @@ def test_exact_index_is_the_bound_of_the_same_sample(correction, n, t):
     assert found == pytest.approx(slow, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("n", [1, 7, 64, 65, 500])
+@each("correction", CORRECTIONS)
+@each("n", [1, 7, 64, 65, 500])
 def test_correction_is_the_formula_for_any_sample_size(correction, n):
     params = BootstrappedUCB(correction=correction, sigma=0.7).make_params(None)
     shared = prepare(params, None, 99)
@@ -418,7 +417,7 @@ def test_correction_is_the_formula_for_any_sample_size(correction, n):
         assert found == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("correction", CORRECTIONS)
+@telling("correction", CORRECTIONS, ["practical"])
 @pytest.mark.filterwarnings("ignore:bootstrap:bandstrap.errors.AssumptionWarning")  # of rewards without spread
 def test_policy_and_bound_have_the_same_bits(correction):
     for sigma in (0.3, 0.7, 1.0):
@@ -440,9 +439,9 @@ def test_theorem_two_has_the_same_bits_in_policy_and_theory():
                 assert preliminary_width(params, n, shared) == expected
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0, 4.0])
-@pytest.mark.parametrize("correction", ["practical", "theorem"])
-@pytest.mark.parametrize("n", [1, 30])
+@each("beta", [0.5, 1.0, 1.5, 2.0, 4.0])
+@each("correction", ["practical", "theorem"])
+@each("n", [1, 30])
 def test_sub_weibull_phi_is_theorem_two(beta, correction, n):
     policy = BootstrappedUCB(phi="sub_weibull", beta=beta, constant=1.7, sigma=0.6, correction=correction)
     params = policy.make_params(None)
@@ -451,8 +450,8 @@ def test_sub_weibull_phi_is_theorem_two(beta, correction, n):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.5, 2.0])
-@pytest.mark.parametrize("alpha", ["1/(t+1)", "1/(t log^tau t)", 0.02, 0.8, lambda t: 0.9 / t])
+@telling("beta", [0.5, 1.5, 2.0], [1.5])
+@telling("alpha", ["1/(t+1)", "1/(t log^tau t)", 0.02, 0.8, lambda t: 0.9 / t], ["1/(t+1)", 0.02])
 def test_sub_weibull_phi_is_by_default_no_less_than_what_moments_prove(beta, alpha):
     policy = BootstrappedUCB(phi="sub_weibull", beta=beta, sigma=0.6, correction="sharp", alpha=alpha, arms=1, rng=0)
     for round_ in (1, 2, 6, 20, 300, 10**5, 10**9):
@@ -539,6 +538,7 @@ def test_exact_choices_are_those_of_all_signs_over_a_short_run(correction):
     assert choices[:horizon].tolist() == expected
 
 
+@exhaustive
 def test_mean_regret_is_the_same_in_law_and_literally():
     result = simulate(
         {"in law": BootstrappedUCB(), "literal": BootstrappedUCB(quantile="resampled-literal")},
@@ -553,7 +553,7 @@ def test_mean_regret_is_the_same_in_law_and_literally():
     assert abs(difference) < 2.5 * joint  # 1 %; 16 per cent of the regret is seen with probability 0.99
 
 
-@pytest.mark.parametrize("quantile", ["resampled", "exact", "streaming"])
+@telling("quantile", ["resampled", "exact", "streaming"], ["streaming"])
 def test_without_correction_regret_is_linear(quantile):
     # Theorem 4: R(T) >= .2 ((1 - .6) .4 (T - 2) + 1), a slope of .032. It is .055 in fact, five standard errors above
     # (3e-7); one of .021 or less is seen with probability 0.99.
@@ -628,8 +628,8 @@ def live(mode, **options):
 WAYS = [*((mode, False) for mode in QUANTILES), *((mode, True) for mode in QUANTILES if mode != "exact")]
 
 
-@pytest.mark.parametrize("mode", QUANTILES)
-@pytest.mark.parametrize("correction", CORRECTIONS)
+@each("mode", QUANTILES)
+@each("correction", CORRECTIONS)
 def test_parts_of_bounds_add_up_to_the_index(mode, correction):
     policy = live(mode, correction=correction)
     table = policy.bounds()
@@ -657,7 +657,7 @@ def test_bounds_change_nothing(mode):
         untouched.update(arm, reward)
 
 
-@pytest.mark.parametrize(("mode", "interpolate"), WAYS)
+@each(("mode", "interpolate"), WAYS)
 def test_the_largest_index_of_bounds_is_selected_next(mode, interpolate):
     policy = live(mode, interpolate=interpolate)
     rng = np.random.default_rng(1)
@@ -669,7 +669,7 @@ def test_the_largest_index_of_bounds_is_selected_next(mode, interpolate):
 
 
 @pytest.mark.parametrize("mode", QUANTILES)
-@pytest.mark.parametrize("place", range(3))
+@telling("place", range(3), [1])
 def test_the_largest_index_of_those_not_retired_is_selected_next(mode, place):
     policy = live(mode)
     policy.retire(policy.arms[policy._state.order[place]])
@@ -681,7 +681,7 @@ def test_the_largest_index_of_those_not_retired_is_selected_next(mode, place):
         policy.update(arm, rng.normal())
 
 
-@pytest.mark.parametrize(("mode", "interpolate"), WAYS)
+@each(("mode", "interpolate"), WAYS)
 def test_bounds_of_machine_code_are_those_of_plain_python(mode, interpolate):
     compiled, plain = (live(mode, interpolate=interpolate, compiled=compiled) for compiled in (True, False))
     assert compiled.bounds() == plain.bounds()
@@ -712,7 +712,7 @@ def test_bounds_need_arms():
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"sigma": 0}, "'sigma' parameter of BootstrappedUCB must be a finite number greater than 0. Got 0"),

@@ -9,6 +9,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus, choose, pooled_scale, score
 from naive import scale_free as naive
 from policies.learning import choices_on, learned
+from sampling import each
 
 samples = st.lists(st.lists(st.floats(-5, 5), min_size=2, max_size=9), min_size=2, max_size=4)
 
@@ -55,8 +56,8 @@ def test_equal_rewards_in_every_arm_leave_the_range_of_means_as_scale():
     assert values == pytest.approx([naive.plus_index([[0.0, 0.0], [1.0, 1.0]], arm, 5) for arm in (0, 1)])
 
 
-@pytest.mark.parametrize("scale", [0.125, 1024.0, 3.7])
-@pytest.mark.parametrize("shift", [0.0, 55.0])
+@each("scale", [0.125, 1024.0, 3.7])
+@each("shift", [0.0, 55.0])
 def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     tape = np.random.default_rng(2).normal(size=(4, 700)) + np.array([[0.0], [0.3], [0.5], [0.2]])
 

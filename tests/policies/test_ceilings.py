@@ -12,6 +12,7 @@ from bandstrap.policies import BootstrappedUCB, BootstrappedUCBPlus, bootstrappe
 from bandstrap.policies.kernels import bootstrap_index
 from bandstrap.policies.states.ceilings import forget, leading, new_ceilings, put_ceiling, settle
 from bandstrap.policies.states.sign_memory import COINS, KIND, law_quantile, main_bound
+from sampling import telling
 
 REWARDS = {
     "normal": lambda rng, arm: rng.normal(0.2 * arm),
@@ -55,7 +56,7 @@ BY_CEILINGS = pytest.mark.parametrize(
 
 
 @BY_CEILINGS
-@pytest.mark.parametrize("rewards", REWARDS)
+@telling("rewards", REWARDS, ["normal", "three values"])
 def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
     rng, luck = np.random.default_rng(1), np.random.default_rng(2)
     state = policy.start(N_ARMS, 0, rng)
@@ -72,7 +73,7 @@ def test_the_arm_chosen_is_the_first_with_the_highest_index(policy, rewards):
 
 
 @BY_CEILINGS
-@pytest.mark.parametrize("rewards", ["normal", "0 or 1", "three values", "clusters"])
+@telling("rewards", ["normal", "0 or 1", "three values", "clusters"], ["0 or 1"])
 def test_it_is_where_no_reward_comes_for_many_decisions_and_then_several_of_one_arm_or_of_more(policy, rewards):
     rng, luck = np.random.default_rng(1), np.random.default_rng(2)
     state, params = policy.start(N_ARMS, 0, rng), policy.make_params(None)
@@ -92,7 +93,7 @@ def test_it_is_where_no_reward_comes_for_many_decisions_and_then_several_of_one_
     assert n_learned > 100
 
 
-@pytest.mark.parametrize("rewards", ["normal", "0 or 1", "t(3)", "equal", "three values"])
+@telling("rewards", ["normal", "0 or 1", "t(3)", "equal", "three values"], ["0 or 1"])
 @pytest.mark.parametrize(
     "policy",
     [

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstrap.policies.states.central_sums import LEAST_UNIT, MOST_UNITS, add_reward, mean_reward, no_sums, unit_for
+from sampling import each
 
 
 def remembered(y):
@@ -43,8 +44,8 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("offset", [0.0, 1e6, -1e9])
+@each("law", LAWS)
+@each("offset", [0.0, 1e6, -1e9])
 def test_sums_are_those_of_exact_arithmetic(law, offset):
     # 5e-15 is the largest error seen.
     assert max(errors(offset + LAWS[law](np.random.default_rng(1), 400))) < 5e-14
@@ -70,7 +71,7 @@ def test_equal_rewards_have_no_spread_at_all(value):
     assert sums == [0.0] * 5
 
 
-@pytest.mark.parametrize("exponent", [-1000, -997, -500, -65, -64, -40, 63, 64, 500, 900, 990])
+@each("exponent", [-1000, -997, -500, -65, -64, -40, 63, 64, 500, 900, 990])
 def test_rewards_in_other_units_have_the_same_sums(exponent):
     # Powers of two are exact: the bits must be the same.
     y = np.random.default_rng(0).normal(size=50)

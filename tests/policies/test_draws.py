@@ -32,6 +32,7 @@ from bandstrap.policies.kernels.draws import (
 )
 from laws import assert_follows, assert_same_law
 from naive import policies as naive
+from sampling import each, telling
 
 SIGNIFICANCE = 1e-6
 
@@ -73,8 +74,8 @@ def test_weights_have_their_mean_and_variance(law):
         )
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("size", [1, 51, 52, 53, 200])
+@each("law", LAWS)
+@each("size", [1, 51, 52, 53, 200])
 def test_streamed_weights_enter_sums_and_totals_alike(law, size):
     rng = np.random.default_rng(1)
     sums, totals = np.zeros(size), np.zeros(size)
@@ -102,7 +103,7 @@ def fresh(law, a, size, rng):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [2, 7, 8, 9, 60])
+@telling("n", [2, 7, 8, 9, 60], [9])
 def test_resampled_sums_follow_the_law_of_fresh_weights(law, n):
     y = np.random.default_rng(n).exponential(size=n)
     a = (y - y.mean()) / n
@@ -113,7 +114,7 @@ def test_resampled_sums_follow_the_law_of_fresh_weights(law, n):
     assert_same_law(out.round(12), slow.round(12))
 
 
-@pytest.mark.parametrize("n", [1, 8, 13, 52, 53, 64, 110])
+@each("n", [1, 8, 13, 52, 53, 64, 110])
 def test_resampled_signs_are_used_once_each(n):
     # With weights of the powers of two a signed sum tells every sign: all must be fair, none may repeat another.
     out = np.empty(3000)
@@ -151,13 +152,13 @@ def assert_binomial(found, n, p):
     assert stats.chisquare(counts[kept], expected[kept]).pvalue > SIGNIFICANCE
 
 
-@pytest.mark.parametrize("coins", [0, 1, 7, 51, 52, 53, MOST_TOSSED, MOST_TOSSED + 1, 300, 12_345])
+@each("coins", [0, 1, 7, 51, 52, 53, MOST_TOSSED, MOST_TOSSED + 1, 300, 12_345])
 def test_heads_of_fair_coins_are_binomial(coins):
     rng = np.random.default_rng(coins)
     assert_binomial(np.array([draw_heads(coins, rng) for _ in range(20_000)]), coins, 0.5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("trials", "p"), [(0, 0.3), (1, 0.3), (89, 1 / 3), (90, 1 / 3), (301, 0.1), (301, 0.9), (6000, 1 / 3), (9999, 0.01)]
 )
 def test_successes_are_binomial(trials, p):

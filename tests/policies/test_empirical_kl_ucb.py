@@ -9,6 +9,7 @@ from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, optimistic_index
 from bandstrap.policies.kernels.schedule import exploration
 from naive import policies as naive
 from policies.learning import choices_on, learned
+from sampling import each, telling
 
 SAMPLES = [
     [0.3],
@@ -23,10 +24,10 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=len)
-@pytest.mark.parametrize("upper", [1.0, 3.0])
-@pytest.mark.parametrize("t", [3, 40, 5000])
-@pytest.mark.parametrize("c", [0.0, 3.0])
+@each("sample", SAMPLES, ids=len)
+@each("upper", [1.0, 3.0])
+@telling("t", [3, 40, 5000], [40])
+@each("c", [0.0, 3.0])
 def test_index_is_the_one_of_a_general_solver(sample, upper, t, c):
     params, state = learned(EmpiricalKLUCB(upper=upper, c=c), sample, [0.5])
     found = solve_arm(params, state, 0, exploration(t, c) / len(sample))
@@ -43,7 +44,7 @@ def test_index_on_random_samples_is_the_one_of_a_general_solver():
         assert found == pytest.approx(naive.empirical_kl_index(sample, upper, t), abs=1e-6)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=len)
+@each("sample", SAMPLES, ids=len)
 def test_upper_bound_of_the_index_holds_until_the_next_pull(sample):
     params, state = learned(EmpiricalKLUCB(), sample)
     n = len(sample)
@@ -54,8 +55,8 @@ def test_upper_bound_of_the_index_holds_until_the_next_pull(sample):
         assert optimistic_index(state, 0, math.log(t) / n) >= exact - 1e-12
 
 
-@pytest.mark.parametrize("law", ["beta", "normal", "coins"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@each("law", ["beta", "normal", "coins"])
+@each("seed", [0, 1, 2])
 def test_lazy_choices_are_those_of_solving_every_arm_in_every_round(law, seed):
     rng = np.random.default_rng(seed)
     horizon = 300

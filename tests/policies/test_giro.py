@@ -17,10 +17,11 @@ from bandstrap.policies.giro import Giro, prepare, score
 from laws import assert_same_law
 from naive import policies as naive
 from policies.learning import draws, learned
+from sampling import each, exhaustive, telling
 
 
-@pytest.mark.parametrize("a", [1.0, 2.0, 0.5])
-@pytest.mark.parametrize("n", [2, 8, 76])
+@each("a", [1.0, 2.0, 0.5])
+@each("n", [2, 8, 76])
 def test_mean_variance_and_law_are_those_of_a_bootstrap_of_the_history(a, n):
     sample = np.random.default_rng(n).beta(2, 5, n)
     pseudo = int(a * n)
@@ -47,7 +48,7 @@ def misfit(found, law):
 
 
 @pytest.mark.parametrize("a", [Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(17, 10)], ids=str)
-@pytest.mark.parametrize(("ones", "n"), [(0, 1), (1, 1), (0, 2), (2, 5), (0, 7)])
+@telling(("ones", "n"), [(0, 1), (1, 1), (0, 2), (2, 5), (0, 7)], [(1, 1), (2, 5)])
 def test_a_fractional_number_of_pseudo_rewards_is_rounded_anew_for_every_index(a, ones, n):
     # A right law is rejected with probability 1e-6. The power is put to the test too: a number of pseudo-rewards that
     # was rounded once and kept, either way, is rejected.
@@ -64,8 +65,8 @@ def test_a_fractional_number_of_pseudo_rewards_is_rounded_anew_for_every_index(a
             assert misfit(frozen, {**dict.fromkeys(kept, 0.0), **law}) < 1e-6
 
 
-@pytest.mark.parametrize("a", [0.1, 1 / 3])
-@pytest.mark.parametrize("n", [1, 4, 37])
+@each("a", [0.1, 1 / 3])
+@each("n", [1, 4, 37])
 def test_fractional_pseudo_rewards_among_rewards_of_any_size(a, n):
     sample = np.random.default_rng(n).beta(2, 5, n)
     found = draws(Giro(a=a), sample, 4000)
@@ -73,7 +74,7 @@ def test_fractional_pseudo_rewards_among_rewards_of_any_size(a, n):
     assert_same_law(found.round(12), slow.round(12))
 
 
-@pytest.mark.parametrize("a", [0.1, 1.0])
+@telling("a", [0.1, 1.0], [0.1])
 def test_whole_games_are_those_of_the_algorithm_written_down_once_more(a):
     # z-tests as above; of 1500 games they see mean pulls of the worse arm that are off by 0.27 of their deviation.
     # Rounding once per pull instead of at every index, a = 0.1, gives 53 pulls instead of 30, ten standard errors away.
@@ -96,6 +97,7 @@ def test_whole_numbers_of_pseudo_rewards_take_no_draw_of_their_own():
     assert rng.bit_generator.state == twin.bit_generator.state
 
 
+@exhaustive
 def test_few_pseudo_rewards_serve_bernoulli_rewards_well():
     # Rounded anew for every index the mean regret is 39.5 +- 0.5 (1500 replications); rounded once per pull it was 89 on
     # this seed, because an arm left without pseudo-rewards may never be pulled again. The limit lies eight standard
@@ -136,7 +138,7 @@ def test_range_is_checked_unless_told_not_to():
     assert free.label == "giro:check_range=False"
 
 
-@pytest.mark.parametrize("a", [0, -1, math.nan, "1", None, 1e19])
+@each("a", [0, -1, math.nan, "1", None, 1e19])
 def test_bad_parameters_are_refused(a):
     with pytest.raises(
         InvalidInput, match=r"'a' parameter of Giro must be a number in the open interval \(0, 1e\+06\). Got"

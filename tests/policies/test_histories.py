@@ -3,9 +3,9 @@
 import tracemalloc
 
 import numpy as np
-import pytest
 
 from bandstrap.policies import POLICIES
+from sampling import telling
 
 KEEPERS = [
     ("giro", {}),
@@ -23,7 +23,7 @@ KEEPERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), KEEPERS, ids=str)
+@telling(("name", "options"), KEEPERS, lambda name, options: not options, ids=str)
 def test_one_long_row_does_not_make_all_rows_long(name, options):
     tracemalloc.start()
     policy = POLICIES[name](arms=500, rng=0, **options)

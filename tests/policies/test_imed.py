@@ -8,6 +8,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies import IMED
 from naive import indices as naive
 from policies.learning import choices_on, scores
+from sampling import each
 
 FORMS = [
     {"divergence": "bernoulli"},
@@ -27,8 +28,8 @@ def form_of(options):
     return options["divergence"], options.get("sigma", 1.0), options.get("upper", 1.0)
 
 
-@pytest.mark.parametrize("options", FORMS, ids=str)
-@pytest.mark.parametrize("samples", SAMPLES, ids=["few", "coins", "leader at the top", "many"])
+@each("options", FORMS, ids=str)
+@each("samples", SAMPLES, ids=["few", "coins", "leader at the top", "many"])
 def test_scores_are_the_formula(options, samples):
     expected = naive.imed_indices([np.array(y) for y in samples], *form_of(options))
     assert scores(IMED(**options), samples, 100) == pytest.approx((-expected).tolist(), rel=1e-8, abs=1e-12)

@@ -11,6 +11,7 @@ from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCB1, UCBV, UCBTuned
 from naive import indices as naive
 from naive import policies
 from policies.learning import choices_on, scores
+from sampling import each
 
 N_ARMS = 4
 INDICES = [
@@ -42,16 +43,16 @@ SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "index"), INDICES)
-@pytest.mark.parametrize("samples", SAMPLES, ids=["few", "equal", "many"])
-@pytest.mark.parametrize("extra", [1, 40, 5000])
+@each(("policy", "index"), INDICES)
+@each("samples", SAMPLES, ids=["few", "equal", "many"])
+@each("extra", [1, 40, 5000])
 def test_scores_are_the_formula(policy, index, samples, extra):
     t = sum(map(len, samples)) + extra
     expected = [index(np.array(y), t) for y in samples]
     assert scores(policy, samples, t) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(("policy", "index"), INDICES)
+@each(("policy", "index"), INDICES)
 def test_choices_are_those_of_the_formula_over_a_run(policy, index):
     tape = np.random.default_rng(2).beta([[2.0], [2.2], [3.0], [3.5]], 3, (N_ARMS, 200))
     order = [2, 0, 3, 1]
@@ -68,7 +69,7 @@ def test_choices_are_those_of_the_formula_over_a_run(policy, index):
     assert narrowest > 1e-9 or isinstance(policy, MOSS)  # MOSS gives well-explored arms their mean
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (
@@ -91,7 +92,7 @@ def test_bad_parameters_are_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("sigma", [0, -1, np.inf, np.nan, None, "2", True])
+@each("sigma", [0, -1, np.inf, np.nan, None, "2", True])
 def test_a_scale_that_is_none_is_refused(sigma):
     with pytest.raises(InvalidInput, match=r"'sigma' parameter of UCB1 must be a finite number greater than 0. Got"):
         UCB1(sigma=sigma)

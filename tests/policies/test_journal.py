@@ -16,6 +16,7 @@ from bandstrap.policies.online.journal import uses_generator
 from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import ident
 from policies.own_policies import Sorted
+from sampling import POLICY_KINDS, each, telling
 
 CASES = [
     *((name, {}) for name in sorted(POLICIES)),
@@ -50,7 +51,17 @@ MOST_POINTS = 16
 ACTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 0.5]])
 
 
-every_case = pytest.mark.parametrize("case", CASES + LINEAR_CASES, ids=ident)
+# Compiled ones are those whose machine code other tests need as well.
+TELLING = [
+    *((name, {}) for name in POLICY_KINDS),
+    ("bootstrapped_ucb", {"quantile": "streaming", "n_resamples": 40}),
+    ("ucb1", {"compiled": True}),
+    ("giro", {"compiled": True}),
+    ("lin_ucb", {}),
+    ("linear_bootstrapped_ucb", {"quantile": "streaming"}),
+    ("linear_bootstrapped_ucb", {"quantile": "streaming", "compiled": True}),
+]
+every_case = telling("case", CASES + LINEAR_CASES, TELLING.__contains__, ids=ident)
 
 
 class Game:
@@ -217,7 +228,12 @@ def test_taking_back_may_be_interrupted_too(case, monkeypatch):
     assert goes_on(again) == future
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case[0] not in ("subsample_duels", "rds")], ids=ident)
+@telling(
+    "case",
+    [case for case in CASES if case[0] not in ("subsample_duels", "rds")],
+    [("ucb1", {}), ("giro", {"compiled": True}), ("studentized_ucb", {})],
+    ids=ident,
+)
 def test_an_interrupted_choice_keeps_what_is_known_of_rewards(case):
     start = Game(case, 40)
     whole = start.twin()
@@ -315,7 +331,7 @@ def test_copies_have_locks_of_their_own():
     twins = [policy.copy(), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))]  # noqa: S301 - our own
     with policy._lock, ThreadPoolExecutor(1) as pool:
         for twin in twins:
-            pool.submit(twin.update, 0, 0.5).result(timeout=20)
+            pool.submit(twin.update, 0, 0.5).result(timeout=300)
     assert [twin.n_rewards for twin in twins] == [1, 1, 1]
 
 
@@ -332,27 +348,27 @@ def interrupt(policy, *observations):
         policy.update(*observations)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("pulls", [5, 31, 32, 40])
+@each("compiled", [False, True])
+@each("pulls", [5, 31, 32, 40])
 def test_a_batch_that_is_interrupted_is_taken_back_however_many_rewards_an_arm_has(pulls, compiled):
     # Rows of the first 32 rewards rest once they are full, and others do not.
     policy = POLICIES["bootstrapped_ucb"](weights="exponential", arms=2, rng=0, compiled=compiled)
     policy.update([0, 1] * pulls, np.random.default_rng(0).random(2 * pulls))
     twin = policy.copy()
     interrupt(policy, [0, 1], [0.5, 0.25])
-    for each in (policy, twin):
-        each.update([0, 1], [0.75, 0.125])
+    for one in (policy, twin):
+        one.update([0, 1], [0.75, 0.125])
     assert policy.to_dict() == twin.to_dict()
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@telling("compiled", [False, True], [False])
 def test_a_batch_is_taken_back_though_one_arm_made_room_before_another_had_its_turn(compiled):
     policy = Sorted(arms=2, rng=0, compiled=compiled)  # whose rows are one array, and grow together
     policy.update([0] * 16 + [1], np.linspace(0.0, 1.0, 17))
     twin = policy.copy()
     interrupt(policy, [0, 1, 1], [0.5, 0.75, 0.25])
-    for each in (policy, twin):
-        each.update([1, 0], [0.125, 0.875])
+    for one in (policy, twin):
+        one.update([1, 0], [0.125, 0.875])
     assert policy.to_dict() == twin.to_dict()
 
 

@@ -10,11 +10,12 @@ from bandstrap.policies import MBE
 from laws import assert_same_law
 from naive import resampling_policies as naive
 from policies.learning import draws
+from sampling import each
 
 
-@pytest.mark.parametrize("weights", ["gaussian", "exponential"])
-@pytest.mark.parametrize(("strength", "variance"), [(0.5, 0.5), (0.1, 2.0)])
-@pytest.mark.parametrize("n", [1, 2, 15])
+@each("weights", ["gaussian", "exponential"])
+@each(("strength", "variance"), [(0.5, 0.5), (0.1, 2.0)])
+@each("n", [1, 2, 15])
 def test_draws_are_means_of_rewards_and_pseudo_rewards_under_fresh_weights(weights, strength, variance, n):
     sample = np.random.default_rng(n).random(n)
     found = draws(MBE(strength=strength, weights=weights, variance=variance), sample, 3000)

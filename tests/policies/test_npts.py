@@ -11,10 +11,11 @@ from bandstrap.policies import NPTS
 from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
 from policies.learning import draws
+from sampling import each
 
 
-@pytest.mark.parametrize("upper", [1.0, 3.0])
-@pytest.mark.parametrize("n", [1, 4, 30])
+@each("upper", [1.0, 3.0])
+@each("n", [1, 4, 30])
 def test_draws_are_dirichlet_averages_with_the_upper_end(upper, n):
     sample = np.random.default_rng(n).normal(0, 0.3, n)
     slow = naive.npts_draws(sample, upper, 3000, np.random.default_rng(7))

@@ -12,6 +12,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.names import NAMED_POLICIES, make
 from bandstrap.policies import POLICIES
 from contract.test_policies import run as run_code
+from sampling import each, exhaustive, telling
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 
@@ -56,7 +57,7 @@ def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
 # --- finding ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("./mine.py:Mine:c=2,plus=true", ("./mine.py", "Mine", {"c": 2, "plus": True})),
@@ -192,8 +193,10 @@ EDITS = [
 ]
 
 
-def test_an_edited_file_is_played_as_it_is_now_and_one_taken_back_comes_from_the_cache(tmp_path):
+@exhaustive
+def test_an_edited_file_is_played_as_it_is_now_and_one_taken_back_comes_from_the_cache(tmp_path, monkeypatch):
     """An edit between processes, taken back: the results change, and come back with what was compiled before."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # so that it is kept beside the file
     code = """
         from mine import Mine
         race(Mine(c=2.0))
@@ -232,6 +235,7 @@ MAKE_STATE = """
 """
 
 
+@exhaustive
 def test_fields_in_another_order_are_not_read_by_old_machine_code(tmp_path):
     outs = []
     for order in (("means", "squares"), ("squares", "means")):
@@ -242,6 +246,7 @@ def test_fields_in_another_order_are_not_read_by_old_machine_code(tmp_path):
     assert outs[0] == outs[1]
 
 
+@exhaustive
 def test_a_policy_redefined_in_one_process_is_played_as_it_is_now(tmp_path):
     """As in a notebook whose cells are run again: functions without a file, under one name."""
     code = f"""
@@ -258,6 +263,7 @@ def test_a_policy_redefined_in_one_process_is_played_as_it_is_now(tmp_path):
     assert list(tmp_path.rglob("*.nbc")) == []  # and never cached on disk
 
 
+@exhaustive
 def test_a_changed_constant_under_compiled_functions_is_played_as_it_is_now(tmp_path):
     """Also where a marked function in between reads it, and where it is changed back."""
     content = MINE.replace("return params.c *", "return scaled(params.c) *")
@@ -276,6 +282,7 @@ def test_a_changed_constant_under_compiled_functions_is_played_as_it_is_now(tmp_
     assert first == third != second
 
 
+@exhaustive
 def test_a_policy_of_ones_own_leaves_nothing_behind_that_others_would_load(tmp_path):
     """Raced from its folder, then play from elsewhere, with one cache for both."""
     own, elsewhere, cache = (tmp_path / name for name in ("own", "elsewhere", "cache"))
@@ -307,6 +314,7 @@ def test_a_kernel_that_calls_an_unmarked_function_is_refused_in_a_sentence(tmp_p
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
+@exhaustive
 def test_own_files_of_one_name_are_raced_from_the_command_line_edited_and_raced_again(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -349,7 +357,7 @@ class Failing:
 """
 
 
-@pytest.mark.parametrize(
+@telling(
     ("when", "sentence"),
     [
         (
@@ -359,6 +367,7 @@ class Failing:
         ("select", "fails in round 7: IndexError in line 11 of failing.py: list index out of range."),
         ("update", "fails in round 7: KeyError in line 16 of failing.py."),
     ],
+    lambda when, sentence: when == "select",
 )
 def test_a_plain_object_that_raises_ends_the_command_with_one_sentence(when, sentence, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)

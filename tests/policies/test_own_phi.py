@@ -12,6 +12,7 @@ from bandstrap import BootstrappedUCB, bounds, simulate
 from bandstrap.environments import Gaussian
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.kernels.bootstrap_index import QUANTILES
+from sampling import each, exhaustive
 
 
 def twice_hoeffding(n, alpha):
@@ -29,8 +30,8 @@ def history(policy, rounds=60, seed=5):
     return chosen, policy.bounds()
 
 
-@pytest.mark.parametrize("weights", ["rademacher", "gaussian"])
-@pytest.mark.parametrize("quantile", QUANTILES)
+@each("weights", ["rademacher", "gaussian"])
+@each("quantile", QUANTILES)
 def test_a_function_with_a_named_formula_gives_what_the_name_gives(quantile, weights):
     options = {"quantile": quantile, "weights": weights, "n_resamples": 30, "arms": ["a", "b"], "rng": 3}
     own, table = history(BootstrappedUCB(phi=twice_hoeffding, **options))
@@ -58,6 +59,7 @@ def test_a_number_and_a_function_are_the_phi_of_the_bound(correction):
         assert policy.bounds()["a"]["index"] == pytest.approx(expected.upper, rel=1e-9)
 
 
+@exhaustive
 def test_a_simulation_compiles_the_function_to_the_bits_of_the_formula():
     policies = {
         "own": BootstrappedUCB(phi=twice_hoeffding, quantile="exact"),
@@ -103,7 +105,7 @@ def test_a_policy_with_a_function_is_copied_and_pickled():
     assert history(policy, 20) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("phi", "message"),
     [
         ("hoefding", "one of 'hoeffding', 'sub_weibull', a number, or a function phi\\(n, alpha\\). Got 'hoefding'"),

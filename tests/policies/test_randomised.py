@@ -17,6 +17,7 @@ from bandstrap.policies import PHE, EpsilonGreedy, GaussianTSUnknownVariance, Re
 from laws import assert_follows, assert_same_law
 from naive import indices as naive
 from policies.learning import draws, learned, scores
+from sampling import each
 
 SIGNIFICANCE = 1e-6
 SIZE = 4000
@@ -34,8 +35,8 @@ def test_phe_adds_the_heads_of_fair_coins(a, n, coins):
     assert_same_law(found.round(9), naive.phe_draws(sample, coins, SIZE, np.random.default_rng(1)).round(9))
 
 
-@pytest.mark.parametrize("n", [1, 4, 30])
-@pytest.mark.parametrize(("sigma", "r"), [(1.0, 1.5), (0.2, 3.0)])
+@each("n", [1, 4, 30])
+@each(("sigma", "r"), [(1.0, 1.5), (0.2, 3.0)])
 def test_reboot_draws_follow_the_bootstrap_of_residuals(n, sigma, r):
     sample = np.random.default_rng(n).normal(2, 1, n)
     found = draws(ReBoot(sigma=sigma, r=r), sample, SIZE)
@@ -44,8 +45,8 @@ def test_reboot_draws_follow_the_bootstrap_of_residuals(n, sigma, r):
     assert_follows(found, stats.norm(sample.mean(), spread))
 
 
-@pytest.mark.parametrize("a", [-1.0, -0.5, -0.2, 0.5])
-@pytest.mark.parametrize("extra", [0, 1, 40])
+@each("a", [-1.0, -0.5, -0.2, 0.5])
+@each("extra", [0, 1, 40])
 def test_unknown_variance_draws_follow_the_student_posterior(a, extra):
     policy = GaussianTSUnknownVariance(a=a)
     n = policy.n_initial + extra
@@ -71,7 +72,7 @@ def test_thompson_choices_have_the_posterior_probability_of_the_best_arm():
     assert abs(wins - expected) < 5 * math.sqrt(expected * (1 - expected) / SIZE)
 
 
-@pytest.mark.parametrize(("a", "n_initial"), [(-1.0, 5), (-0.5, 4), (-0.2, 4), (0.0, 3), (0.5, 2), (3.0, 2)])
+@each(("a", "n_initial"), [(-1.0, 5), (-0.5, 4), (-0.2, 4), (0.0, 3), (0.5, 2), (3.0, 2)])
 def test_initial_pulls_make_the_posterior_proper(a, n_initial):
     policy = GaussianTSUnknownVariance(a=a, arms=2, rng=0)
     assert policy.n_initial == n_initial
@@ -114,7 +115,7 @@ def test_uniform_choice_is_uniform():
     assert stats.chisquare(counts).pvalue > SIGNIFICANCE
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: PHE(a=0), r"'a' parameter of PHE must be a number in the open interval \(0, 1e\+06\). Got 0"),

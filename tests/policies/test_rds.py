@@ -12,12 +12,13 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.rds import RDS, beats
 from naive import resampling_policies as naive
 from policies.learning import choices_on, learned
+from sampling import each
 
 N_DRAWS = 4000
 
 
-@pytest.mark.parametrize("upper", [None, 1.0, 4.0])
-@pytest.mark.parametrize("n", [1, 2, 9])
+@each("upper", [None, 1.0, 4.0])
+@each("n", [1, 2, 9])
 def test_a_challenger_wins_as_often_as_its_reweighted_mean_reaches_the_leaders(upper, n):
     rng = np.random.default_rng(n)
     challenger = rng.random(n) - 0.3

@@ -12,6 +12,7 @@ from bandstrap.policies.robust_ucb import RobustUCB, learn, prepare, score
 from naive import policies
 from naive import resampling_policies as naive
 from policies.learning import choices_on, learned, scores
+from sampling import each
 
 ORACLES = {
     "truncated-mean": naive.truncated_mean_index,
@@ -65,7 +66,7 @@ def test_catoni_finds_the_root_from_any_start(sample, moment):
     assert found == pytest.approx(naive.catoni_index(np.array(sample), t, moment), rel=1e-9, abs=1e-7 + 1e-7 / a)
 
 
-@pytest.mark.parametrize("place", [0, 7, 40, 63, 64, 119])
+@each("place", [0, 7, 40, 63, 64, 119])
 def test_a_huge_reward_spoils_no_block_but_its_own(place):
     sample = np.random.default_rng(1).normal(3.0, 1.0, 120)
     sample[place] = 1e30

@@ -29,6 +29,7 @@ from bandstrap.policies.saving.json_values import (
 )
 from bandstrap.policies.saving.saved import VERSION
 from policies.own_policies import Failing, First, Mapped, Pooled, Sorted
+from sampling import each, telling
 
 MINE = (Path(__file__).parents[2] / "docs" / "mine.py").read_text()
 
@@ -71,9 +72,7 @@ def test_floats_in_arrays_come_back_with_all_their_bits(words):
         assert again.tobytes() == same.tobytes()
 
 
-@pytest.mark.parametrize(
-    "value", [b"a", 1j, [1], {1: 2}, object(), np.datetime64("2020-01-01"), np.timedelta64(5, "ns")]
-)
+@each("value", [b"a", 1j, [1], {1: 2}, object(), np.datetime64("2020-01-01"), np.timedelta64(5, "ns")])
 def test_a_label_that_json_cannot_hold_is_refused_in_a_sentence(value):
     label = (value,) if value.__hash__ is not None else frozenset()
     with pytest.raises(InvalidInput, match=r"This UCB1 cannot be saved: it holds .* Labels and settings must be"):
@@ -97,8 +96,8 @@ def test_labels_out_of_numpy_come_back_as_what_they_equal():
 # --- generators ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
-@pytest.mark.parametrize("drawn", range(7))
+@each("name", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+@each("drawn", range(7))
 def test_any_generator_of_numpy_goes_on(name, drawn):
     rng = np.random.Generator(getattr(np.random, name)(5))
     rng.random(drawn)
@@ -121,7 +120,7 @@ def test_a_generator_that_is_not_numpys_cannot_be_saved():
         UCB1(arms=2, rng=OtherBits(3)).to_dict()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "path", "value"),
     [
         ("MT19937", ("state", "pos"), 10**6),  # NumPy would read that far
@@ -181,7 +180,7 @@ def test_a_class_does_not_make_a_policy_of_another():
 
 
 @pytest.mark.parametrize("cls", [Sorted, First, Pooled])
-@pytest.mark.parametrize("compiled", [False, True])
+@telling("compiled", [False, True], [False])
 def test_a_class_of_ones_own_is_found_while_it_is_imported(cls, compiled, tmp_path):
     policy = played(cls(arms=["a", "b"], rng=0, compiled=compiled), 50)
     policy.save(tmp_path / "own.json")

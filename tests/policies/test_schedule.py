@@ -16,6 +16,7 @@ from bandstrap.policies import (
 )
 from bandstrap.policies.kernels.schedule import error_probability, make_schedule
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES
+from sampling import each
 
 
 @pytest.mark.parametrize("t", [2, 3, 10, 1999, 10**6])
@@ -39,8 +40,8 @@ def test_levels_are_probabilities_and_never_rise(rule):
     assert all(a >= b for a, b in itertools.pairwise(levels))
 
 
-@pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, math.nan, "1/t", "0.1", None, True, [0.1]], ids=repr)
-@pytest.mark.parametrize("policy", [UCB1, BootstrappedUCB, NaiveBootstrappedUCB])
+@each("alpha", [0, 1, -0.1, 1.5, math.nan, "1/t", "0.1", None, True, [0.1]], ids=repr)
+@each("policy", [UCB1, BootstrappedUCB, NaiveBootstrappedUCB])
 def test_a_level_that_is_none_is_refused(policy, alpha):
     with pytest.raises(InvalidInput, match=f"'alpha' parameter of {policy.__name__} must be .*Got"):
         policy(alpha=alpha)
@@ -82,7 +83,7 @@ def test_a_callable_is_asked_in_every_round_online(make):
     assert set(range(4, 61)) <= set(asked)
 
 
-@pytest.mark.parametrize(
+@each(
     "level",
     [0, 2.0, math.nan, "x", None, True, [0.1], 1e-320, lambda t: 0.1],
     ids=lambda level: "callable" if callable(level) else repr(level),
@@ -101,8 +102,8 @@ def test_a_callable_that_returns_no_level_is_refused_with_nothing_changed(level)
 SCHEDULED = [make for make in [*POLICIES.values(), *LINEAR_POLICIES.values()] if "alpha" in make.parameters()]
 
 
-@pytest.mark.parametrize("make", SCHEDULED, ids=lambda make: make.name)
-@pytest.mark.parametrize("alpha", [1e-251, 5e-324])
+@each("make", SCHEDULED, ids=lambda make: make.name)
+@each("alpha", [1e-251, 5e-324])
 def test_a_level_that_is_too_small_to_compute_with_is_refused(make, alpha):
     with pytest.raises(InvalidInput, match=rf"'alpha' parameter of {make.__name__} must be at least 1e-.*Got {alpha}"):
         make(alpha=alpha)

@@ -20,6 +20,7 @@ from bandstrap.policies.sign_flip_ucb import MOST_COUNTED, MOST_KEPT, SignFlipUC
 from naive import scale_free as naive
 from naive.bounds import exact_subset_mean_quantile
 from policies.learning import choices_on, scores
+from sampling import each, telling
 
 
 def index(y, t, **options):
@@ -70,7 +71,7 @@ def test_index_of_few_rewards_is_that_of_all_subsets_or_a_little_more(y, t):
 ALPHAS = (0.2, 0.1, 0.05, 0.025, 0.01, 0.001)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@telling("alpha", ALPHAS, [0.05])
 def test_fair_coins_are_missed_at_most_alpha(alpha):
     # Exactly: a sample with so many heads that the test does not reject must not be missed.
     for n in [*range(1, 65), *range(65, 201, 3)]:
@@ -82,7 +83,7 @@ def test_fair_coins_are_missed_at_most_alpha(alpha):
             assert stats.binom.cdf(missed.sum() - 1, n, 0.5) >= 0.9 * stats.binom.cdf(rejected.sum() - 2, n, 0.5), n
 
 
-@pytest.mark.parametrize("n", [*range(1, 31), 37, 38, 40, 48, 49, 60, 80, 100, 150, 200])
+@each("n", [*range(1, 31), 37, 38, 40, 48, 49, 60, 80, 100, 150, 200])
 def test_three_values_are_missed_at_most_alpha(n):
     # Exactly, over all numbers a of ones and c of minus ones; beyond 60 rewards over those with a + c a multiple of 7, or
     # n. Zeros do not matter to the test, which rejects when P(Bin(a + c, 1/2) <= a) <= alpha.
@@ -104,7 +105,7 @@ def test_three_values_are_missed_at_most_alpha(n):
         assert (tail[missed & ~rejected] <= 1.005 * alpha).all()
 
 
-@pytest.mark.parametrize("n", [10, 16, 17, 22, 27, 36, 48, 49, 100, 200])
+@telling("n", [10, 16, 17, 22, 27, 36, 48, 49, 100, 200], [17, 48])
 @pytest.mark.parametrize("law", ["whole", "lumps", "lattice of lumps"])
 def test_discrete_rewards_are_missed_at_most_alpha_as_far_as_samples_tell(n, law):
     # A right index fails with probability 1e-4 per case; a miss rate of 1.4 alpha, which a smooth formula has on lumps at
@@ -130,7 +131,7 @@ def test_compiled_and_plain_indices_are_the_same_bits():
                 assert [index(row, t) for row in rows] == found.tolist()
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.6, 0.9, 0.999])
+@telling("alpha", [0.5, 0.6, 0.9, 0.999], [0.6])
 def test_levels_above_a_half_give_an_index_no_lower_than_the_exact_bound(alpha):
     rows = np.random.default_rng(3).normal(size=(5, 30))
     for n in (1, 2, 8, 16, 20, 30):
@@ -145,14 +146,14 @@ def test_an_index_that_is_a_subset_mean_comes_out_as_it_is(scale):
     assert index(scale * np.array([-1] * 12 + [1] * 4), 19) == index(np.array([-1] * 12 + [1] * 4), 19) * scale
 
 
-@pytest.mark.parametrize("n", range(1, 14))
+@each("n", range(1, 14))
 def test_index_is_infinite_just_while_the_empty_subset_is_too_much(n):
     y = np.linspace(0, 1, n)
     assert math.isinf(index(y, 2**n + 1))
     assert math.isfinite(index(y, 2**n - 1))  # alpha = 2^-n
 
 
-@pytest.mark.parametrize("n", [6, 9, 12, MOST_COUNTED, MOST_COUNTED + 1, 20, 30, MOST_KEPT, MOST_KEPT + 1, 100, 400])
+@telling("n", [6, 9, 12, MOST_COUNTED, MOST_COUNTED + 1, 20, 30, MOST_KEPT, MOST_KEPT + 1, 100, 400], [9, 30, 100])
 @pytest.mark.parametrize("law", ["norm", "uniform", "laplace", "expon"])
 def test_index_is_the_bound_within_a_per_cent(n, law):
     errors = []
@@ -172,8 +173,8 @@ def test_large_samples_approach_the_normal_formula():
     assert index(y, 5000) == pytest.approx(naive.normal_sign_flip_index(y, 1 / 5001), rel=1e-3)
 
 
-@pytest.mark.parametrize("scale", [0.125, 1024.0, 1e-9, 3.7])
-@pytest.mark.parametrize("shift", [0.0, 55.0])
+@each("scale", [0.125, 1024.0, 1e-9, 3.7])
+@each("shift", [0.0, 55.0])
 def test_choices_do_not_change_with_scale_and_shift(scale, shift):
     tape = np.random.default_rng(2).laplace(size=(4, 700)) + np.array([[0.0], [0.3], [0.5], [0.2]])
     assert (choices_on(SignFlipUCB(), tape) == choices_on(SignFlipUCB(), shift + scale * tape)).all()
@@ -186,16 +187,16 @@ def test_choices_do_not_change_where_powers_of_rewards_are_no_doubles(scale):
     assert (choices_on(SignFlipUCB(), tape) == choices_on(SignFlipUCB(), scale * tape)).all()
 
 
-@pytest.mark.parametrize("n", [3, 12, 17, 40, 49, 60])
-@pytest.mark.parametrize("exponent", [-1000, -300, 300, 1000])
+@each("n", [3, 12, 17, 40, 49, 60])
+@each("exponent", [-1000, -300, 300, 1000])
 def test_an_index_is_scaled_as_the_rewards_are(n, exponent):
     y = np.random.default_rng(n).normal(size=n)
     for t in (6, 100):
         assert index(np.ldexp(y, exponent), t) == np.ldexp(index(y, t), exponent)
 
 
-@pytest.mark.parametrize("n", [3, 12, 17, 40, 49, 60, 90])
-@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-60, 1e-17])
+@each("n", [3, 12, 17, 40, 49, 60, 90])
+@each("size", [5e-324, 1e-200, 1e-60, 1e-17])
 def test_rewards_may_be_tiny_at_first(n, size):
     y = np.random.default_rng(n).normal(size=n)
     for first in ([size], [size, -3 * size, 2 * size] * 2):
@@ -213,9 +214,10 @@ def test_a_scale_caps_the_index_at_hoeffdings():
     assert index(long, 100, sigma=50.0) == index(long, 100)
 
 
-@pytest.mark.parametrize(
+@telling(
     "law",
     [stats.norm(), stats.cauchy(), stats.dweibull(0.5), stats.uniform(-1, 2)],
+    lambda law: law.dist.name == "norm",
     ids=["normal", "cauchy", "weibull", "uniform"],
 )
 def test_bounds_cover_at_every_sample_size_of_a_tape(law):
@@ -245,7 +247,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@telling("law", LAWS, ["normal", "coins"])
 @settings(derandomize=True, deadline=None, max_examples=10)
 @given(st.data())
 def test_an_index_is_that_of_the_rewards_and_the_level_whatever_was_asked_before(law, data):
@@ -264,8 +266,8 @@ def test_an_index_is_that_of_the_rewards_and_the_level_whatever_was_asked_before
             assert score(params, state, 0, prepare(params, state, t), rng) == index(y[:n], t)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n_arms", [1, 2, 7])
+@each("law", LAWS)
+@each("n_arms", [1, 2, 7])
 def test_choices_are_those_of_indices_computed_afresh_in_every_round(law, n_arms):
     horizon = min(MOST_KEPT, 20 * n_arms)
     rng = np.random.default_rng(n_arms)

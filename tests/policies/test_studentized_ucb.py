@@ -19,6 +19,7 @@ from bandstrap.policies.studentized_ucb import (
 )
 from naive import studentized as naive
 from policies.learning import choices_on, indices_of, learned
+from sampling import each
 
 numbers = st.floats(-5, 5, width=32)
 a_sample = st.lists(numbers, min_size=1, max_size=12) | st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=40)
@@ -58,8 +59,8 @@ def test_the_quantile_is_as_near_to_the_normal_one_as_said():
         assert rough_normal_quantile(tail) > 0  # as the formula has max(0, z)
 
 
-@pytest.mark.parametrize("freedom", [0.5, 1.0, 9.0, 200.0, 1e9])
-@pytest.mark.parametrize("level", [0.5, 0.1, 1e-3, 1e-12])
+@each("freedom", [0.5, 1.0, 9.0, 200.0, 1e9])
+@each("level", [0.5, 0.1, 1e-3, 1e-12])
 def test_the_factor_is_that_of_the_formula_for_few_and_many_degrees_of_freedom(freedom, level):
     z = rough_normal_quantile(0.9 * level)
     expected = (
@@ -175,7 +176,7 @@ def test_mean_regret_is_that_of_the_study():
         assert abs(result.regret[0, :, -1].mean() - expected) < 4 * error
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"exploration": -0.1},

@@ -19,6 +19,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.studentized_ucb import StudentizedUCB, prepare, score
 from naive import studentized as naive
 from policies.learning import Exponentials, choices_on, indices_of, learned
+from sampling import exhaustive, telling
 
 SIZE = 4000
 SIGNIFICANCE = 1e-6
@@ -72,7 +73,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("name", STATES)
+@telling("name", STATES, ["normal"])
 def test_arms_are_chosen_with_the_probability_that_their_draw_is_highest(name):
     samples = STATES[name]
     t = sum(map(len, samples)) + 1
@@ -129,6 +130,7 @@ def test_choices_do_not_change_with_the_unit():
     assert played[0] == played[1] == played[2]
 
 
+@exhaustive
 @pytest.mark.parametrize(("n_arms", "horizon", "batch", "most"), [(5, 2000, 1, 1.1), (10, 1500, 100, 0.8)])
 def test_mean_regret_is_that_of_the_other_form_at_once_and_much_less_in_batches(n_arms, horizon, batch, most):
     # At once the difference of 400 paired replications is 0.4 on average, of 48, with a standard error of 0.6, where draws

@@ -11,6 +11,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.subsample_duels import SubsampleDuels, sampled_sum
 from naive import resampling_policies as naive
 from policies.learning import choices_on, learned
+from sampling import each, exhaustive
 
 SAMPLERS = ("random-block", "last-block", "without-replacement")
 
@@ -20,8 +21,8 @@ def lattice(shape, seed=0):
     return np.random.default_rng(seed).integers(-40, 40, shape) / 16
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("forced", [False, True])
+@each("seed", range(6))
+@each("forced", [False, True])
 def test_rounds_of_last_block_duels_are_those_of_the_definition(seed, forced):
     tape = lattice((4, 300), seed)
     policy = SubsampleDuels(sampler="last-block", forced_exploration=forced)
@@ -76,8 +77,8 @@ def test_without_replacement_every_reward_has_the_same_chance_and_every_pair():
     assert abs(pairs - both) < 5 * math.sqrt(both * (1 - both) / 6000)
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize(("scale", "shift"), [(8.0, 0.0), (1.0, 1024.0), (2.0**-30, 3.0), (2.0**40, -(2.0**45))])
+@each("sampler", SAMPLERS)
+@each(("scale", "shift"), [(8.0, 0.0), (1.0, 1024.0), (2.0**-30, 3.0), (2.0**40, -(2.0**45))])
 def test_choices_do_not_change_when_rewards_are_scaled_and_shifted(sampler, scale, shift):
     tape = lattice((5, 400), 7)
     policy = SubsampleDuels(sampler=sampler)
@@ -95,6 +96,7 @@ def test_a_round_hands_out_each_winner_once(sampler):
     assert policy.select() in range(4)
 
 
+@exhaustive
 @pytest.mark.parametrize(
     ("environment", "horizon", "replications", "published"),
     [

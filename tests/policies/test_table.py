@@ -17,10 +17,11 @@ from bandstrap import (
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import POLICIES
 from contract import test_linear_policies as linear
-from contract.test_policies import CASES, DETERMINISTIC, every_case, every_form, make
+from contract.test_policies import CASES, DETERMINISTIC, TELLING, every_case, every_form, make
 from policies.learning import indices_of
 from policies.own_policies import Sorted
 from policies.test_available import game, known, told
+from sampling import each, telling
 
 ARMS = ["red", "green", "blue"]
 ACTIONS = np.array([[1.0, 0.0], [0.8, 0.3], [0.1, 0.9]])
@@ -63,7 +64,7 @@ def test_every_policy_says_whether_its_indices_are_bounds():
     assert set(others) == {"imed"}
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if POLICIES[case[0]].indices_are_bounds], ids=str)
+@telling("case", [case for case in CASES if POLICIES[case[0]].indices_are_bounds], TELLING.__contains__, ids=str)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_bounds_of_costs_are_lower_bounds(case, compiled):
     gains, costs = make(case, arms=3, rng=4), make(case, arms=3, rng=4, direction="min", compiled=compiled)
@@ -115,9 +116,9 @@ def test_who_looks_for_bounds_is_told_of_the_table():
     assert hasattr(BootstrappedUCB(arms=2, rng=0), "bounds")
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
-@pytest.mark.parametrize("direction", ["max", "min"])
-@pytest.mark.parametrize("make", [EdgeworthUCB, StudentizedUCB])
+@each("compiled", [False, True], ids=["plain", "compiled"])
+@each("direction", ["max", "min"])
+@each("make", [EdgeworthUCB, StudentizedUCB])
 def test_bounds_of_studentized_indices_are_those_of_the_next_choice(make, direction, compiled):
     policy = make(arms=ARMS, rng=0, direction=direction, compiled=compiled)
     rng = np.random.default_rng(1)

@@ -9,10 +9,11 @@ from bandstrap.policies import BernoulliTS, GaussianTS
 from laws import assert_follows, assert_same_law
 from naive import policies as naive
 from policies.learning import draws, learned
+from sampling import each
 
 
-@pytest.mark.parametrize("n", [1, 3, 40])
-@pytest.mark.parametrize("sigma", [0.5, 2.0])
+@each("n", [1, 3, 40])
+@each("sigma", [0.5, 2.0])
 def test_gaussian_draws_follow_the_posterior(n, sigma):
     sample = np.random.default_rng(n).normal(3, 1, n)
     found = draws(GaussianTS(sigma=sigma), sample, 4000)
@@ -20,8 +21,8 @@ def test_gaussian_draws_follow_the_posterior(n, sigma):
     assert_same_law(found, naive.gaussian_ts_draws(sample, sigma, 4000, np.random.default_rng(7)))
 
 
-@pytest.mark.parametrize(("ones", "zeros"), [(1.0, 1.0), (0.5, 3.0)])
-@pytest.mark.parametrize("heads", [0, 3, 10])
+@each(("ones", "zeros"), [(1.0, 1.0), (0.5, 3.0)])
+@each("heads", [0, 3, 10])
 def test_bernoulli_draws_follow_the_posterior_of_coins(ones, zeros, heads):
     sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
     policy = BernoulliTS(ones=ones, zeros=zeros)

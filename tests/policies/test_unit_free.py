@@ -11,6 +11,7 @@ from bandstrap.engine.simulator.play import play
 from bandstrap.policies import BootstrappedUCBPlus, EdgeworthUCB, SignFlipUCB, StudentizedUCB, SubsampleDuels
 from naive import studentized as naive
 from policies.learning import choices_on, indices_of
+from sampling import each
 
 INDICES = {"studentized": (StudentizedUCB, naive.studentized_index), "edgeworth": (EdgeworthUCB, naive.edgeworth_index)}
 every_index = pytest.mark.parametrize(("kind", "formula"), INDICES.values(), ids=INDICES)
@@ -78,8 +79,8 @@ def test_choices_do_not_change_with_scale_and_shift(kind, formula, law, scale, s
     assert choices_on(kind(), tape).tolist() == choices_on(kind(), shift + scale * tape).tolist()
 
 
-@pytest.mark.parametrize("kind", [EdgeworthUCB, StudentizedUCB, SignFlipUCB, BootstrappedUCBPlus, SubsampleDuels])
-@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 0.0, 0.3)], ids=str)
+@each("kind", [EdgeworthUCB, StudentizedUCB, SignFlipUCB, BootstrappedUCBPlus, SubsampleDuels])
+@each("values", [(0.0, 1.0), (-1.0, 0.0, 0.3)], ids=str)
 def test_a_power_of_two_changes_no_choice_and_another_number_may_break_ties(kind, values):
     tape = np.random.default_rng(0).choice(values, size=(4, 300))
     choices = choices_on(kind(), tape).tolist()

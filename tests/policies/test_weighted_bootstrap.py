@@ -9,10 +9,11 @@ from bandstrap.policies import WeightedBootstrap
 from laws import assert_follows, assert_same_law
 from naive import resampling_policies as naive
 from policies.learning import draws, learned
+from sampling import each
 
 
-@pytest.mark.parametrize(("ones", "zeros"), [(1, 1), (2, 5)])
-@pytest.mark.parametrize("n", [1, 6, 25])
+@each(("ones", "zeros"), [(1, 1), (2, 5)])
+@each("n", [1, 6, 25])
 def test_draws_are_weighted_means_of_rewards_and_pseudo_rewards(ones, zeros, n):
     rng = np.random.default_rng(n)
     sample = rng.permutation(np.r_[rng.beta(2, 5, n), [0.0, 1.0, 1.0][: n // 2]])
@@ -20,8 +21,8 @@ def test_draws_are_weighted_means_of_rewards_and_pseudo_rewards(ones, zeros, n):
     assert_same_law(draws(WeightedBootstrap(ones=ones, zeros=zeros), sample, 3000), slow)
 
 
-@pytest.mark.parametrize(("ones", "zeros"), [(1.0, 1.0), (0.5, 2.5)])
-@pytest.mark.parametrize("heads", [0, 3, 10])
+@each(("ones", "zeros"), [(1.0, 1.0), (0.5, 2.5)])
+@each("heads", [0, 3, 10])
 def test_on_zeros_and_ones_it_is_thompson_sampling(ones, zeros, heads):
     sample = np.r_[np.ones(heads), np.zeros(10 - heads)]
     policy = WeightedBootstrap(ones=ones, zeros=zeros)
@@ -37,8 +38,8 @@ def test_range_is_checked_unless_told_not_to():
     assert free.select() in (0, 1)
 
 
-@pytest.mark.parametrize("parameter", ["ones", "zeros"])
-@pytest.mark.parametrize("value", [0, -1, "1", None])
+@each("parameter", ["ones", "zeros"])
+@each("value", [0, -1, "1", None])
 def test_bad_parameters_are_refused(parameter, value):
     with pytest.raises(
         InvalidInput, match=rf"'{parameter}' parameter of WeightedBootstrap must be a finite number grea"

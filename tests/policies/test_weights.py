@@ -13,6 +13,7 @@ from contract import test_linear_policies as linear
 from contract.test_policies import either_policy, either_way, every_case, every_form, make
 from policies.own_policies import Fading, Sorted, UndeclaredFading
 from policies.test_available import game, known, told
+from sampling import each, telling
 
 # Each comparison rejects equal laws with probability 1e-6.
 SIGNIFICANCE = 1e-6
@@ -149,7 +150,7 @@ def one_round(policy, seed):
 
 
 @either_way
-@pytest.mark.parametrize("name", ["ucb1", "chk_ucb", "gaussian_ts", "uniform_random"])
+@each("name", ["ucb1", "chk_ucb", "gaussian_ts", "uniform_random"])
 def test_the_arm_that_is_handed_out_next_has_probability_one(name, compiled):
     policy = make((name, {}), arms=list("abc"), rng=0, compiled=compiled)
     for t in range(3 * policy.n_initial):
@@ -160,7 +161,7 @@ def test_the_arm_that_is_handed_out_next_has_probability_one(name, compiled):
         policy.update(expected, 0.1 * t)
 
 
-@pytest.mark.parametrize(
+@each(
     "policy",
     [
         UniformRandom(arms=3, rng=0),
@@ -221,7 +222,7 @@ def test_shares_of_replicates_are_counted(rounding):
 
 
 @either_policy
-@pytest.mark.parametrize("draws", [0, -1, 2.5, "many", None, True], ids=repr)
+@each("draws", [0, -1, 2.5, "many", None, True], ids=repr)
 def test_a_number_of_draws_that_is_none_is_refused(name, draws):
     policy = make((name, {}), arms=2, rng=0)
     with pytest.raises(InvalidInput, match=r"'draws' parameter of \w+\.weights must be"):
@@ -257,7 +258,7 @@ def test_chances_of_ones_own_policy_are_those_of_its_formula():
 
 
 @either_way
-@pytest.mark.parametrize("own", [Fading, UndeclaredFading])
+@telling("own", [Fading, UndeclaredFading], [Fading])
 def test_what_a_choice_changes_is_put_back_before_each_draw(own, compiled):
     policy = own(arms=2, rng=0, compiled=compiled)
     policy.update([0, 1], [0.5, 0.75])

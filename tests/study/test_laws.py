@@ -8,10 +8,11 @@ from scipy import stats
 
 from bandstrap.bounds.assumptions import judge
 from bandstrap.bounds.distributions import is_symmetric, orlicz_mean
+from sampling import each
 from study.laws import BY_NAME, LAWS, OftenZero, psi_norm
 
 
-@pytest.mark.parametrize("studied", LAWS, ids=lambda law: law.name)
+@each("studied", LAWS, ids=lambda law: law.name)
 def test_a_law_draws_what_it_says(studied):
     # Means of 200,000 within 5 standard errors: right laws fail with probability 6e-7 each. Pareto's have heavy tails, and
     # more than that; the seed is fixed.

@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from study import run as module
 from study.plan import CALLS, FEW, MOST, SOME, Cell, plan
 from study.run import FILE, measure_cell, read_study, run_study
 
+ROOT = Path(__file__).parents[2]  # where the study is: it is no part of the package
 CELLS = [
     Cell("fair coin", 4, 0.001, "upper", most=12),
     Cell("gamma(2)", 5, 0.05, "lower", most=12),
@@ -103,8 +106,8 @@ def test_the_plan_has_every_bound_and_100000_samples_wherever_something_is_prove
     ],
 )
 def test_mistakes_are_sentences(tmp_path, module, arguments, sentence):
-    command = [sys.executable, "-m", module, *arguments]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command, env = [sys.executable, "-m", module, *arguments], os.environ | {"PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -9,6 +9,7 @@ from scipy import integrate, optimize, stats
 from bandstrap.errors import InvalidInput
 from bandstrap.theory import divergence, lai_robbins_bound
 from naive import theory as naive
+from sampling import each
 
 PROBABILITIES = st.floats(0.01, 0.99)
 POSITIVE = st.floats(0.05, 20)
@@ -108,7 +109,7 @@ def test_certain_arms_cost_nothing():
     assert lai_robbins_bound([0.5, 1.0], 1000, family="bernoulli") == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "match"),
     [
         (([0.5, 0.2], 10), {"family": "beta"}, "'family' parameter of lai_robbins_bound must be one of 'gaussian'"),

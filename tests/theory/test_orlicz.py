@@ -9,6 +9,7 @@ from scipy import stats
 from bandstrap.errors import InvalidInput
 from bandstrap.theory import orlicz_norm, sample_orlicz_norm, tail_bound
 from naive import theory as naive
+from sampling import each, telling
 
 LOG_2 = math.log(2)
 BETAS = st.sampled_from([0.5, 1.0, 1.7, 2.0, 6.0])
@@ -31,8 +32,8 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", EXACT)
+@each("scale", SCALES)
+@each("name", EXACT)
 def test_norms_that_are_known(name, scale):
     family, shape, beta, centred, norm = EXACT[name]
     law = family(*shape, scale=scale)
@@ -65,7 +66,7 @@ def test_norms_of_discrete_laws_that_are_known(name):
         (stats.truncnorm(-1, 1), 2),
     ],
 )
-@pytest.mark.parametrize("centred", [True, False])
+@telling("centred", [True, False], [False])
 def test_norm_agrees_with_adaptive_quadrature(law, beta, centred):
     norm = orlicz_norm(law, beta, centred=centred)
     centre = law.mean() if centred else 0.0
@@ -75,7 +76,7 @@ def test_norm_agrees_with_adaptive_quadrature(law, beta, centred):
     assert norm == pytest.approx(expected, rel=2e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "beta"),
     [
         (stats.t(3), 0.05),
@@ -101,7 +102,7 @@ def test_norm_is_infinite_where_tails_are_too_heavy(law, beta):
     assert orlicz_norm(law, beta, centred=False) == math.inf
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "beta"),
     [
         (stats.rice(1), 2),
@@ -216,7 +217,7 @@ def test_discrete_law_must_not_be_too_wide():
         orlicz_norm(stats.geom(1e-6), 1)
 
 
-@pytest.mark.parametrize("beta", [0, -1.0, math.nan, math.inf, "a", True])
+@each("beta", [0, -1.0, math.nan, math.inf, "a", True])
 def test_beta_must_be_positive(beta):
     with pytest.raises(InvalidInput, match="'beta' parameter of orlicz_norm must be a finite number greater than 0"):
         orlicz_norm(stats.norm(), beta)

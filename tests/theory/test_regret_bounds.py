@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bandstrap.errors import InvalidInput
 from bandstrap.theory import gap_free_bound, naive_lower_bound, problem_dependent_bound, sub_weibull_constant
 from naive import theory as naive
+from sampling import each
 
 BETAS = st.sampled_from([0.5, 0.8, 1.0, 1.25, 1.75, 2.0, 5.0])
 GAPS = st.lists(st.floats(0.01, 5), max_size=4).map(lambda gaps: [0.0, *gaps])
@@ -106,8 +107,8 @@ def test_no_regret_where_all_arms_are_best(bound):
     assert bound([0, 0, 0], [10, 1000], sigma=1, beta=1.5).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize("beta", [0.5, 1.5, 2.0])
+@each("bound", BOUNDS)
+@each("beta", [0.5, 1.5, 2.0])
 def test_constant_is_that_of_theorem_two_unless_given(bound, beta):
     given_constant = bound([0, 1], 100, sigma=2, beta=beta, constant=sub_weibull_constant(beta))
     assert bound([0, 1], 100, sigma=2, beta=beta) == given_constant
@@ -121,8 +122,8 @@ def test_corrections_cost_less_than_twice_the_printed_constants(beta):
     assert printed < corrected < 2 * printed
 
 
-@pytest.mark.parametrize("means", [(0.6, 0.4), (0.9, 0.2), (0.3, 0.3), (1.0, 0.5)])
-@pytest.mark.parametrize("horizon", [2, 3, 6])
+@each("means", [(0.6, 0.4), (0.9, 0.2), (0.3, 0.3), (1.0, 0.5)])
+@each("horizon", [2, 3, 6])
 def test_naive_policy_regrets_at_least_what_theorem_four_says(means, horizon):
     regret = naive.naive_policy_regret(means, horizon, 0.3)
     assert naive_lower_bound(means, horizon) <= regret + 1e-12
@@ -138,8 +139,8 @@ def test_lower_bound_of_theorem_four_is_linear(first, second, horizon):
     assert naive_lower_bound([second, first], horizon) == naive_lower_bound([first, second], horizon) == curve[1]
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize(
+@each("bound", BOUNDS)
+@each(
     ("change", "match"),
     [
         ({"gaps": [0.1, 0.2]}, "'gaps' parameter of {} must be one number per arm, 0 for the best"),

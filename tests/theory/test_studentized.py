@@ -18,6 +18,7 @@ from bandstrap.theory import lai_robbins_bound, studentized_regret_bound
 from bandstrap.theory import studentized as theory
 from naive import theory as naive
 from policies.learning import scores
+from sampling import each, exhaustive, telling
 
 PULLS = [2, 3, 4, 5, 7, 11, 20, 41, 100, 1000, 20_000]
 LEVELS = [0.5, 0.3, 0.1, 1e-2, 1e-3, 1e-5, 1e-9]
@@ -74,7 +75,7 @@ def test_multiplier_rises_when_pulls_or_level_fall():
 # --- quadrature -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 9, 17, 30, 400])
+@telling("n", [2, 3, 4, 9, 17, 30, 400], [2, 17])
 def test_tails_are_those_of_adaptive_quadrature(n):
     for level in (0.5, 0.1, 1e-3, 1e-6, 1e-9):
         slope = float(theory.multiplier(n, level))
@@ -91,7 +92,7 @@ def test_tails_are_those_of_adaptive_quadrature(n):
             assert float(theory.upper_tail(n - 1, value, slope)) == pytest.approx(exact, rel=1e-7, abs=1e-13)
 
 
-@pytest.mark.parametrize("n", [*PULLS, 10**6, 10**9])
+@each("n", [*PULLS, 10**6, 10**9])
 def test_without_a_shift_the_lower_tail_is_students(n):
     for level in LEVELS[:-1]:
         slope = float(theory.multiplier(n, level))
@@ -198,8 +199,8 @@ def test_lemma_three_falls_with_shift_and_pulls_of_the_other():
     assert (theory.ever_miss_bound(others, shifts, 20_000, exploration=3.0) <= bound).all()
 
 
-@pytest.mark.parametrize(("single", "ratio"), [(40, 1.03), (6, 1.3), (1, 2.0)])
-@pytest.mark.parametrize("last", [2, 3, 41, 20_000])
+@each(("single", "ratio"), [(40, 1.03), (6, 1.3), (1, 2.0)])
+@each("last", [2, 3, 41, 20_000])
 def test_blocks_make_up_the_whole(single, ratio, last):
     ends = theory.blocks(2, last, single, ratio)
     assert ends == sorted(set(ends))
@@ -263,6 +264,7 @@ def test_chances_are_above_those_of_drawn_indices(gap, scale, pulls):
     assert max(ratios) > 0.6  # were chances to be 0.6 of what they are, it would be found
 
 
+@exhaustive
 @pytest.mark.parametrize("problem", PROBLEMS[:-1], ids=str)
 def test_lemma_four(played, problem):
     (best, other), (best_scale, scale) = problem
@@ -277,6 +279,7 @@ def test_lemma_four(played, problem):
     assert (low > wrong).any()
 
 
+@exhaustive
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_theorem_one_is_above_measured_regret_and_theorem_two_above_theorem_one(played, problem):
     means, scales = problem
@@ -290,6 +293,7 @@ def test_theorem_one_is_above_measured_regret_and_theorem_two_above_theorem_one(
     assert (low > computed / 15).all()
 
 
+@exhaustive
 def test_bound_keeps_above_with_other_cautions_and_exploration():
     means, scales = (0.6, 0.0), (1.0, 2.0)
     for options in ({"caution": 4.0}, {"caution": 0.5}, {"exploration": 2.0}, {"exploration": 0.0}):
@@ -322,17 +326,17 @@ def test_a_crowd_counts_as_less_caution():
 # --- theorem 2 --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ratio", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("eta", [0.02, 0.1, 0.4])
+@each("ratio", [0.1, 1.0, 5.0])
+@each("eta", [0.02, 0.1, 0.4])
 def test_deviations_of_theorem_two(ratio, eta):
     k = np.arange(2, 100_000)
     assert special.ndtr(-np.sqrt(k) * eta * ratio).sum() <= 1 / (eta * ratio) ** 2
     assert stats.chi2.sf(k * (1 + eta), k - 1).sum() <= 2 / (eta - math.log1p(eta))
 
 
-@pytest.mark.parametrize("ratio", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("share", [(0.1, 0.05), (0.5, 0.2), (0.02, 0.4)])
-@pytest.mark.parametrize("horizon", [50, 20_000, 10**9])
+@each("ratio", [0.1, 1.0, 5.0])
+@each("share", [(0.1, 0.05), (0.5, 0.2), (0.02, 0.4)])
+@each("horizon", [50, 20_000, 10**9])
 def test_after_the_early_pulls_of_theorem_two_the_bonus_is_small(ratio, share, horizon):
     theta, eta = share
     log = math.log(horizon)
@@ -344,9 +348,9 @@ def test_after_the_early_pulls_of_theorem_two_the_bonus_is_small(ratio, share, h
     assert (bonus <= (1 - theta - eta) * ratio).all()
 
 
-@pytest.mark.parametrize("shift", [0.3, 0.6, 1.5])
-@pytest.mark.parametrize("exploration", [0.1, 0.25, 2.0])
-@pytest.mark.parametrize("horizon", [30, 3000])
+@each("shift", [0.3, 0.6, 1.5])
+@each("exploration", [0.1, 0.25, 2.0])
+@each("horizon", [30, 3000])
 def test_lemma_five(shift, exploration, horizon):
     n, k = np.arange(2, 800)[:, None], np.arange(2, horizon)
     occurs = n >= exploration * np.log(n + k + 1)
@@ -436,7 +440,7 @@ def test_a_quiet_arm_that_is_not_best_may_stand_for_the_best():
     assert with_quiet < 0.2 * without
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "match"),
     [
         ({"means": []}, r"'means' parameter of studentized_regret_bound must be of shape \(n_arms,\)"),

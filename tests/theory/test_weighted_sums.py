@@ -12,6 +12,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.theory import mean_deviation_bound, sub_weibull_constant, sum_deviation_bound
 from bandstrap.theory.weighted_sums import least_sum_deviation, sum_moment, weighted_terms
 from naive.theory import weibull_sum_moment
+from sampling import each, exhaustive
 
 BETAS = st.sampled_from([0.5, 0.8, 1.0, 1.5, 2.0, 4.0])
 WEIGHTS = st.lists(st.floats(-3, 3), min_size=1, max_size=4)
@@ -64,8 +65,8 @@ def test_moments_by_the_multinomial_theorem(weights, half, beta):
     assert sum_moment(weights, 2 * half, beta) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0])
-@pytest.mark.parametrize("weights", [(1 / 3, 1 / 3, 1 / 3), (1.0, 0.5, 0.2)], ids=str)
+@each("beta", [0.5, 1.0, 1.5, 2.0])
+@each("weights", [(1 / 3, 1 / 3, 1 / 3), (1.0, 0.5, 0.2)], ids=str)
 def test_sums_do_exceed_what_they_are_said_to(weights, beta):
     # Of 400,000 sums of three, the share beyond the number is above exp(-6) = 0.0025, or below it by less than
     # 4 standard errors (0.0003). Two and a half times the number is exceeded by fewer, so the statement is not empty.
@@ -90,6 +91,7 @@ def test_what_is_needed_is_never_more_than_what_is_proved():
                 assert sum_moment(a, order, beta) <= math.e * proved
 
 
+@exhaustive
 def test_theorem_two_as_printed_has_no_constant_between_one_and_two():
     sizes = [10**k for k in range(2, 7)]
     ratios = {
@@ -125,7 +127,7 @@ def test_weights_of_zero_have_no_deviation_and_tiny_exponents_an_infinite_one():
         sum_deviation_bound([1.0], 0.1, sigma=1, beta=1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "arguments", "parameter"),
     [
         (sum_moment, ([1.0], 5, 1.0), "order"),

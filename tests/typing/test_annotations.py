@@ -14,6 +14,7 @@ from bandstrap.environments import ENVIRONMENTS
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from bandstrap.policies.kernels.schedule import LevelRule
+from sampling import each
 
 CLASSES = POLICIES | LINEAR_POLICIES | ENVIRONMENTS
 every_class = pytest.mark.parametrize("name", CLASSES)
@@ -86,9 +87,7 @@ def worded():
                 yield owner, parameter, get_args(hint)
 
 
-@pytest.mark.parametrize(
-    ("owner", "parameter", "words"), list(worded()), ids=lambda value: getattr(value, "__name__", None) or str(value)
-)
+@each(("owner", "parameter", "words"), list(worded()), ids=lambda value: getattr(value, "__name__", None) or str(value))
 def test_the_words_of_an_annotation_are_those_a_refusal_names(owner, parameter, words):
     refusals = set()
     for options in BOUND_OPTIONS if owner in {entry.function for entry in BOUNDS.values()} else ({},):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from sampling import exhaustive
+
 START = """\
 from typing import NamedTuple, Unpack
 
@@ -163,6 +165,9 @@ WRONG = {
     "bootstrap_quantile([1.0, 2.0], 0.1, method='exact')": "call-overload",
     "bandstrap.theory.divergence(0, 1, family='normal')": "arg-type",
 }
+
+
+pytestmark = exhaustive  # a type checker takes as long as many tests
 
 
 @pytest.fixture(scope="module")

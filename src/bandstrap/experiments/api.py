@@ -175,8 +175,8 @@ def run(
 
     Examples
     --------
-    >>> from bandstrap.experiments import Experiment, run
-    >>> small = Experiment.model_validate({
+    >>> from bandstrap.experiments import ExperimentSpec, run
+    >>> small = ExperimentSpec.model_validate({
     ...     "title": "UCB on two arms", "horizon": 100, "replications": 10,
     ...     "panels": [{"name": "a", "environment": "gaussian:means=(0,1)",
     ...                 "curves": [{"label": "UCB", "policy": "ucb1"}]}]})

@@ -13,6 +13,7 @@ from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.paper.claims import DEPENDS, ERROR_RATE, NOT_REPRODUCED, REPRODUCED, ReportedNumber
 from bandstrap.paper.claims.end_points import PUBLISHED_RUNS, published_curves
 from bandstrap.paper.claims.statistics import POWER, sidak
+from sampling import each
 
 PLACES = np.array([10.0, 20.0, 40.0])
 
@@ -34,8 +35,8 @@ def two_runs(mean, error):
     return [[mean - error] * 3, [mean + error] * 3]
 
 
-@pytest.mark.parametrize(("error", "reading"), [(0.0, 0.03), (2.0, 0.0), (2.0, 0.03), (1e-9, 0.01)])
-@pytest.mark.parametrize("side", [-1, 1])
+@each(("error", "reading"), [(0.0, 0.03), (2.0, 0.0), (2.0, 0.03), (1e-9, 0.01)])
+@each("side", [-1, 1])
 def test_a_point_agrees_up_to_the_standard_errors_of_both_and_of_the_reading(error, reading, side):
     published_error = error * math.sqrt(2 / PUBLISHED_RUNS)  # of two runs, and of 200, with the same spread
     whole = math.sqrt(error**2 + published_error**2 + (100 * reading) ** 2)

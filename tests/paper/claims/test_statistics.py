@@ -28,6 +28,7 @@ from bandstrap.paper.claims.statistics import (
     verdict_of,
 )
 from paper.synthetic import N, published_curve
+from sampling import each
 
 
 def two(first, second):
@@ -214,7 +215,7 @@ def test_without_luck_a_power_has_no_error():
     assert exact.error == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("z", "error", "verdict"),
     [
         (5.0, 0.5, REPRODUCED),  # beyond chance, whatever is seen

@@ -12,6 +12,7 @@ from bandstrap.policies.linear.known_actions import record, start_known
 from bandstrap.policies.linear.replicates import Observed
 from naive import linear as naive
 from policies.linear.compiled import estimating
+from sampling import each, exhaustive
 
 N_REPLICATES = 8
 
@@ -42,6 +43,7 @@ def problem(kind, d, n, seed):
     return X, y, rng.multinomial(n, np.full(n, 1 / n), N_REPLICATES).T
 
 
+@exhaustive
 @settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from(["random", "collinear", "discrete", "scaled", "offset"]),
@@ -65,8 +67,9 @@ def test_no_distance_is_further_off_than_said(kind, d, n, exponent, seed):
         assert np.abs(found - exact).max() <= doubt
 
 
-@pytest.mark.parametrize("d", [1, 5, 20])
-@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+@exhaustive
+@each("d", [1, 5, 20])
+@each("scale", [1e-100, 1.0, 1e100])
 def test_ordinary_problems_are_known_to_a_hundredth_whatever_their_scale(d, scale):
     X, y, weights = problem("random", d, 500, d)
     X, y = X * 1e3, y * scale  # a ridge of 1, were features about 1
@@ -78,7 +81,7 @@ def test_ordinary_problems_are_known_to_a_hundredth_whatever_their_scale(d, scal
     np.testing.assert_allclose(plain, found, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("features", "rewards", "ridge"),
     [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1e30, 1.0, 1.0), (1e-30, 1.0, 1.0), (1.0, 1e300, 1.0), (1.0, 1.0, 1e-12)],
 )

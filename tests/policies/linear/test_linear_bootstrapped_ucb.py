@@ -17,13 +17,14 @@ from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
 from policies.linear.compiled import CALLS, choosing_surely, resampling
 from policies.linear.games import game, played
+from sampling import each, exhaustive
 
 MODES = ("resampled", "streaming")
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each("mode", MODES)
+@each(
     "options", [{}, {"radius": "theorem", "sigma": 0.5, "ridge": 0.3, "theta_bound": 1.0}], ids=["default", "theorem"]
 )
 def test_choices_are_those_of_the_literal_algorithm_over_a_run(mode, options, contextual):
@@ -38,8 +39,8 @@ def test_choices_are_those_of_the_literal_algorithm_over_a_run(mode, options, co
     assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=20, **options), sets, tape, 50, 2) == expected
 
 
-@pytest.mark.parametrize("n", [1, 4, 19])
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3, 0.9])
+@each("n", [1, 4, 19])
+@each("alpha", [0.01, 0.05, 0.3, 0.9])
 def test_the_width_is_the_order_statistic_and_a_share_of_the_radius(n, alpha):
     """Scores of unit vectors before any reward but 0: the width alone, seen through which of two actions wins."""
     rng = np.random.default_rng(n)
@@ -106,6 +107,7 @@ def resampled_state(sets, tape, horizon, n_resamples, ridge):
     return params, state, resampling.compiled(horizon - 1, state.generators)
 
 
+@exhaustive
 @pytest.mark.parametrize("ridge", [1e-9, 0.1, 30.0])
 @pytest.mark.parametrize(("scale", "size"), [(1.0, 1.0), (1e-30, 1e20), (1e12, 1e-9), (1.0, 0.0)])
 @pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
@@ -145,8 +147,8 @@ def test_weights_count_once_on_average_with_variance_one_and_follow_their_law(we
         assert np.mean(found <= x) == pytest.approx(COUNTS[weights].cdf(x), abs=0.0125)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("weights", [name for name in COUNTED if name != "efron"])
+@each("mode", MODES)
+@each("weights", [name for name in COUNTED if name != "efron"])
 def test_choices_with_other_weights_are_those_of_the_literal_algorithm(mode, weights):
     sets, tape = game(3, 5, 40, False, 1)
     slow = naive.multiplied_ucb(mode, functools.partial(multipliers, COUNTED[weights], 20), np.random.default_rng(2))
@@ -156,6 +158,7 @@ def test_choices_with_other_weights_are_those_of_the_literal_algorithm(mode, wei
     assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=20, weights=weights), sets, tape, 40, 2) == expected
 
 
+@exhaustive
 @pytest.mark.parametrize("mode", MODES)
 def test_other_weights_are_the_same_compiled_and_saved(mode):
     options = {"quantile": mode, "weights": "exponential", "n_resamples": 8, "dimension": 2}
@@ -186,7 +189,7 @@ def test_one_replicate_is_enough(mode):
     assert played(LinearBootstrappedUCB(quantile=mode, n_resamples=1), sets, tape, 20, 4) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (

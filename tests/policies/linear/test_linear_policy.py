@@ -14,6 +14,7 @@ from bandstrap.policies import LINEAR_POLICIES
 from bandstrap.policies.linear import OFUL, LinearBootstrappedUCB, LinearPHE, LinearTS, LinUCB
 from bandstrap.policies.linear.linear_policy import LARGEST_NUMBER
 from policies.linear.states import flat, same_states, snapshot
+from sampling import each
 
 EVERY = [(name, {}) for name in sorted(LINEAR_POLICIES)] + [("linear_bootstrapped_ucb", {"quantile": "streaming"})]
 every_policy = pytest.mark.parametrize("case", EVERY, ids=lambda case: " ".join([case[0], *case[1].values()]))
@@ -68,7 +69,7 @@ NOT_ACTIONS = {
 
 
 @every_policy
-@pytest.mark.parametrize("actions", NOT_ACTIONS.values(), ids=NOT_ACTIONS)
+@each("actions", NOT_ACTIONS.values(), ids=NOT_ACTIONS)
 def test_actions_that_are_none_are_refused_with_nothing_changed(case, actions):
     policy, before = begun(case)
     with pytest.raises(InvalidInput, match=SENTENCE.format("actions", type(policy).__name__, "select")):
@@ -82,7 +83,7 @@ def test_actions_that_are_none_are_refused_with_nothing_changed(case, actions):
 
 
 @every_policy
-@pytest.mark.parametrize("actions", NOT_ACTIONS.values(), ids=NOT_ACTIONS)
+@each("actions", NOT_ACTIONS.values(), ids=NOT_ACTIONS)
 def test_a_batch_of_what_is_no_action_is_refused_with_nothing_changed(case, actions):
     policy, before = begun(case)
     with pytest.raises(InvalidInput, match=SENTENCE.format("action", type(policy).__name__, "update")):
@@ -91,7 +92,7 @@ def test_a_batch_of_what_is_no_action_is_refused_with_nothing_changed(case, acti
 
 
 @every_policy
-@pytest.mark.parametrize(
+@each(
     "action",
     [None, 1.0, [], [[1.0, 2.0]], np.eye(2), [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], "ab", ["1", "2"], [1.0, 1j]],
     ids=repr,
@@ -119,7 +120,7 @@ NOT_REWARDS = {
 
 
 @every_policy
-@pytest.mark.parametrize("reward", NOT_REWARDS.values(), ids=NOT_REWARDS)
+@each("reward", NOT_REWARDS.values(), ids=NOT_REWARDS)
 def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(case, reward):
     options = {"check_range": False} if case[0] == "linear_phe" else {}
     policy, before = begun(case, **options)
@@ -139,7 +140,7 @@ def test_a_reward_that_is_no_number_is_refused_with_nothing_changed(case, reward
 
 
 @every_policy
-@pytest.mark.parametrize(
+@each(
     ("action", "reward"),
     [
         (np.eye(2), [0.5]),
@@ -284,7 +285,7 @@ def test_a_reward_that_was_never_asked_for_sets_the_number_of_features(case):
 
 
 @every_policy
-@pytest.mark.parametrize("dimension", [0, -1, 2.0, True, "3", [3]], ids=repr)
+@each("dimension", [0, -1, 2.0, True, "3", [3]], ids=repr)
 def test_a_dimension_that_is_no_count_is_refused(case, dimension):
     with pytest.raises(InvalidInput, match=r"'dimension' parameter of \w+ must be an integer of at least 1. Got"):
         make(case, dimension=dimension)
@@ -339,8 +340,8 @@ def test_a_callable_error_probability_is_asked_each_round_and_equals_the_rule(cl
     assert same_states(own._state, rule._state)
 
 
-@pytest.mark.parametrize("cls", [OFUL, LinearTS, LinearBootstrappedUCB], ids=lambda c: c.__name__)
-@pytest.mark.parametrize("value", [0.0, 1.0, 2, np.nan, None, "often"], ids=repr)
+@each("cls", [OFUL, LinearTS, LinearBootstrappedUCB], ids=lambda c: c.__name__)
+@each("value", [0.0, 1.0, 2, np.nan, None, "often"], ids=repr)
 def test_a_callable_that_gives_no_probability_is_refused_with_nothing_changed(cls, value):
     answers = iter([0.5, 0.5, value])
     policy = cls(alpha=lambda t: next(answers), rng=1)

@@ -12,6 +12,7 @@ from bandstrap.policies.linear.radius import RADII, Ellipsoid, radius
 from bandstrap.policies.linear.ridge import add_observation, start_regression
 from naive import linear as naive
 from policies.linear.games import game, played
+from sampling import each
 
 KINDS = ("theorem", "closed-form", "printed")
 
@@ -26,9 +27,9 @@ def regressed(X, y, ridge):
 # --- the radius -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [0, 1, 30])
-@pytest.mark.parametrize(("sigma", "ridge", "bound"), [(1.0, 1.0, 0.0), (0.5, 3.0, 2.0), (2.0, 0.01, 0.7)])
+@each("kind", KINDS)
+@each("n", [0, 1, 30])
+@each(("sigma", "ridge", "bound"), [(1.0, 1.0, 0.0), (0.5, 3.0, 2.0), (2.0, 0.01, 0.7)])
 def test_each_radius_is_its_formula(kind, n, sigma, ridge, bound):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, 4))
@@ -44,8 +45,8 @@ def test_the_printed_radius_is_never_the_root_of_a_negative_number():
     assert radius(ellipsoid, regression.factor, 1) == 0.0
 
 
-@pytest.mark.parametrize("ridge", [7.3, 0.3, 1e-6, 12345.6])
-@pytest.mark.parametrize("d", [1, 20])
+@each("ridge", [7.3, 0.3, 1e-6, 12345.6])
+@each("d", [1, 20])
 def test_the_theorems_radius_survives_an_error_probability_of_almost_one(ridge, d):
     # nothing observed: the logarithms of the determinants cancel up to rounding
     ellipsoid = Ellipsoid(RADII["theorem"], 1.0, ridge, 0.0, Schedule(FIXED, 1 - 2**-53))
@@ -64,8 +65,8 @@ def test_the_readings_agree_where_they_should():
 # --- choices ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize("kind", KINDS)
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each("kind", KINDS)
 def test_ofuls_choices_are_those_of_the_formula_over_a_run(kind, contextual):
     sets, tape = game(contextual=contextual)
     expected, narrowest = naive.play(naive.oful(kind, 0.7, 1.5, 2.5), sets, tape, 60)
@@ -74,8 +75,8 @@ def test_ofuls_choices_are_those_of_the_formula_over_a_run(kind, contextual):
     assert played(OFUL(radius=kind, sigma=0.7, ridge=1.5, theta_bound=2.5), sets, tape, 60) == expected
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize("options", [{}, {"delta": 0.5, "ridge": 0.2}, {"width": 0.3}], ids=str)
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each("options", [{}, {"delta": 0.5, "ridge": 0.2}, {"width": 0.3}], ids=str)
 def test_lin_ucbs_choices_are_those_of_the_formula_over_a_run(options, contextual):
     sets, tape = game(seed=1, contextual=contextual)
     expected, narrowest = naive.play(naive.lin_ucb(**options), sets, tape, 60)
@@ -99,7 +100,7 @@ def test_equal_scores_go_to_the_action_that_comes_first(policy):
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: OFUL(radius="wide"), "'radius' parameter of OFUL must be one of 'theorem', .* Got 'wide' instead"),

@@ -8,12 +8,13 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import OFUL, LinearBootstrappedUCB, LinearTS
 from naive import linear as naive
 from policies.linear.games import game, played
+from sampling import each, telling
 
 POLICIES = [OFUL, LinearTS, LinearBootstrappedUCB]
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize(
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each(
     ("policy", "slow"),
     [
         (OFUL(random_rounds=15), lambda rng: naive.oful()),
@@ -33,7 +34,7 @@ def test_the_first_choices_are_drawn_and_the_others_are_those_of_the_formula(pol
     assert played(policy, sets, tape, 50, 5) == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"quantile": "streaming"}], ids=["resampled", "streaming"])
+@telling("options", [{}, {"quantile": "streaming"}], lambda options: bool(options), ids=["resampled", "streaming"])
 def test_random_rounds_are_as_many_as_asked_for_and_treat_actions_alike(options):
     sets, tape = game(n_actions=5, horizon=2500)
     policy = LinearBootstrappedUCB(random_rounds=2000, n_resamples=2, **options)

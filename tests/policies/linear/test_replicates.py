@@ -35,6 +35,7 @@ from bandstrap.policies.linear.replicates import (
 )
 from naive import linear as naive
 from policies.linear.compiled import CALLS, resampling
+from sampling import each, exhaustive
 
 SIGNIFICANCE = 1e-6
 
@@ -86,7 +87,8 @@ def test_no_generator_starts_at_zero_where_it_would_stay():
     assert int(ones.first[0]) == 2**64 - 2**12 + 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 37, 300])
+@exhaustive
+@each("n", [0, 1, 2, 3, 10, 37, 300])
 def test_resamples_are_the_literal_ones_plain_and_compiled(n):
     X, y = observations(2, n, n)
     known, data = observed(X, y)
@@ -126,7 +128,7 @@ def test_observations_are_grouped_by_action_in_the_order_they_came():
         assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("rate", [0.01, 0.134, 0.47, 0.8, 0.9, 0.95, 0.966, 0.99])
+@each("rate", [0.01, 0.134, 0.47, 0.8, 0.9, 0.95, 0.966, 0.99])
 def test_bytes_and_the_rest_make_up_the_poisson_law(rate):
     last, rest = np.empty(4, dtype=np.uint8), np.empty(21)
     share = split_poisson(rate, last, rest)

@@ -15,6 +15,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.linear import LinearPHE, LinearReBoot, LinearTS, linear_phe, linear_reboot, linear_ts
 from naive import linear as naive
 from policies.linear.games import game, played
+from sampling import each
 
 SIGNIFICANCE = 1e-6
 N = 4000
@@ -65,15 +66,15 @@ def test_thompson_draws_have_the_posteriors_mean_and_covariance(options):
         assert stats.kstest(row, stats.norm().cdf).pvalue > SIGNIFICANCE
 
 
-@pytest.mark.parametrize("inflation", ["none", "paper", "agrawal-goyal"])
-@pytest.mark.parametrize("t", [1, 7, 2000])
+@each("inflation", ["none", "paper", "agrawal-goyal"])
+@each("t", [1, 7, 2000])
 def test_the_spread_is_its_formula(inflation, t):
     params = LinearTS(inflation=inflation, sigma=0.4, delta=0.05).make_params(None)
     assert linear_ts.spread(params, 6, t) == pytest.approx(naive.spread(inflation, 6, t, 0.4, 0.05), rel=1e-13)
 
 
-@pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
-@pytest.mark.parametrize("inflation", ["none", "paper", "agrawal-goyal"])
+@each("contextual", [False, True], ids=["fixed", "contextual"])
+@each("inflation", ["none", "paper", "agrawal-goyal"])
 def test_thompson_choices_are_those_of_the_formula_over_a_run(inflation, contextual):
     sets, tape = game(n_actions=5, horizon=80, contextual=contextual)
     slow = naive.linear_ts(np.random.default_rng(3), inflation, 0.5, 2.0)
@@ -165,7 +166,7 @@ def test_an_action_never_taken_comes_first():
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: LinearTS(inflation="more"), "'inflation' parameter of LinearTS must be one of 'none', 'paper', 'agr"),

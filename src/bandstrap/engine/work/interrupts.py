@@ -13,6 +13,7 @@ others, Ctrl-C works the same.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import queue
@@ -53,9 +54,23 @@ class Quit:
         """Handle a signal."""
         if self._since is None:
             self._number, self._since = number, time.monotonic()
+            sys.unraisablehook = self._hear_again
             raise KeyboardInterrupt
         if time.monotonic() - self._since > GRACE:
             leave(self.exit_code)
+
+    def _hear_again(self, unraisable: Any) -> None:
+        """The interrupt came to nothing, raised in a finalizer or a callback of the garbage collector: once more, later.
+
+        Whatever else fails there, on the way out, concerns nobody.
+        """
+        if unraisable.exc_type is KeyboardInterrupt:
+            self._since = None
+            _thread.start_new_thread(self._repeat, ())  # without the locks of threads, which may be taken right here
+
+    def _repeat(self) -> None:
+        time.sleep(TICK)
+        signal.raise_signal(self._number)
 
     def install(self) -> None:
         """Handle ``SIGINT`` and ``SIGTERM`` from now on, unless they are ignored or handled by someone else."""

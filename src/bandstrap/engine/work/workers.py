@@ -163,7 +163,7 @@ class Dask(Executor):
                 answered(self._check_workers)
         except BaseException:
             # A worker that is started, and not yet told what to do when this process ends, says so with a traceback.
-            self._is_settled.wait(SECONDS_TO_ANSWER)
+            self._is_settled.wait()
             self.shutdown()
             raise
         self._executor = self._client.get_executor()
