@@ -226,18 +226,20 @@ def allowed_mass(counts: Floats, n: int, level: float) -> float:
     return (level - 0.5**n) * (1.0 - (4.0 * n + grouped_cost(counts)) * ROUNDING)
 
 
-Ends = tuple[float, float, float, float]  # a number, the mass of the subsets above it, a higher one, and that above it
+SumEnds = tuple[
+    float, float, float, float
+]  # a number, the mass of the subsets above it, a higher one, and that above it
 
 
 @jitable
-def closer(ends: Ends, t: float, mass: float, allowed: float) -> Ends:
+def closer(ends: SumEnds, t: float, mass: float, allowed: float) -> SumEnds:
     """The ends between which the smallest number with at most the mass ``allowed`` above it lies, knowing that of ``t``."""
     low, low_mass, high, high_mass = ends
     return (low, low_mass, t, mass) if mass <= allowed else (t, mass, high, high_mass)
 
 
 @jitable
-def between(ends: Ends) -> float:
+def between(ends: SumEnds) -> float:
     """The whole number in the middle, or that below the higher end if there is none."""
     return float(math.floor(0.5 * (ends[0] + ends[2])))
 
