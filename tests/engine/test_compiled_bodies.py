@@ -11,7 +11,6 @@ import pytest
 from bandstrap import bounds, engine, multipliers, policies
 from bandstrap.engine.compiler import kernel
 from bandstrap.engine.compiler.kernel import Entry
-from bandstrap.engine.simulator.tape import Bookmark
 from bandstrap.multipliers.weights import EFRON, EXPONENTIAL, MAMMEN, RADEMACHER
 from bandstrap.policies.linear.known_actions import record, start_known
 from bandstrap.policies.linear.linear_bootstrapped_ucb import LinearBootstrappedUCB
@@ -128,17 +127,11 @@ def resampled_choices(rng):
         yield params, state, resample(n, state.generators), rng.normal(size=(5, 3)), n + 1
 
 
-def bookmarks(rng):
-    whole = np.zeros(1, dtype=np.int64)
-    yield Bookmark(whole, np.arange(3), np.arange(3), np.empty(0), np.empty((0, 0)), whole.repeat(2)), 3, 0, 0
-
-
 # Arguments of each function that is written twice, by module and name.
 CASES = {
     "bounds.empirical_kl.dual": lambda rng: ((room[:n], 1.0, rng.uniform(1e-3, 10)) for room, n in rows(rng)),
     "bounds.empirical_kl.ascent": growths,
     "bounds.empirical_kl.log_growth": growths,
-    "engine.simulator.tape.opened": bookmarks,
     "policies.kernels.draws.exponential_sums": over_rewards(fresh),
     "policies.kernels.draws.sum_of_draws": over_rewards(lambda rng, n: int(rng.choice([0, 1, n, n + 7])), fresh),
     "policies.rds.shortfalls": over_rewards(lambda rng, n: rng.uniform(-2, 2)),
