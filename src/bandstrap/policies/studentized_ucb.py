@@ -370,8 +370,8 @@ class StudentizedUCB(Policy[Label]):
     experiment.
 
     With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards, whatever their scales, a worse arm is pulled
-    at most ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The price
-    is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both.
+    at most ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The
+    price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both.
 
     Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
     at one; but it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below the mean. An arm
