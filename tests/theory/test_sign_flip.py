@@ -359,7 +359,7 @@ def test_sums_of_theorem_three(c):
 
 @pytest.mark.parametrize("ratio", [0.1, 1.0, 3.0, 50.0, 1e4])
 @pytest.mark.parametrize("log", [math.log(32), 6.0, 20.0, 200.0])
-def test_lemma_five_where_the_first_part_ends(ratio, log):
+def test_lemma_four_where_the_first_part_ends(ratio, log):
     # The conditions on all n beyond n_a; with 100 in place of 576 the first fails.
     r = max(1.0, ratio)
     first = 576 * (r * (1 + math.log(r)) * log) ** 2
@@ -377,7 +377,7 @@ def test_lemma_five_where_the_first_part_ends(ratio, log):
     assert a * first + a / 2 * (1 / first + 1 / first**2) + (2 * a) ** 4 * (first + 1) <= 577 / 576 * a * first
 
 
-def test_lemma_five_splits_rewards():
+def test_lemma_four_splits_rewards():
     # p_n(x) >= 2^-|B|/2 if the others add up to x or more; a factor of 1 in place of 1/2 is refuted.
     rng = np.random.default_rng(5)
     rows = rng.integers(-4, 5, size=(4000, 8))
@@ -389,7 +389,7 @@ def test_lemma_five_splits_rewards():
 
 
 @pytest.mark.parametrize("n", [20, 100])
-def test_lemma_five_bernstein(n):
+def test_lemma_four_bernstein(n):
     # Rewards -5, 0 and 5, cut at -b: the exact probability of a low sum, by convolution, against Bernstein's bound.
     rare, cut, shift = 0.1, 3, 0.5
     step = np.zeros(cut + 6)
