@@ -51,6 +51,8 @@ OTHER_CASES = [
     ("robust_ucb", {"estimator": "median-of-means", "epsilon": 0.5}),
     ("robust_ucb", {"estimator": "catoni", "moment": 0.05}),
     ("studentized_ucb", {"randomized": True}),
+    ("studentized_ucb", {"proved": True, "consistent": True}),
+    ("sign_flip_ucb", {"proved": True}),
     ("edgeworth_ucb", {"randomized": True}),
 ]
 FORMS = (
@@ -79,6 +81,7 @@ FORMS = (
         for name in ("ucb1", "bootstrapped_ucb", "naive_bootstrapped_ucb")
         for alpha in SCHEDULES
     ]
+    + [("sign_flip_ucb", {"proved": True, "alpha": alpha, "horizon": HORIZON}) for alpha in ("1/T^2", 0.05)]
     + [
         ("kl_ucb", {"plus": True, "c": 3.0}),
         ("kl_ucb", {"divergence": "gaussian", "sigma": 0.3}),

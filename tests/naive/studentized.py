@@ -81,9 +81,15 @@ def skewness_of_all(arms):
     return shrunk_skewness(*(sum(arm.s[p] for arm in arms) for p in (2, 3, 6)))
 
 
-def studentized_index(samples, arm, t, *, exploration=0.25, borrowed=50, skew=1, caution=1, crowd=0, drawn=0):
+def studentized_index(
+    samples, arm, t, *, exploration=0.25, borrowed=50, skew=1, caution=1, crowd=0, drawn=0, consistent=False
+):
     """The index of :class:`bandstrap.StudentizedUCB`; ``drawn`` is U, 0 where levels are not drawn."""
     arms = arms_of(samples)
+    if consistent:
+        borrowed = skew = 0
+        if t > math.e:
+            exploration = max(exploration, math.log(math.log(t)))
     n, mean, s = arms[arm]
     level = min(0.5, max(1, crowd * len(arms)) / caution * n / (n + max(other.n for other in arms)))
     if n < exploration * math.log(t) and drawn <= level:

@@ -42,6 +42,8 @@ def indices(samples, t, **options):
             {"borrowed": 4, "exploration": 1.0},
             {"skew": 0.3, "borrowed": 0},
             {"caution": 1e20, "borrowed": 0.1},
+            {"consistent": True},
+            {"consistent": True, "exploration": 2.0, "caution": 2.0},
         ]
     ),
 )

@@ -391,6 +391,65 @@ def test_zeros_and_ones_break_the_bound():
     assert float(result.mean[0, -1] + 4 * result.standard_error[0, -1]) > proved_below
 
 
+# --- forced pulls that outgrow log t ----------------------------------------------------------------------------------
+
+
+def test_squares_of_sub_gaussian_rewards():
+    # Normal rewards make it an equation, so that a smaller constant than the root of 2 would be refuted; coins on 0 and 1
+    # have the variance proxy 1/4, uniform ones their variance.
+    for law, proxy in ((stats.norm(), 1.0), (stats.uniform(-1, 2), 1 / 3)):
+        mean = law.expect(lambda y, proxy=proxy: np.exp(y**2 / (4 * proxy)), lb=-30, ub=30)
+        assert mean <= math.sqrt(2) * (1 + 1e-9)
+    assert stats.norm().expect(lambda y: np.exp(y**2 / 4), lb=-30, ub=30) == pytest.approx(math.sqrt(2))
+    p = np.linspace(0.01, 0.99, 99)
+    assert (p * np.exp((1 - p) ** 2) + (1 - p) * np.exp(p**2) <= math.sqrt(2)).all()
+    assert 1 - math.log(2) / 2 > 0.65
+
+
+def test_bonuses_vanish_where_forced_pulls_outgrow_log_t():
+    # Without log log t they do not: at n = 0.25 log t, or 2 log t, they stay what they are.
+    t = np.exp(np.exp(np.linspace(2.0, 6.5, 30)))
+    n = np.log(np.log(t)) * np.log(t)
+    for caution in (0.5, 1.0, 100.0):
+        bonus = theory.multiplier(n, np.minimum(n / t, 0.5) / caution, ROUGHNESS)
+        log = np.log(max(caution, 2) * t)
+        assert (bonus <= np.sqrt(np.expm1(2 * log / (n - 1))) + np.sqrt(2 * log) / (n - 1) + 0.01).all()
+        assert (np.diff(bonus)[10:] < 0).all()
+        assert bonus[-1] < 0.62
+    constant = 2 * np.log(t)
+    assert theory.multiplier(constant, np.minimum(constant / t, 0.5))[-1] > 1
+
+
+def test_forced_pulls_that_outgrow_log_t_keep_an_arm_of_zeros():
+    # Two zeros of the best arm end the proved setting in some runs; here no run ends with the best arm given up.
+    result = simulate(
+        {"proved": StudentizedUCB(proved=True), "consistent": StudentizedUCB(consistent=True)},
+        Bernoulli([0.2, 0.1]),
+        horizon=2000,
+        replications=150,
+        seed=9,
+        checkpoints=[2000],
+        progress=False,
+    )
+    least = math.floor(math.log(math.log(2000)) * math.log(2000))
+    assert (result.pulls[1].min(axis=1) >= least).all()
+    assert np.mean(result.pulls[0, :, 0] < 5) > 0.2
+    assert result.difference("consistent", "proved", confidence=0.999).high < 0
+
+
+def test_forced_pulls_that_outgrow_log_t_are_of_the_proved_setting():
+    policy = StudentizedUCB(consistent=True)
+    assert policy.proved
+    assert (policy.borrowed, policy.skew) == (0, 0)
+    for options, name in (
+        ({"borrowed": 3.0}, "borrowed"),
+        ({"skew": 0.5}, "skew"),
+        ({"randomized": True}, "randomized"),
+    ):
+        with pytest.raises(InvalidInput, match=f"'{name}' parameter of StudentizedUCB must be .* 'consistent' is true"):
+            StudentizedUCB(consistent=True, **options)
+
+
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 

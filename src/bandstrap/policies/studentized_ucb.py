@@ -55,7 +55,7 @@ WEIGHT, VARIANCE, NOISE, DEVIATION, SKEWNESS = range(5)
 
 class Params(NamedTuple):
     """Forced pulls over ``log t``, most borrowed degrees of freedom, strength of the skewness term, what the level is
-    divided by, what it is multiplied by for each arm, and whether it is drawn.
+    divided by, what it is multiplied by for each arm, whether it is drawn, and whether forced pulls outgrow ``log t``.
     """
 
     exploration: float
@@ -64,6 +64,7 @@ class Params(NamedTuple):
     caution: float
     crowd: float
     randomized: bool
+    consistent: bool
 
 
 class State(NamedTuple):
@@ -117,6 +118,13 @@ class Shared(NamedTuple):
 
 
 # --- the parts of the index -------------------------------------------------------------------------------------------
+
+
+@jitable
+def forced_pulls(exploration: float, consistent: bool, round_: int) -> float:
+    """``exploration log t``, or ``max(exploration, log log t) log t``."""
+    log = math.log(round_)
+    return (max(exploration, math.log(max(log, 1.0))) if consistent else exploration) * log
 
 
 @jitable
@@ -234,7 +242,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     pooled = seen.pooled
     freedom = borrowed_freedom(pooled, seen.variance, params.borrowed)
     return Shared(
-        params.exploration * math.log(round_),
+        forced_pulls(params.exploration, params.consistent, round_),
         seen.most_pulls,
         max(1.0, params.crowd * len(state.pulls)) / params.caution,
         freedom,
@@ -340,6 +348,9 @@ class StudentizedUCB(Policy[Label]):
     proved
         Play the setting that a theorem covers, see Notes: ``borrowed`` and ``skew`` are 0. By default false: measured
         regret is lower with them, unless variances are far apart.
+    consistent
+        Pull every arm at least ``max(exploration, log(log(t))) * log(t)`` times, in the setting of ``proved``, which it
+        implies. Pulls of worse arms are then of that order for all sub-Gaussian rewards, see Notes. By default false.
     randomized
         For rewards that come late or in batches: in every round each arm has the level :math:`\max(e, U)`, with a uniform
         :math:`U` of its own, in place of :math:`e`. Off by default, when the arm with the highest index gets all pulls
@@ -357,6 +368,10 @@ class StudentizedUCB(Policy[Label]):
     ``max(1, crowd * K)``. ``docs/theorem.md`` has the proof. For other rewards, such as 0 and 1, that setting may give the
     best arm up and regret it in almost every round. Nothing is proved about the default, whose constants were chosen by
     experiment.
+
+    With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards, whatever their scales, a worse arm is pulled
+    at most ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The
+    price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both.
 
     Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
     at one; but it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below the mean. An arm
@@ -412,6 +427,8 @@ class StudentizedUCB(Policy[Label]):
        Statistical Applications in Genetics and Molecular Biology 3, 2004: borrowed degrees of freedom.
     .. [3] Jin, Xu, Shi, Xiao, Gu. MOTS: minimax optimal Thompson sampling. ICML 2021: draws cut at an upper bound.
     .. [4] Abramowitz, Stegun. Handbook of Mathematical Functions, 1964: formula 26.2.23.
+    .. [5] Ashutosh, Nair, Kagrecha, Jagannathan. Bandit algorithms: letting go of logarithmic regret for statistical
+       robustness. AISTATS 2021.
     """
 
     kernel = KERNEL
@@ -429,28 +446,33 @@ class StudentizedUCB(Policy[Label]):
         crowd: float = 0.0,
         proved: bool = False,
         randomized: bool = False,
+        consistent: bool = False,
         **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
         self.exploration = self.not_negative(exploration, "exploration")
         self.borrowed = self.not_negative(borrowed, "borrowed")
         self.skew = self.not_negative(skew, "skew")
-        self.proved = check_flag(proved, "proved", owner)
+        self.consistent = check_flag(consistent, "consistent", owner)
+        self.proved = check_flag(proved, "proved", owner) or self.consistent
+        word = "consistent" if self.consistent else "proved"
         if self.proved:
             for name, value, default in (("borrowed", self.borrowed, BORROWED), ("skew", self.skew, SKEW)):
                 if value not in (0.0, default):
-                    raise requirement(name, owner, "0, or left out, where 'proved' is true", value)
+                    raise requirement(name, owner, f"0, or left out, where '{word}' is true", value)
             self.borrowed = self.skew = 0.0
         self.caution = check_number(caution, "caution", owner, above=0, below=MOST_CAUTION)
         self.crowd = self.not_negative(crowd, "crowd")
         self.randomized = check_flag(randomized, "randomized", owner)
         if self.proved and self.randomized:
-            raise requirement("randomized", owner, "false, or left out, where 'proved' is true", True)
+            raise requirement("randomized", owner, f"false, or left out, where '{word}' is true", True)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(self.exploration, self.borrowed, self.skew, self.caution, self.crowd, self.randomized)
+        return Params(
+            self.exploration, self.borrowed, self.skew, self.caution, self.crowd, self.randomized, self.consistent
+        )
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: all at zero."""

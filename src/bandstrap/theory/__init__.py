@@ -3,6 +3,7 @@
 from bandstrap.theory.lower_bounds import divergence, lai_robbins_bound
 from bandstrap.theory.orlicz import orlicz_norm, sample_orlicz_norm
 from bandstrap.theory.regret_bounds import gap_free_bound, naive_lower_bound, problem_dependent_bound
+from bandstrap.theory.sign_flip import sign_flip_regret_bound, symmetric_divergence, symmetric_rate
 from bandstrap.theory.studentized import studentized_regret_bound
 from bandstrap.theory.tails import mean_deviation_bound, sub_weibull_constant, tail_bound
 from bandstrap.theory.weighted_sums import sum_deviation_bound
@@ -16,8 +17,11 @@ __all__ = [
     "orlicz_norm",
     "problem_dependent_bound",
     "sample_orlicz_norm",
+    "sign_flip_regret_bound",
     "studentized_regret_bound",
     "sub_weibull_constant",
     "sum_deviation_bound",
+    "symmetric_divergence",
+    "symmetric_rate",
     "tail_bound",
 ]

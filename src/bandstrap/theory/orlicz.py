@@ -68,11 +68,7 @@ def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
     """
     exponent = check_number(beta, "beta", "orlicz_norm", above=0)
     is_centred = check_flag(centred, "centred", "orlicz_norm")
-    needed = ("dist", "mean", "median", "ppf", "isf", "support")
-    is_law = all(hasattr(law, name) for name in needed) and (hasattr(law, "pmf") or hasattr(law, "pdf"))
-    if not is_law or np.ndim(cast("KnownLaw", law).median()):
-        raise requirement("law", "orlicz_norm", "a frozen scipy.stats distribution of one number", repr(law))
-    return _norm(cast("KnownLaw", law), exponent, is_centred)
+    return _norm(check_law(law, "law", "orlicz_norm"), exponent, is_centred)
 
 
 def _norm(law: KnownLaw, exponent: float, is_centred: bool) -> float:
@@ -83,18 +79,14 @@ def _norm(law: KnownLaw, exponent: float, is_centred: bool) -> float:
             return math.inf
         is_discrete = hasattr(law, "pmf")
         log_density = law.logpmf if is_discrete else law.logpdf
-        middle, spread = float(law.median()), float(law.isf(0.25) - law.ppf(0.25))
-        if is_discrete:
-            spread = max(1.0, round(spread))
+        middle, spread = middle_and_spread(law)
         low, high = law.support()
         for sign, end in ((-1, low), (1, high)):
             if math.isinf(end) and _tail_exponent(log_density, middle, sign * spread * DOUBLING) < exponent:
                 return math.inf
-        points, log_weights = _lattice_atoms(law, middle, spread) if is_discrete else _nodes(law, middle, centre)
-    # Gone: atoms of probability 0, and nodes rounded onto an end where the density is infinite.
-    matters = np.isfinite(log_weights)
-    log_weights = log_weights[matters] - logsumexp(log_weights[matters])
-    return _smallest_scale(np.abs(points[matters] - centre), log_weights, exponent)
+        points, log_weights = lattice_atoms(law, "orlicz_norm") if is_discrete else nodes(law, centre)
+    points, log_weights = of_sum_one(points, log_weights)
+    return _smallest_scale(np.abs(points - centre), log_weights, exponent)
 
 
 def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) -> FloatOrArray:
@@ -180,15 +172,46 @@ def _tail_exponent(log_density: Callable[[Floats], Floats], middle: float, steps
     return theta + 1 / float(depths[-1]) + 2 * abs(theta - 1) * 0.5 ** (depths.size - 1) + 1e-9
 
 
-def _nodes(law: KnownLaw, middle: float, centre: float) -> tuple[Floats, Floats]:
-    """Nodes and log weights of a quadrature rule for a continuous law."""
+# --- a law as atoms, to take expectations over ------------------------------------------------------------------------
+
+
+def check_law(law: object, parameter: str, owner: str) -> KnownLaw:
+    """A frozen distribution of one number; all else is refused."""
+    needed = ("dist", "mean", "median", "ppf", "isf", "support")
+    is_law = all(hasattr(law, name) for name in needed) and (hasattr(law, "pmf") or hasattr(law, "pdf"))
+    if not is_law or np.ndim(cast("KnownLaw", law).median()):
+        raise requirement(parameter, owner, "a frozen scipy.stats distribution of one number", repr(law))
+    return cast("KnownLaw", law)
+
+
+def middle_and_spread(law: KnownLaw) -> tuple[float, float]:
+    """Median and distance of the quartiles, a whole number of at least 1 for a discrete law."""
+    middle, spread = float(law.median()), float(law.isf(0.25) - law.ppf(0.25))
+    return middle, max(1.0, round(spread)) if hasattr(law, "pmf") else spread
+
+
+def of_sum_one(points: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
+    """The atoms that count, their weights of sum 1.
+
+    Gone: atoms of probability 0, and nodes rounded onto an end where the density is infinite.
+    """
+    matters = np.isfinite(log_weights)
+    return points[matters], log_weights[matters] - logsumexp(log_weights[matters])
+
+
+def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, Floats]:
+    """Nodes and log weights of a quadrature rule for a continuous law, with panels that end at the points ``between``.
+
+    Not ``beyond``, what lies outside quantiles of ``2^-50`` is left out, which no bounded function misses.
+    """
+    middle = float(law.median())
     low, high = law.support()
     # Between quantiles: towards the ends each panel holds half of what is left.
     small = 0.5 ** np.arange(1, 51)
-    edges = [law.ppf(small), law.isf(small), law.ppf(np.arange(1, 32) / 32), np.array([centre, low, high])]
+    edges = [law.ppf(small), law.isf(small), law.ppf(np.arange(1, 32) / 32), np.array([*between, low, high])]
     # Beyond: panels that grow, until the density vanishes or is so small that only divergence could make it count.
     growth = 2 ** (np.arange(440) / 2)
-    for end in (law.ppf(small[-1]), law.isf(small[-1])):
+    for end in (law.ppf(small[-1]), law.isf(small[-1])) if beyond else ():
         tail = middle + (end - middle) * growth
         edges.append(tail[-law.logpdf(tail) < 1e13])
     grid = np.unique(np.concatenate(edges))
@@ -204,14 +227,15 @@ def _nodes(law: KnownLaw, middle: float, centre: float) -> tuple[Floats, Floats]
     return points, log_weights.ravel() + law.logpdf(points)
 
 
-def _lattice_atoms(law: KnownLaw, middle: float, spread: float) -> tuple[Floats, Floats]:
+def lattice_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:
     """Atoms and log probabilities of a discrete law."""
+    middle, spread = middle_and_spread(law)
     steps = spread * DOUBLING
     reach = [float(steps[np.argmax(-law.logpmf(middle + sign * steps) >= DEEPEST)]) for sign in (-1, 1)]
     low, high = law.support()
     first, last = max(low, middle - reach[0]), min(high, middle + reach[1])
     if last - first > MOST_ATOMS:
         rule = f"a distribution of at most {MOST_ATOMS} atoms that matter"
-        raise requirement("law", "orlicz_norm", rule, f"{last - first:.0f}")
+        raise requirement("law", owner, rule, f"{last - first:.0f}")
     points = first + np.arange(round(last - first) + 1)
     return points, law.logpmf(points)

@@ -13,7 +13,8 @@ from bandstrap.errors import check_choice, check_number, check_numbers, requirem
 from bandstrap.theory.tails import FORMS, TheoremForm, sub_weibull_constant
 
 
-def _check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
+def check_problem(gaps: ArrayLike, horizon: ArrayLike, owner: str) -> tuple[Floats, Floats]:
+    """Gaps with a best arm, and horizons of at least 2."""
     arms = check_numbers(gaps, "gaps", owner, at_least=0)
     if arms.ndim != 1 or arms.size == 0 or arms.min() > 0:
         raise requirement("gaps", owner, "one number per arm, 0 for the best", repr(gaps))
@@ -120,7 +121,7 @@ def problem_dependent_bound(
     .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, theorem 3.
     """
     owner = "problem_dependent_bound"
-    arms, rounds = _check_problem(gaps, horizon, owner)
+    arms, rounds = check_problem(gaps, horizon, owner)
     scale, exponent = _check_tail(sigma, beta, constant, owner)
     check_choice(form, "form", owner, FORMS)
     wrong = arms[arms > 0]
@@ -191,7 +192,7 @@ def gap_free_bound(
     .. [1] Hao et al. Bootstrapping upper confidence bound. NeurIPS 2019, theorem 3.
     """
     owner = "gap_free_bound"
-    arms, rounds = _check_problem(gaps, horizon, owner)
+    arms, rounds = check_problem(gaps, horizon, owner)
     scale, exponent = _check_tail(sigma, beta, constant, owner)
     check_choice(form, "form", owner, FORMS)
     log = np.log(rounds)

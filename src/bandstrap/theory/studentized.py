@@ -263,10 +263,10 @@ def _computed_bound(means: Floats, scales: Floats, horizon: int, caution: float,
             for gap, scale in {(means[j] - means[arm], scales[j]) for j in useful}
         ]
         pulls[arm] = min(bounds, default=0.0)
-    return _most_regret(means.max() - means, pulls, horizon)
+    return most_regret(means.max() - means, pulls, horizon)
 
 
-def _most_regret(gaps: Floats, pulls: Floats, horizon: int) -> float:
+def most_regret(gaps: Floats, pulls: Floats, horizon: int) -> float:
     """The most regret of as many pulls of each arm and ``horizon`` of all: those of the largest gaps first."""
     left, regret = float(horizon), 0.0
     for arm in np.argsort(-gaps):
@@ -319,7 +319,7 @@ def _closed_bound(gaps: Floats, scales: Floats, horizon: int, caution: float, ex
         else 0.0
         for gap, scale in zip(gaps, scales, strict=True)
     ]
-    return _most_regret(gaps, np.array(pulls), horizon)
+    return most_regret(gaps, np.array(pulls), horizon)
 
 
 # --- the front door ---------------------------------------------------------------------------------------------------
