@@ -26,7 +26,10 @@ def played():
 
 @exhaustive
 def test_the_processor_and_the_seed_of_hashes_change_nothing(tmp_path):
-    paths = {"PYTHONPATH": str(Path(__file__).parent), "NUMBA_CACHE_DIR": str(tmp_path)}  # where no code is kept yet
+    paths = {
+        "PYTHONPATH": os.pathsep.join(str(folder) for folder in Path(__file__).parents[:2]),
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }  # where no code is kept yet
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=os.environ | paths | ELSEWHERE
     )

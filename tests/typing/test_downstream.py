@@ -110,7 +110,7 @@ widths: list[float] = [row.median_width for row in rows + bounds.coverage("t:df=
 bandstrap.theory.divergence(0, 1, family="gaussian", sigma=1) + 1
 version: str = bandstrap.__version__
 try:
-    bandstrap.engine.simulator.result.Result.from_parquet("")
+    bandstrap.Result.from_parquet("")
 except bandstrap.InvalidInput as refusal:
     print(refusal)
 warned = (bandstrap.AccuracyWarning, bandstrap.CacheWarning, bandstrap.SlowWarning, bandstrap.errors.InvalidInput)

@@ -18,7 +18,7 @@ from bandstrap.basics.distributions import KnownLaw
 from bandstrap.bounds.corrections import CORRECTIONS, Correction, correction_term
 from bandstrap.bounds.coverage import CoverageRow, binomial_interval, draw_samples, measure_exact, resolve_distribution
 from bandstrap.bounds.distributions import target
-from bandstrap.errors import InvalidInput, check_choice
+from bandstrap.errors import InvalidInput, check_choice, check_number
 from bandstrap.multipliers import bootstrap_quantile
 from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
 from bandstrap.theory.tails import TheoremForm, sub_weibull_constant
@@ -238,7 +238,7 @@ def _weights(shape: Shape, n: int) -> Floats:
 
 
 def _log_level(at: Cell, power: float | None) -> float:
-    return math.log(1 / at.alpha) if power is None else float(at.n) ** power
+    return math.log(1 / at.alpha) if power is None else float(at.n) ** check_number(power, "power", "a curve")
 
 
 def _value(name: str, n: int, alpha: float, rate: float, value: float) -> CoverageRow:
