@@ -10,8 +10,8 @@ PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal --durations=20
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
-	@echo "make test    run the tests that one runs: every kind of part (four minutes on two cores, with everything to compile)"
-	@echo "make test-all  run the rest: every policy, every cell of every table, faults, PostgreSQL, notebooks (nine minutes)"
+	@echo "make test    run the tests that one runs: every kind of part (six minutes on two cores, with everything to compile)"
+	@echo "make test-all  run the rest: every policy, every cell of every table, faults, PostgreSQL, notebooks (fourteen minutes)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers, and build the site"
 	@echo "make bench   measure speed beside its goals (twenty minutes)"
