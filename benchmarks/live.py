@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap import live
+from bandstrap.live.chain import first_link, next_link
 from bandstrap.live.database import Durability
 from bandstrap.live.fold import LiveState
 from bandstrap.live.rows import LogEntry
@@ -333,15 +334,19 @@ def append(target: str, first: int, last: int) -> None:
     n = last - first + 1
     arms, values = rng.integers(len(ARMS), size=n).tolist(), rng.random(n).tolist()
     ids = rng.bytes(16 * n).hex()
-    rows = (
-        (seq, ids[32 * i : 32 * i + 32], arm, value)
-        for i, (seq, arm, value) in enumerate(zip(range(first, last + 1), arms, values, strict=True))
-    )
+    with live.open(target, "long") as experiment:
+        before = experiment.store.entries(1, first - 2, 1) if first > 1 else []
+        link = before[0].link if before else first_link(experiment.row.identity)
+    rows = []
+    for i, (seq, arm, value) in enumerate(zip(range(first, last + 1), arms, values, strict=True)):
+        entry = LogEntry(seq, "reward", ids[32 * i : 32 * i + 32], arm, value, None, None, None)
+        link = next_link(link, entry)
+        rows.append((*entry[:5], link))
     connection = sqlite3.connect(target)
     with connection:
         connection.executemany(
-            "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at)"
-            " VALUES (1, ?, 'reward', ?, ?, ?, 0)",
+            "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at, link)"
+            " VALUES (1, ?, ?, ?, ?, ?, 0, ?)",
             rows,
         )
     connection.close()

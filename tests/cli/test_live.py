@@ -4,6 +4,8 @@ import inspect
 import json
 import math
 import re
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -149,7 +151,7 @@ def test_the_help_names_the_librarys_defaults():
     found = {name: words[0] for name, words in named.items() if words}
     defaults = {name: of_arms.get(name, parameters[name].default) for name in found}
     assert found == {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()}
-    assert found.keys() == {"floor", "holdout", "mode", "refresh", "aggregate", "durability", *of_arms}
+    assert found.keys() == {"floor", "holdout", "mode", "refresh", "aggregate", "durability", "timeout", *of_arms}
 
 
 def test_linear_policies_take_actions_as_text_from_a_file_and_from_standard_input(run, tmp_path):
@@ -220,6 +222,25 @@ def test_names_from_outside_do_not_reach_the_terminal_as_they_are(run, tmp_path)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert json.loads(run("live", "decide", target, odd, "--json").stdout)["arm"] == odd
+
+
+def test_the_timeout_limits_every_command_that_writes(run, shop):
+    first = decide(shop, "--key", "k")
+    writes = (
+        ["decide"],
+        ["reward", first["id"], 1],
+        ["change", "--floor", 0.05],
+        ["arm add", "teal"],
+        ["arm pause", "red"],
+    )
+    with closing(sqlite3.connect(shop.target, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for command in writes:
+            refused(shop(*command, "--timeout", "100ms"), "another process keeps it locked (timeout 0.1 s)")
+    for wrong in ("0", "soon", "-1s"):
+        refused(shop("status", "--timeout", wrong), "'timeout' parameter of live.open must be")
+    assert told(shop("arm pause", first["arm"], "--timeout", 20)) == "version 1"
+    assert decide(shop, "--key", "k", "--available", first["arm"]) == first
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------------
@@ -319,6 +340,16 @@ def test_a_difference_found_by_replay_ends_with_1(run, shop):
     done = shop("replay")
     assert done.returncode == 1
     assert "different in 1 place" in done.stdout
+
+
+def test_a_database_is_backed_up_and_restored(run, shop, tmp_path):
+    decide(shop, "--key", "k")
+    told(run("live", "backup", shop.target, tmp_path / "copy.db"))
+    refused(run("live", "backup", shop.target, tmp_path / "copy.db"), "no file yet")
+    told(run("live", "restore", tmp_path / "copy.db", tmp_path / "again.db"))
+    assert "identical: 1 decision" in told(run("live", "replay", tmp_path / "again.db", "checkout"))
+    said = refused(run("live", "status", "mysql://ann:sesame@h/x", "checkout"), "'mysql'")
+    assert "sesame" not in said
 
 
 def test_numbers_that_json_lacks_are_null(capsys):

@@ -73,8 +73,8 @@ def test_a_policy_without_an_index_is_told_by_round_and_arm_simulated_and_live(r
         raced = run("simulate", "--policy", call, "--environment", world, "--horizon", 10, "--replications", 1)
         experiment, _ = broken.begun(tmp_path, call)
         experiment.close()
-        decided = run("live", "decide", database, "broken")
-        shown = run("live", "status", database, "broken")
+        decided = run("live", "decide", database, "broken", "--allow-code")
+        shown = run("live", "status", database, "broken", "--allow-code")
     finally:
         POLICIES.clear()
         POLICIES.update(before)

@@ -659,9 +659,9 @@ def test_a_policy_of_ones_own_is_edited_since(target, tmp_path, monkeypatch):
     experiment = make(target, policy=f"{file}:Mine", floor=0.1)
     for i in range(60):
         experiment.reward(experiment.decide(key=f"{i}").id, float(rng.random()))
-    assert live.open(target, "checkout").replay().is_identical
+    assert live.open(target, "checkout", code=True).replay().is_identical
     file.write_text(OWN.replace("sigma=0.1", "sigma=30.0"))
-    fresh = live.open(target, "checkout")
+    fresh = live.open(target, "checkout", code=True)
     assert fresh.build != experiment.build
     assert fresh.store.latest_snapshot(fresh.row.id, fresh.build.id) is None
     assert fresh.decide().version == 60
@@ -671,7 +671,7 @@ def test_a_policy_of_ones_own_is_edited_since(target, tmp_path, monkeypatch):
     assert "60 decisions were made by another build" in str(report)
     file.unlink()
     with pytest.raises(InvalidInput, match=r"own.py is not a file"):
-        live.open(target, "checkout").decide()
+        live.open(target, "checkout", code=True).decide()
 
 
 def test_weights_are_asked_for_once_in_a_version(target, monkeypatch):

@@ -22,8 +22,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
-from bandstrap.live import fold, sqlite
-from bandstrap.live.postgres import PostgresStore
+from bandstrap.live import fold
 from bandstrap.live.sqlite import SqliteStore
 from bandstrap.live.store import SNAPSHOTS
 from live.workers import HELD_OUT, PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
@@ -366,14 +365,14 @@ def keep_locked(target, is_held, may_end):
 
 
 def test_a_database_that_another_process_keeps_locked_is_told_and_one_that_is_let_go_is_waited_for(
-    tmp_path, monkeypatch
+    tmp_path,
 ):
     target, path = tmp_path / "live.db", tmp_path / "worker.diary"
     is_held, may_end = tmp_path / "held", tmp_path / "end"
     with live.create(target, "shop", **SHOP) as experiment:
         worker = Worker(experiment, path)
         worker.decide(5)
-        monkeypatch.setattr(sqlite, "PATIENCE", 0.2)
+        experiment.store.timeout = 0.2
         experiment.close()
         other = start(keep_locked, target, is_held, may_end)
         while not is_held.exists():
@@ -388,8 +387,8 @@ def test_a_database_that_another_process_keeps_locked_is_told_and_one_that_is_le
         with pytest.raises(live.StoreError, match=SENTENCE):
             worker.reward(worker.owed)
         with pytest.raises(live.StoreError, match=SENTENCE):
-            live.create(target, "shop 2", **SHOP)
-        monkeypatch.setattr(sqlite, "PATIENCE", PATIENCE)
+            live.create(target, "shop 2", timeout=0.2, **SHOP)
+        experiment.store.timeout = PATIENCE
         experiment.close()
         threading.Timer(0.3, may_end.touch).start()
         worker.repeat()
@@ -400,11 +399,11 @@ def test_a_database_that_another_process_keeps_locked_is_told_and_one_that_is_le
     assert (found.decisions, found.rewards, found.changes) == (10, 5, 1)
 
 
-def test_while_another_transaction_holds_the_log_others_decide_and_reward(postgres, tmp_path, monkeypatch):
+@pytest.mark.parametrize("refresh", ["1h", 0])
+def test_while_another_transaction_holds_the_log_others_decide_and_reward(postgres, tmp_path, refresh):
     """Only who would append to it waits, and is told after a while."""
     target, path = postgres.new_database(), tmp_path / "worker.diary"
-    monkeypatch.setattr(PostgresStore, "beginning", "BEGIN; SET LOCAL lock_timeout = '200ms'")
-    with live.create(target, "shop", **SHOP | {"refresh": "1h"}) as experiment:
+    with live.create(target, "shop", timeout=2, **SHOP | {"refresh": refresh}) as experiment:
         worker = Worker(experiment, path)
         worker.decide(5)
         with psycopg.connect(target) as holder:
@@ -606,14 +605,21 @@ def test_a_damaged_file_is_told_in_a_sentence(tmp_path, damage):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        ("UPDATE live_change SET body = '{'", "The log of the experiment is damaged: entry 41 cannot be read."),
         (
-            "UPDATE live_change SET body = '{\"arn\": 1}'",
-            "The log of the experiment is damaged: entry 41 cannot be read.",
+            "UPDATE live_change SET body = '{'",
+            "The log of the experiment is damaged: entry 41 is not the one that was written after entry 40.",
         ),
         (
             "UPDATE live_learned SET arm = 7 WHERE seq = 9",
-            "The log of the experiment is damaged: entry 9 cannot be read.",
+            "The log of the experiment is damaged: entry 9 is not the one that was written after entry 8.",
+        ),
+        (
+            "UPDATE live_learned SET reward = reward + 1 WHERE seq = 9",
+            "The log of the experiment is damaged: entry 9 is not the one that was written after entry 8.",
+        ),
+        (
+            "UPDATE live_learned SET arm = 7 WHERE seq = 1",
+            "The log of the experiment is damaged: entry 1 cannot be read.",
         ),
         ("DELETE FROM live_learned WHERE seq = 9", "The log of the experiment is damaged: entry 9 is missing."),
     ],

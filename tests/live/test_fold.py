@@ -9,6 +9,7 @@ import pytest
 
 from bandstrap import MOSS, UCB1, live
 from bandstrap.live import fold
+from bandstrap.live.database import HistoryWarning
 from bandstrap.live.rows import LogEntry
 from live.checkout import ARMS, make
 
@@ -29,7 +30,7 @@ def play(experiment, n, seed=1):
 def snapshots(target):
     with sqlite3.connect(target) as connection:
         found = connection.execute(
-            "SELECT version, build, body, checksum FROM live_snapshot ORDER BY version"
+            "SELECT version, build, link, body, checksum FROM live_snapshot ORDER BY version"
         ).fetchall()
     connection.close()
     return found
@@ -111,9 +112,9 @@ def test_what_others_sealed_is_passed_over(target, change):
     """Under a right checksum."""
     experiment = make(target, policy="bernoulli_ts")
     play(experiment, 12)
-    _, build, body, _ = snapshots(target)[0]
+    _, build, link, body, _ = snapshots(target)[0]
     body = json.dumps(change(json.loads(body)))
-    experiment.store.save_snapshot(experiment.row.id, 10, build, body, fold.checksum(body))
+    experiment.store.save_snapshot(experiment.row.id, 10, build, link, body, fold.checksum(body))
     fresh = live.open(target, "checkout")
     assert fold.write_snapshot(fresh.state) == fold.write_snapshot(experiment.state)
     assert "snapshot of version 10 is damaged" in fresh.replay().first
@@ -171,9 +172,10 @@ def test_an_older_copy_of_the_database_takes_effect(target, tmp_path):
     *_, newest = snapshots(target)
     shutil.copy(tmp_path / "old.db", target)
     experiment.store.save_snapshot(experiment.row.id, *newest)
-    assert experiment.decide().version == 8
+    with pytest.warns(HistoryWarning):
+        assert experiment.decide().version == 8
     assert live.open(target, "checkout").decide().version == 8
-    tamper(target, "DELETE FROM live_snapshot")
+    assert snapshots(target) == []
     assert experiment.replay().is_identical
 
 

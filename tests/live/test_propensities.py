@@ -79,6 +79,7 @@ def test_each_arm_is_served_as_often_as_its_propensities_say(rounds):
     assert np.abs(standard_scores(rounds)).max() < STANDARD_ERRORS
 
 
+@exhaustive
 @pytest.mark.parametrize("arm", range(len(ARMS)))
 def test_propensities_that_are_wrong_by_a_seventh_would_be_seen(rounds, arm):
     """An arm served 5000 times is then 10 standard errors off, so that the test above misses it with chance 1e-7."""

@@ -127,8 +127,13 @@ def test_a_change_of_arms_edited_afterwards_is_seen(tmp_path):
     assert experiment.replay().is_identical
     tamper(target, "UPDATE live_change SET body = ? WHERE kind = 'pause'", json.dumps({"arm": "green"}))
     report = live.open(target, "checkout").replay()
-    assert "from the log follows" in report.first
-    tamper(target, "UPDATE live_change SET kind = 'paint'")
+    assert "is not the one that was written after entry" in report.first
+
+
+def test_a_change_of_a_kind_that_comes_later_is_told(tmp_path):
+    target = tmp_path / "a.db"
+    experiment = played(target)
+    experiment.store.append_change(experiment.row.id, "paint", "{}", "me", experiment.refresh())
     assert "'paint', which this version does not know" in live.open(target, "checkout").replay().first
 
 

@@ -419,13 +419,14 @@ def test_a_snapshot_is_tried_out(target):
         body, ours = write_snapshot(experiment.state), experiment.build.id
 
         def save(version, build, body, seal):
-            experiment.store.save_snapshot(experiment.row.id, version, build, body, seal)
+            experiment.store.save_snapshot(experiment.row.id, version, build, experiment.state.link, body, seal)
             return experiment.status().snapshot
 
         found = save(5, ours, body, checksum(body))
         assert (found.version, found.is_good, found.trouble) == (5, True, None)
         assert save(5, ours, body + " ", checksum(body)).trouble == "damaged, and made again from the log"
-        later = body.replace('"version":5', '"version":6')
+        experiment.pause("red")
+        later = write_snapshot(experiment.state)
         found = save(6, "another", later, checksum(later))
         assert (found.version, found.is_good, found.trouble) == (6, False, "of another build, and not used by this one")
 

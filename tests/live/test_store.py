@@ -114,16 +114,25 @@ def test_entries_bring_the_context_where_it_is_asked_for(store):
     assert [e.context for e in store.entries(experiment, 0, 9, context=True)] == ["[[1, 2]]"]
 
 
+def new_log(store, experiment, n):
+    """Links of a log with at least ``n`` entries."""
+    for _ in range(n):
+        store.append_change(experiment, "pause", "{}", "me", 10**6)
+    return {entry.seq: entry.link for entry in store.entries(experiment, 0, n)}
+
+
 def test_snapshots(store):
     experiment = new_experiment(store)
     store.add_build(Build("b", "code", "numpy 2", "x86"))
     store.add_build(Build("b", "code", "numpy 2", "x86"))
     assert store.latest_snapshot(experiment, "b") is None
+    links = new_log(store, experiment, 30)
     for version, body in ((10, "ten"), (20, "twenty"), (20, "twenty, mended")):
-        store.save_snapshot(experiment, version, "b", body, "sum of " + body)
-    store.save_snapshot(experiment, 30, "another", "thirty", "")
+        store.save_snapshot(experiment, version, "b", links[version], body, "sum of " + body)
+    store.save_snapshot(experiment, 30, "another", links[30], "thirty", "")
+    store.save_snapshot(experiment, 25, "b", links[24], "of another log", "")
     newest = store.latest_snapshot(experiment, "b")
-    assert newest[:4] == (20, "b", "twenty, mended", "sum of twenty, mended")
+    assert newest[:5] == (20, "b", links[20], "twenty, mended", "sum of twenty, mended")
     assert store.latest_snapshot(experiment, "b", at_most=19).body == "ten"
     assert store.latest_snapshot(new_experiment(store), "b") is None
 
@@ -133,9 +142,10 @@ def test_the_newest_three_snapshots_of_a_build_are_kept(store):
     for build in "ab":
         store.add_build(Build(build, "code", "numpy 2", "x86"))
     for place, build in ((experiment, "b"), (other, "a"), (experiment, "a")):
-        store.save_snapshot(place, 1, build, "first", "")
+        links = new_log(store, place, 40)
+        store.save_snapshot(place, 1, build, links[1], "first", "")
     for version in (30, 20, 40, 10):  # a worker that is behind writes one that is not kept
-        store.save_snapshot(experiment, version, "a", str(version), "")
+        store.save_snapshot(experiment, version, "a", links[version], str(version), "")
     kept = {store.latest_snapshot(experiment, "a", at_most=version) for version in range(50)} - {None}
     kept = sorted(snapshot.version for snapshot in kept)
     assert kept == [20, 30, 40]

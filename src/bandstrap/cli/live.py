@@ -35,6 +35,12 @@ Id = Annotated[str, typer.Argument(metavar="DECISION", help="Id of a decision, a
 Actor = Annotated[
     str | None, typer.Option(help="Author of the change in the audit trail; default: the user who runs the command.")
 ]
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="Run the Python file named in the database, for a policy in your own file.")
+]
+Timeout = Annotated[
+    str | None, typer.Option(help="Seconds, or a time such as 1m, that each transaction may take; default: 10.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Settings that may be changed later, too. Left out, they have the library's defaults, or stay as they are.
 Floor = Annotated[
@@ -124,6 +130,7 @@ def create(
             help="Safety of an SQLite file: 'full' survives a power cut, 'normal' the crash of a process; default: full."
         ),
     ] = None,
+    timeout: Timeout = None,
     actor: Actor = None,
 ) -> None:
     """Create an experiment, or open it if one with this name and the same settings exists."""
@@ -145,6 +152,7 @@ def create(
         mode=mode,
         refresh=as_duration(refresh),
         durability=durability,
+        timeout=as_duration(timeout),
         actor=actor,
     )
     with live.create(target, name, policy=policy, **options) as experiment:
@@ -176,13 +184,15 @@ def decide(
         bool, typer.Option("--defer", help="Leave the decision out until 'activate' is called for it.")
     ] = False,
     as_json: AsJson = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Decide what to serve, and print the arm.
 
     Id and propensity go to standard error; --json prints everything to standard output.
     """
     features = None if actions is None else read_actions(actions)
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         decision = experiment.decide(unit, available=split_labels(available), actions=features, key=key, defer=defer)
     if as_json:
         write_json(decision._asdict())
@@ -198,16 +208,20 @@ def reward(
     decision: Id,
     value: Annotated[float, typer.Argument(metavar="VALUE", help="Reward of the decision.")],
     key: Annotated[str | None, typer.Option(help="Idempotency key, for a decision with several rewards.")] = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Store a reward, and print the outcome: stored, duplicate or late."""
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         say(experiment.reward(decision, value, key))
 
 
 @app.command()
-def activate(target: Target, name: NameArgument, decision: Id) -> None:
+def activate(
+    target: Target, name: NameArgument, decision: Id, code: AllowCode = False, timeout: Timeout = None
+) -> None:
     """Activate a deferred decision: from now on it counts."""
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         say("activated" if experiment.activate(decision) else "active before")
 
 
@@ -223,6 +237,8 @@ def change(
     mode: ModeOption = None,
     refresh: Refresh = None,
     actor: Actor = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Change settings of an experiment; options left out keep their values."""
     settings = given(
@@ -233,7 +249,7 @@ def change(
         mode=mode,
         refresh=as_duration(refresh),
     )
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         if control is not None:
             settings["control"] = as_action(control) if experiment.definition.is_linear else control
         experiment.change(actor=actor, **settings)
@@ -248,11 +264,13 @@ def status(
     html: Annotated[
         Path | None, typer.Option(help="File for a page with pictures, which can be read without a network.")
     ] = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Show the state of an experiment: arms, rewards and their delays, lift over the holdout, changes."""
     if html is not None:
         check_file(html, "html", "bandstrap live status")
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         found = experiment.status()
     if html is not None:
         from bandstrap.live.page import write_status_page
@@ -267,12 +285,14 @@ def status(
 
 
 @app.command()
-def replay(target: Target, name: NameArgument, as_json: AsJson = False) -> None:
+def replay(
+    target: Target, name: NameArgument, as_json: AsJson = False, code: AllowCode = False, timeout: Timeout = None
+) -> None:
     """Recompute every decision from the log and compare it with the stored one.
 
     The exit code is 1 if a decision differs.
     """
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         found = experiment.replay()
     if as_json:
         write_json(found._asdict() | {"is_identical": found.is_identical})
@@ -287,43 +307,97 @@ def export(
     target: Target,
     name: NameArgument,
     path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, with one row per decision.")],
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Write all decisions, with their rewards and propensities, to a Parquet file."""
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         experiment.export(path)
     say(f"decisions: {path}")
+
+
+@app.command()
+def backup(
+    target: Target,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Copy to write; no file may have this name yet.")],
+) -> None:
+    """Copy an SQLite file that may be in use, and check the copy."""
+    from bandstrap import live
+
+    live.backup(target, path)
+    say(f"backup: {path}")
+
+
+@app.command()
+def restore(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Copy written by 'backup'.")],
+    target: Annotated[str, typer.Argument(metavar="DATABASE", help="SQLite file to make; it may not exist yet.")],
+) -> None:
+    """Make an SQLite file from a backup, after checking it."""
+    from bandstrap import live
+
+    live.restore(path, target)
+    say(f"restored: {target}")
 
 
 # --- arms ---------------------------------------------------------------------------------------------------------------
 
 
 @arm.command()
-def add(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
+def add(
+    target: Target,
+    name: NameArgument,
+    label: Label,
+    actor: Actor = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
     """Add an arm; while it is new, its share is limited."""
-    change_arm(target, name, lambda experiment: experiment.add_arm(label, actor=actor))
+    change_arm(target, name, code, timeout, lambda experiment: experiment.add_arm(label, actor=actor))
 
 
 @arm.command()
-def pause(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
+def pause(
+    target: Target,
+    name: NameArgument,
+    label: Label,
+    actor: Actor = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
     """Stop serving an arm until it is resumed."""
-    change_arm(target, name, lambda experiment: experiment.pause(label, actor=actor))
+    change_arm(target, name, code, timeout, lambda experiment: experiment.pause(label, actor=actor))
 
 
 @arm.command()
-def resume(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
+def resume(
+    target: Target,
+    name: NameArgument,
+    label: Label,
+    actor: Actor = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
     """Serve a paused arm again."""
-    change_arm(target, name, lambda experiment: experiment.resume(label, actor=actor))
+    change_arm(target, name, code, timeout, lambda experiment: experiment.resume(label, actor=actor))
 
 
 @arm.command()
-def retire(target: Target, name: NameArgument, label: Label, actor: Actor = None) -> None:
+def retire(
+    target: Target,
+    name: NameArgument,
+    label: Label,
+    actor: Actor = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
     """Stop serving an arm for good; its data are kept."""
-    change_arm(target, name, lambda experiment: experiment.retire(label, actor=actor))
+    change_arm(target, name, code, timeout, lambda experiment: experiment.retire(label, actor=actor))
 
 
-def change_arm(target: str, name: str, how: Callable[[Experiment], None]) -> None:
+def change_arm(target: str, name: str, code: bool, timeout: str | None, how: Callable[[Experiment], None]) -> None:
     """Change an arm, and say which version has it."""
-    with opened(target, name) as experiment:
+    with opened(target, name, code, timeout) as experiment:
         how(experiment)
         say(f"version {experiment.refresh()}")
 
@@ -331,11 +405,11 @@ def change_arm(target: str, name: str, how: Callable[[Experiment], None]) -> Non
 # --- arguments ----------------------------------------------------------------------------------------------------------
 
 
-def opened(target: str, name: str) -> Experiment:
+def opened(target: str, name: str, code: bool, timeout: str | None) -> Experiment:
     """The experiment of this name."""
     from bandstrap import live
 
-    return live.open(target, name)
+    return live.open(target, name, code=code, **given(timeout=as_duration(timeout)))
 
 
 def given(**settings: object) -> dict[str, Any]:

@@ -14,8 +14,9 @@ True
 >>> experiment.close()
 """
 
+from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
 from bandstrap.live.experiment import Decision, Experiment
 from bandstrap.live.opening import create, open  # noqa: A004 - as live.open
 
-__all__ = ["Decision", "Experiment", "StoreError", "create", "open"]
+__all__ = ["Decision", "Experiment", "StoreError", "backup", "create", "open", "restore"]

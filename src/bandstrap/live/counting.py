@@ -221,7 +221,7 @@ def tally_units(
 def newest_snapshot(store: Store, experiment: int) -> Snapshot | None:
     """The newest snapshot by whichever build."""
     rows = store.ask(
-        "SELECT version, build, body, checksum, at FROM live_snapshot WHERE experiment = ?"
+        f"SELECT {', '.join(Snapshot._fields)} FROM live_snapshot WHERE experiment = ?"
         " ORDER BY version DESC, at DESC LIMIT 1",
         experiment,
     )

@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import threading
+import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,7 @@ from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from bandstrap.basics.text import shortened, visible
 from bandstrap.errors import InvalidInput
+from bandstrap.live.migration import migrate
 
 Durability = Literal["full", "normal"]
 
@@ -30,6 +32,10 @@ DatabaseRow = tuple[Any, ...]
 
 # How often a transaction is begun again after a conflict with another one, or on a new connection.
 ATTEMPTS = 4
+# Seconds that each transaction may take by default, connecting and waiting for others included.
+TIMEOUT = 10.0
+# What reads or rewrites all there is may take so many times as long.
+REPORTS = 60
 
 
 class StoreError(OSError):
@@ -42,6 +48,14 @@ class StoreError(OSError):
         super().__init__(shortened(visible(" ".join(sentence.split())), 1000))
 
 
+class OtherHistory(StoreError):
+    """The log is not the one that the caller has read, or the experiment another one; nothing was written."""
+
+
+class HistoryWarning(UserWarning):
+    """The database was restored, lost its end or was made anew; what was learned from the log that is gone is forgotten."""
+
+
 # --- transactions -------------------------------------------------------------------------------------------------------
 
 
@@ -50,17 +64,24 @@ def reading(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P
     return in_database(method, writes=False)
 
 
+def reporting(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
+    """Let a method read much, which may take long."""
+    return in_database(method, writes=False, patience=REPORTS)
+
+
 def writing(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
     """Let a method be one transaction: all that it writes is committed at its end, or nothing."""
     return in_database(method, writes=True)
 
 
-def in_database(method: Callable[Concatenate[D, P], R], *, writes: bool) -> Callable[Concatenate[D, P], R]:
+def in_database(
+    method: Callable[Concatenate[D, P], R], *, writes: bool, patience: int = 1
+) -> Callable[Concatenate[D, P], R]:
     """Let a method run on the connection; see :meth:`Database._run`."""
 
     @functools.wraps(method)
     def inside(database: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return database._run(lambda: method(database, *args, **kwargs), writes=writes)
+        return database._run(lambda: method(database, *args, **kwargs), writes=writes, patience=patience)
 
     return inside
 
@@ -78,12 +99,14 @@ class Database(ABC):
     # What is different in SQLite and PostgreSQL.
     name: ClassVar[str]  # of its file with the tables
     now: str  # an expression of SQL: seconds since 1970
-    beginning: ClassVar[str]  # of a transaction that writes
     errors: ClassVar[tuple[type[Exception], ...]]  # of the driver
     most_rows: ClassVar[int]  # that one statement takes
     has_schema: ClassVar[str]  # a query: are there tables of ours?
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout  # seconds of a transaction
+        self._allowed = timeout  # to the one under way
+        self._deadline = time.monotonic() + timeout  # when it must be over
         self._lock = threading.RLock()
         self._connection: Any = None
         self._process = os.getpid()
@@ -106,15 +129,17 @@ class Database(ABC):
 
     # --- transactions ---------------------------------------------------------------------------------------------------
 
-    def _run(self, body: Callable[[], R], *, writes: bool) -> R:
+    def _run(self, body: Callable[[], R], *, writes: bool, patience: int = 1) -> R:
         """Run ``body``, in a transaction if it writes, on a connection that works."""
         with self._lock:
             for attempt in itertools.count(1):
                 is_ending = False
+                self._allowed = patience * self.timeout
+                self._deadline = time.monotonic() + self._allowed
                 try:
                     self._connect()
                     if writes:
-                        self._ask(self.beginning)
+                        self._ask(self._beginning())
                     result = body()
                     is_ending = True
                     if writes:
@@ -177,7 +202,7 @@ class Database(ABC):
     def steps(cls) -> list[str]:
         """Scripts of SQL: the first makes the tables, each other one brings them from one version to the next.
 
-        They are ``sqlite.sql``, ``sqlite.2.sql`` and so on.
+        They are ``sqlite.sql``, ``sqlite.2.sql`` and so on; :mod:`bandstrap.live.migration` does what SQL cannot.
         """
         folder = resources.files("bandstrap.live")
         names = itertools.chain([f"{cls.name}.sql"], (f"{cls.name}.{version}.sql" for version in itertools.count(2)))
@@ -202,15 +227,18 @@ class Database(ABC):
         """The version of the tables, 0 if there are none."""
         return self._version()
 
-    @writing
     def _upgrade(self) -> None:
         """Make the tables, or bring them to the newest version; several may try at once."""
+        self._run(self._take_steps, writes=True, patience=REPORTS)
+
+    def _take_steps(self) -> None:
         self._lock_schema()
         steps, version = self.steps(), self._version()
-        for step in steps[version:]:
+        for number, step in enumerate(steps[version:], version + 1):
             for statement in re.sub("--.*", "", step).split(";"):
                 if statement.strip():
                     self._ask(statement)
+            migrate(self, number)
         self._ask("DELETE FROM live_schema")
         self._ask("INSERT INTO live_schema (version) VALUES (?)", max(version, len(steps)))
 
@@ -233,6 +261,10 @@ class Database(ABC):
     def place(self) -> object:
         """What is another value once another database is found in the place of this one, as far as that can be told."""
         return None
+
+    @abstractmethod
+    def _beginning(self) -> str:
+        """The statement that begins a transaction that writes."""
 
     @abstractmethod
     def _new_connection(self) -> Any:

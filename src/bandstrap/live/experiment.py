@@ -9,17 +9,18 @@ import os
 import threading
 import time
 import uuid
+import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from numpy.typing import ArrayLike
 
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.changes import actor_of, check_change
-from bandstrap.live.database import StoreError
+from bandstrap.live.database import HistoryWarning, OtherHistory, StoreError
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
 
+R = TypeVar("R")
 # Attempts to make a change that others forestall.
 ATTEMPTS = 20
 # All that this process has, so that a child of a fork can begin anew: a thread of the parent's may have held a lock, or
@@ -89,11 +91,17 @@ class Experiment:
         The settings that it was created with.
     """
 
-    def __init__(self, store: Store, row: ExperimentRow) -> None:
+    def __init__(self, store: Store, row: ExperimentRow, *, code: bool = False) -> None:
         self.name = row.name
         self.definition = Settings.from_json(row.definition)
+        if self.definition.file is not None and not code:
+            raise InvalidInput(
+                f"The policy of the experiment {self.name!r} is in a file, {self.definition.file}, which is not run only "
+                "because a database names it. If you trust both, say code=True (--allow-code), or name it in live.create."
+            )
         self.store = store
         self._row, self._place = row, store.place()
+        store.expect(row)
         self._referee: Any = None  # a policy that knows which rewards it would take
         self._lock = threading.RLock()
         self._reset()
@@ -102,6 +110,7 @@ class Experiment:
     def _reset(self) -> None:
         """Forget all that can be read again."""
         self._state: fold.LiveState | None = None
+        self._has_read = False  # a part of the log
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
         self._build: Build | None = None
@@ -116,11 +125,41 @@ class Experiment:
         with self._lock:
             place = self.store.place()
             if place != self._place:
-                row = self.store.experiment(self.name)
-                if row is None or row.definition != self._row.definition:
-                    raise StoreError(f"{self.store} was replaced by one without this experiment {self.name!r}.")
-                self._row, self._place = row, place
-                self._reset()
+                self._begin_anew()
+                self._place = place
+            return self._row
+
+    def _begin_anew(self) -> None:
+        """Forget what was learned from a log that is gone; there must be the same experiment."""
+        row = self.store.experiment(self.name)
+        if row is None or row.definition != self._row.definition:
+            raise StoreError(f"{self.store} was replaced by one without this experiment {self.name!r}.")
+        self._row = row
+        self.store.expect(row)
+        self._reset()
+
+    def _on_this_log(self, call: Callable[[], R]) -> R:
+        """What a call gives; if the database has another log than the one that was read, once more from its start."""
+        try:
+            return call()
+        except OtherHistory:
+            has_read = self._has_read
+            self._begin_anew()
+            if has_read:
+                warnings.warn(
+                    f"The experiment {self.name!r} was restored, lost its end or was made anew: its log is not the one that"
+                    " was read before. What was learned from that one is forgotten, and the log is read from the start.",
+                    HistoryWarning,
+                    stacklevel=4,
+                )
+            return call()
+
+    def _look(self) -> ExperimentRow:
+        """The experiment as it is stored, before all of it is read: another one may be in its place."""
+        with self._lock:
+            row = self.store.experiment(self.name)
+            if row != self.row:
+                self._begin_anew()
             return self._row
 
     # --- state ----------------------------------------------------------------------------------------------------------
@@ -128,7 +167,7 @@ class Experiment:
     def refresh(self) -> int:
         """Learn all that can be learned by now, and give the version: the number of entries of the log."""
         with self._lock:
-            return self._catch_up().version
+            return self._catch_up(wait=True).version
 
     @property
     def state(self) -> fold.LiveState:
@@ -158,16 +197,24 @@ class Experiment:
             return self._catch_up()
         return self._state
 
-    def _catch_up(self) -> fold.LiveState:
-        """Have what is due sequenced, and fold the log to where it ended then."""
-        began = time.monotonic()
-        newest = self.store.refresh(self.row.id, self.definition.settle)
+    def _catch_up(self, *, wait: bool = False) -> fold.LiveState:
+        """Have what is due sequenced, and fold the log to where it ended then.
+
+        Without ``wait`` another worker that is at it is not waited for: it may have been stopped, and a decision needs some
+        state, not the latest.
+        """
+        return self._on_this_log(functools.partial(self._follow, wait))
+
+    def _follow(self, wait: bool) -> fold.LiveState:
+        began, experiment = time.monotonic(), self.row.id
+        seen = (0, 0) if self._state is None else (self._state.version, self._state.link)
+        newest = self.store.refresh(experiment, self.definition.settle, *seen, wait=wait)
         state, self._state = self._state, None  # of no use if this is cut short
-        if state is None or state.version > newest:  # the latter: an older copy of the database was put in its place
+        if state is None:
             state = fold.restore(self.store, self.row.id, self.definition, self.build.id, newest)
             self._snapshot = state.version
         fold.catch_up(state, self.store, self.row.id, newest)
-        self._state, self._refreshed = state, began
+        self._state, self._refreshed, self._has_read = state, began, True
         self._save_snapshot(state)
         return state
 
@@ -181,7 +228,9 @@ class Experiment:
             if fold.is_due(state.version, self._snapshot):
                 self._snapshot = state.version  # also if it fails: the next will be due in time
                 body = fold.write_snapshot(state)
-                self.store.save_snapshot(self.row.id, state.version, self.build.id, body, fold.checksum(body))
+                self.store.save_snapshot(
+                    self.row.id, state.version, self.build.id, state.link, body, fold.checksum(body)
+                )
 
     def _checker(self) -> Any:
         if self._referee is None:
@@ -210,8 +259,9 @@ class Experiment:
         actions
             The features of the actions, one action per row, where the policy is linear.
         key
-            The same key gives the same decision, also from another worker: the first one stored under it. By default every
-            call is a decision of its own; ``key=unit`` gives a unit the same arm for ever.
+            The same key gives the same decision, also from another worker: the first one stored under it, whatever was
+            paused, retired or held out since. By default every call is a decision of its own; ``key=unit`` gives a unit the
+            same arm for ever.
         defer
             Whether it is not known yet if the decision will be shown; it counts once it is activated.
         """
@@ -265,16 +315,33 @@ class Experiment:
         units = [None if unit is None else check_text(unit, "unit", owner) for unit in units]
         words = [new_key() if key is None else check_text(key, "key", owner) for key in keys]
         with self._lock:
-            among = None if available is None else self._available(available, owner)
-            state = self._current()
             contexts = self._contexts(actions, len(units), owner)
-            build = self.build.id
-            planned = [
-                self._plan(state, unit, key, among, context, defer, build, owner)
-                for unit, key, context in zip(units, words, contexts, strict=True)
-            ]
-            rows = self.store.add_decisions(self.row.id, planned, self.definition.settle) if planned else []
-            return [self._shown(row) for row in rows]
+
+            def decided() -> list[DecisionRow]:
+                among = None if available is None else self._available(available, owner)
+                state, build = self._current(), self.build.id
+                planned: list[DecisionRow] = []
+                refused: dict[str, InvalidInput] = {}
+                for unit, key, context in zip(units, words, contexts, strict=True):
+                    try:
+                        planned.append(self._plan(state, unit, key, among, context, defer, build, owner))
+                    except InvalidInput as refusal:
+                        refused[decision_id(self.name, key)] = refusal
+                rows = self._stored(refused)
+                if planned:
+                    rows += self.store.add_decisions(self.row.id, planned, self.definition.settle, state.link)
+                found = {row.id: row for row in rows}
+                return [found[decision_id(self.name, key)] for key in words]
+
+            return [self._shown(row) for row in self._on_this_log(decided)]
+
+    def _stored(self, refused: Mapping[str, InvalidInput]) -> list[DecisionRow]:
+        """Decisions that would be refused today, and are stored: their arms were paused since, or a holdout was set."""
+        rows = self.store.decisions(self.row.id, list(refused)) if refused else []
+        for row, refusal in zip(rows, refused.values(), strict=True):
+            if row is None:
+                raise refusal
+        return [row for row in rows if row is not None]
 
     def _plan(
         self,
@@ -361,7 +428,7 @@ class Experiment:
         """Activate a deferred decision; returns True the first time."""
         with self._lock:
             ids = [check_text(decision, "decision", "activate")]
-            return self.store.activate(self.row.id, ids, self.definition.settle)[0]
+            return self._on_this_log(lambda: self.store.activate(self.row.id, ids, self.definition.settle))[0]
 
     # --- rewards --------------------------------------------------------------------------------------------------------
 
@@ -399,7 +466,9 @@ class Experiment:
             word = "" if key is None else check_text(key, "key", "reward")
             rows.append(NewReward(decision, word, check(value, "value", "reward")))
         with self._lock:
-            return self.store.add_rewards(self.row.id, rows, self.definition.settle) if rows else []
+            if not rows:
+                return []
+            return self._on_this_log(lambda: self.store.add_rewards(self.row.id, rows, self.definition.settle))
 
     # --- changes --------------------------------------------------------------------------------------------------------
 
@@ -429,12 +498,15 @@ class Experiment:
         """Check a change against the newest state and append it to the log; again if another change came between."""
         who = actor_of(actor, "change" if kind == "settings" else kind)
         with self._lock:
-            for _ in range(ATTEMPTS):
-                state = self._catch_up()
+
+            def appended() -> int | None:
+                state = self._catch_up(wait=True)
                 body = check_change(state, kind, wish)
-                seq = self.store.append_change(self.row.id, kind, json.dumps(body), who, state.version)
-                if seq is not None:
-                    self._catch_up()
+                return self.store.append_change(self.row.id, kind, json.dumps(body), who, state.version)
+
+            for _ in range(ATTEMPTS):
+                if self._on_this_log(appended) is not None:
+                    self._catch_up(wait=True)
                     return
         raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
 
@@ -461,13 +533,14 @@ class Experiment:
         """
         from bandstrap.live.status import status_of
 
+        self._look()
         return status_of(self)
 
     def replay(self) -> Replay:
         """Make every decision again from the log, and compare it with what is stored, to the last bit."""
         from bandstrap.live.replay import replay
 
-        return replay(self.store, self.row)
+        return replay(self.store, self._look())
 
     def export(self, path: str | Path) -> None:
         """Write all decisions as a Parquet file, one row each with what became of it; whole or not at all.
@@ -482,6 +555,7 @@ class Experiment:
         """
         from bandstrap.live.export import export
 
+        self._look()
         export(self, path)
 
     def close(self) -> None:

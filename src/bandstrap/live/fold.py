@@ -12,7 +12,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from bandstrap.basics.sources import versions
 from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.errors import requirement
-from bandstrap.live.database import StoreError
+from bandstrap.live.chain import next_link
+from bandstrap.live.database import OtherHistory, StoreError
 from bandstrap.live.rows import Build, Change, LogEntry, Snapshot
 from bandstrap.live.settings import Settings, SettingValues
 from bandstrap.live.store import Store
@@ -39,7 +40,7 @@ from bandstrap.live.weights import (
 ServingStatus = Literal["active", "paused", "retired"]
 
 # The version of a snapshot as it is written.
-FORMAT = 1
+FORMAT = 2
 # Entries that are read at once.
 PAGE = 20_000
 # A snapshot is written after this many entries, or after one in so many of all there are.
@@ -73,6 +74,7 @@ class LiveState:
     def __init__(self, definition: Settings) -> None:
         self.settings = definition
         self.version = 0
+        self.link = 0  # of the last entry
         self.arms = list(definition.arms)
         self.status: list[ServingStatus] = ["active"] * len(self.arms)
         # Rewards learned of each arm.
@@ -192,7 +194,13 @@ class LiveState:
             self._known.clear()
             if entry.seq != self.version + 1:
                 raise StoreError(f"The log of the experiment is damaged: entry {self.version + 1} is missing.")
-            self.version = entry.seq
+            link = next_link(self.link, entry)
+            if entry.link is not None and link != entry.link and self.version:
+                raise OtherHistory(
+                    f"The log of the experiment is damaged: entry {entry.seq} is not the one that was written after entry"
+                    f" {self.version}."
+                )
+            self.version, self.link = entry.seq, link if entry.link is None else entry.link
             if entry.kind in ("reward", "default"):
                 batch.append(entry)
             elif entry.kind == "change":  # which may concern the arms of what follows
@@ -290,6 +298,7 @@ def write_snapshot(state: LiveState) -> str:
         {
             "format": FORMAT,
             "version": state.version,
+            "link": state.link,
             "settings": dataclasses.asdict(state.settings),
             "arms": state.arms,
             "status": state.status,
@@ -303,23 +312,48 @@ def write_snapshot(state: LiveState) -> str:
 
 
 def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
-    """The state that was written; ``None`` if a single character is another than it was."""
-    if checksum(snapshot.body) != snapshot.checksum:
-        return None
+    """The state that was written; ``None`` if a single character is another than it was.
+
+    A checksum can be computed by whoever writes the row. So the row names nothing that is loaded: its policy must be the
+    definition's, with the same settings, before it is read.
+    """
     try:
+        if checksum(snapshot.body) != snapshot.checksum:
+            return None
         saved = json.loads(snapshot.body)
-        if saved["format"] != FORMAT or saved["version"] != snapshot.version:
+        if (saved["format"], saved["version"], saved["link"]) != (FORMAT, snapshot.version, snapshot.link):
             return None
         state = LiveState(definition)
-        settings = saved["settings"] | {"arms": definition.arms}
-        state.settings = dataclasses.replace(definition, **settings)
-        state.version = snapshot.version
+        own = state.policy.to_dict()
+        if any(saved["policy"][part] != own[part] for part in ("policy", "settings", "direction")):
+            return None
+        state.version, state.link = snapshot.version, snapshot.link
         state.arms, state.status, state.rewards = saved["arms"], saved["status"], saved["rewards"]
         state.unlearned, state.failure = saved["unlearned"]
         state.policy = type(state.policy).from_dict(saved["policy"])
-    except (ValueError, TypeError, KeyError, AttributeError):  # under a right checksum: written by somebody else
+        state.settings = definition.changed(
+            [state.arms[arm] for arm in state.active()],
+            {name: saved["settings"][name] for name in definition.changeable},
+            "snapshot",
+        )
+        return state if is_sound(state) else None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):  # under a right checksum: forged
         return None
-    return state
+
+
+def is_sound(state: LiveState) -> bool:
+    """Whether the parts of a state are of the right kinds, and speak of the same arms."""
+    arms, counts = tuple(state.arms), [state.unlearned, *state.rewards]
+    checks = [
+        isinstance(state.policy.rng.bit_generator, np.random.PCG64),
+        arms == (() if state.settings.is_linear else state.policy.arms),
+        len(arms) == len(state.status) == len(state.rewards),
+        len(state.active()) >= min(len(arms), 1),
+        set(state.status) <= {*get_args(ServingStatus)},
+        all(type(count) is int and count >= 0 for count in counts),
+        isinstance(state.failure, str | None),
+    ]
+    return all(checks)
 
 
 def checksum(body: str) -> str:

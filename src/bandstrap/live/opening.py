@@ -9,11 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bandstrap.errors import requirement
+from bandstrap.errors import brief, requirement
 from bandstrap.live.changes import actor_of
-from bandstrap.live.database import Durability
+from bandstrap.live.database import TIMEOUT, Durability
 from bandstrap.live.experiment import Experiment
-from bandstrap.live.settings import Mode, Settings, check_text, first_difference, make_settings
+from bandstrap.live.settings import Mode, Settings, check_duration, check_text, first_difference, make_settings
 from bandstrap.live.settle import Aggregate
 from bandstrap.live.store import Store
 
@@ -41,6 +41,7 @@ def create(
     mode: Mode = "live",
     refresh: str | float | timedelta = "1s",
     durability: Durability = "full",
+    timeout: str | float | timedelta = TIMEOUT,
     actor: str | None = None,
 ) -> Experiment:
     """Create an experiment, or open the one of this name if it was created with the same settings.
@@ -90,6 +91,10 @@ def create(
     durability
         Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
         else.
+    timeout
+        How long each transaction with the database may take, connecting and waiting for other workers included; 10 seconds
+        by default. Then :class:`bandstrap.live.StoreError` is raised. A call is a few transactions. Those of reports
+        (``status``, ``replay``, ``export``), copies and upgrades of tables may take 60 times as long.
     actor
         Who creates it, for the audit trail; by default the user who runs the process.
 
@@ -122,7 +127,8 @@ def create(
     )
     name = check_text(name, "name", "live.create")
     who = actor_of(actor, "live.create")
-    opened = Store.open(target, create=True, durability=durability)
+    patience = check_duration(timeout, "timeout", "live.create", positive=True)
+    opened = Store.open(target, create=True, durability=durability, timeout=patience)
     row = opened.create_experiment(name, settings.to_json(), who)
     stored = Settings.from_json(row.definition)
     if seed is None:  # any will do
@@ -132,18 +138,29 @@ def create(
         opened.close()
         rule = f"{getattr(stored, differing)!r}, with which the experiment {name!r} was created, or the name another"
         raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
-    return Experiment(opened, row)
+    return Experiment(opened, row, code=True)  # which the caller has named
 
 
-def open(target: str | Path, name: str, *, durability: Durability = "full") -> Experiment:  # noqa: A001 - as live.open
+def open(  # noqa: A001 - as live.open
+    target: str | Path,
+    name: str,
+    *,
+    code: bool = False,
+    durability: Durability = "full",
+    timeout: str | float | timedelta = TIMEOUT,
+) -> Experiment:
     """Open an experiment that was created.
 
     Parameters
     ----------
     target, name
         As :func:`bandstrap.live.create` was told them; an experiment that is not there is refused.
-    durability
-        As for :func:`bandstrap.live.create`, of what is written through the experiment that is given back.
+    code
+        Allow the file of Python to be run that the experiment names, if its policy is in a file. By default such an
+        experiment is refused: whoever can write to the database could name any file. :func:`bandstrap.live.create` needs no
+        such word, because its caller names the file.
+    durability, timeout
+        As for :func:`bandstrap.live.create`, of what is done through the experiment that is given back.
 
     Examples
     --------
@@ -156,14 +173,21 @@ def open(target: str | Path, name: str, *, durability: Durability = "full") -> E
     'green'
     """
     name = check_text(name, "name", "live.open")
-    opened = Store.open(target, durability=durability)
+    if not isinstance(code, bool):
+        raise requirement("code", "live.open", "True or False", brief(code))
+    patience = check_duration(timeout, "timeout", "live.open", positive=True)
+    opened = Store.open(target, durability=durability, timeout=patience)
     row = opened.experiment(name)
     if row is None:
         known = opened.experiments()
         opened.close()
         there = f"one of {known[:20]}" if known else "created first: there are none"
         raise requirement("name", "live.open", there, repr(name))
-    return Experiment(opened, row)
+    try:
+        return Experiment(opened, row, code=code)
+    except BaseException:
+        opened.close()
+        raise
 
 
 def new_seed() -> int:

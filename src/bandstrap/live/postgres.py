@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import psycopg
@@ -18,8 +21,12 @@ from psycopg.conninfo import conninfo_to_dict
 from bandstrap.live.database import DatabaseRow, StoreError
 from bandstrap.live.store import Store
 
-# Seconds for which a connection, or a lock that another transaction holds, is waited for.
-PATIENCE = 10
+R = TypeVar("R")
+# Shares of a transaction's time. A worker that stops inside a transaction is cut off while those who wait for its locks
+# still do; and what takes too long is told by the server, if it can, before we give up waiting for its answer.
+IDLE, LOCKED, STATEMENT = 0.5, 0.9, 0.95
+# Milliseconds that the server can count.
+LONGEST = 2**31 - 1
 # Of a connection over TCP: a server that is gone without a word is noticed after half a minute.
 NOTICE_SILENCE = {
     "keepalives_idle": 10,  # seconds
@@ -36,7 +43,9 @@ REASONS = {
     "53200": "the server is out of memory",
     "53300": "the server has too many connections",
     "25006": "it is read only",
-    "55P03": f"another transaction has kept it locked for {PATIENCE} seconds",
+    "55P03": "another transaction keeps it locked",
+    "57014": "a statement was cancelled, or took too long",
+    "25P03": "the transaction was interrupted for too long",
     "57P01": "the server is shutting down",
     "57P02": "the server has crashed",
     "57P03": "the server is starting or stopping",
@@ -48,17 +57,42 @@ REASONS = {
 }
 
 
+# Of these the limit is told.
+TIMED = ("55P03", "57014", "25P03")
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server has not answered in time."""
+
+
+class TimedConnection(psycopg.Connection[DatabaseRow]):
+    """A connection that waits for no answer beyond ``deadline``: a server that is frozen does not tell."""
+
+    deadline = math.inf
+
+    def wait(self, gen: Generator[Any, Any, R], *args: Any, **options: Any) -> R:
+        """Wait until an answer is there; psycopg looks every tenth of a second whether there is another reason to end."""
+        return super().wait(until(self.deadline, gen), *args, **options)
+
+
+def until(deadline: float, steps: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
+    """The steps of a wait, which end by a deadline."""
+    try:
+        wanted = next(steps)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > deadline:
+                raise NoAnswer
+            wanted = steps.send(ready)
+    except StopIteration as end:
+        return end.value
+
+
 class PostgresStore(Store):
     """A database of a PostgreSQL server."""
 
     name = "postgres"
     now = "extract(epoch FROM clock_timestamp())::float8"
-    # Each statement has to see what was committed before it, whatever the server's default is.
-    # A few rows are looked up by their keys, which the planner would not believe of tables without statistics.
-    beginning = (
-        f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{PATIENCE}s'; SET LOCAL enable_seqscan = off;"
-        " SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
-    )
     errors = (psycopg.Error,)
     most_rows = 100_000
     # Not by to_regclass(), which remembers in a transaction that there were none.
@@ -70,9 +104,10 @@ class PostgresStore(Store):
     rewarding = " FOR KEY SHARE OF d"
     # A decision whose rewards are being added is settled next time.
     settling = " FOR UPDATE OF d SKIP LOCKED"
+    skipping = " SKIP LOCKED"
 
-    def __init__(self, url: str) -> None:
-        super().__init__()
+    def __init__(self, url: str, timeout: float) -> None:
+        super().__init__(timeout)
         self._url = url
         try:
             self._given = conninfo_to_dict(url)
@@ -86,9 +121,22 @@ class PostgresStore(Store):
         name = self._given.get("dbname") or "(default)"
         return self._without_password(f"The database {name} of PostgreSQL at {host}")
 
-    def _new_connection(self) -> psycopg.Connection:
-        defaults = {"connect_timeout": PATIENCE, "fallback_application_name": "bandstrap", **NOTICE_SILENCE}
-        return psycopg.connect(
+    def _beginning(self) -> str:
+        limits = {"lock_timeout": LOCKED, "statement_timeout": STATEMENT, "idle_in_transaction_session_timeout": IDLE}
+        times = {name: max(1, min(int(share * self._allowed * 1000), LONGEST)) for name, share in limits.items()}
+        # Each statement has to see what was committed before it, whatever the server's default is.
+        # A few rows are looked up by their keys, which the planner would not believe of tables without statistics.
+        plans = dict.fromkeys(("enable_seqscan", "enable_hashjoin", "enable_mergejoin"), "off")
+        settings = [f"SET LOCAL {name} = {value}" for name, value in (times | plans).items()]
+        return "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings])
+
+    def _hurry(self) -> None:
+        self._ask("SET LOCAL lock_timeout = 100")
+
+    def _new_connection(self) -> TimedConnection:
+        patience = max(1, math.ceil(min(self._allowed, LONGEST // 1000)))
+        defaults = {"connect_timeout": patience, "fallback_application_name": "bandstrap", **NOTICE_SILENCE}
+        return TimedConnection.connect(
             self._url,
             autocommit=True,  # transactions begin and end where we say
             prepare_threshold=None,
@@ -99,6 +147,7 @@ class PostgresStore(Store):
         return bool(self._connection.closed)
 
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
+        self._connection.deadline = self._deadline
         # In binary, because a server may be set to round the floats it writes as text.
         cursor = self._connection.execute(in_psycopg(statement), parameters or None, binary=bool(parameters))
         return [] if cursor.description is None else cursor.fetchall()
@@ -119,11 +168,14 @@ class PostgresStore(Store):
         return is_conflict or (self._connection is not None and bool(self._connection.closed))
 
     def _failure(self, error: Exception) -> StoreError:
+        limit = f" (timeout {self._allowed:g} s)"
+        if isinstance(error, NoAnswer):
+            return StoreError(f"{self} cannot be used: the server does not answer{limit}.")
         state = getattr(error, "sqlstate", None) or ""
         if self._connection is not None and self._connection.closed:
             state = state or "08"
         reason = REASONS.get(state) or REASONS.get(state[:2]) or self._without_password(first_line(error))
-        return StoreError(f"{self} cannot be used: {reason.rstrip('.')}.")
+        return StoreError(f"{self} cannot be used: {reason.rstrip('.')}{limit if state in TIMED else ''}.")
 
     def _without_password(self, text: str) -> str:
         """Text without the password, and without parts of one in which some characters were not written as ``%40``."""

@@ -17,6 +17,7 @@ class ExperimentRow(NamedTuple):
     definition: str
     created_at: float
     created_by: str
+    identity: str  # random, so that one of the same name in other tables is told apart
 
 
 class Build(NamedTuple):
@@ -65,7 +66,8 @@ class LogEntry(NamedTuple):
     reward: float | None
     action: str | None  # of a change: what kind it is
     change: str | None  # and its JSON
-    context: str | None  # of the decision, if asked for
+    context: str | None  # of the decision
+    link: int | None = None  # of the chain, as it is stored
 
 
 class Change(NamedTuple):
@@ -83,6 +85,7 @@ class Snapshot(NamedTuple):
 
     version: int
     build: str
+    link: int  # of the chain at this version
     body: str
     checksum: str
     at: float

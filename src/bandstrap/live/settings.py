@@ -42,6 +42,8 @@ DRAWS_FOR_ACTIONS = 100
 MOST_DRAWS = 1_000_000
 # What may be changed while an experiment runs.
 CHANGEABLE = ("floor", "holdout", "control", "burn_in", "new_arm_share", "mode", "refresh")
+# Of these, what concerns arms that are new.
+OF_ARMS = ("burn_in", "new_arm_share")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,18 +75,35 @@ class Settings:
         return not self.arms
 
     @property
+    def changeable(self) -> tuple[str, ...]:
+        """Names of the settings that may be changed while the experiment runs."""
+        return tuple(name for name in CHANGEABLE if not (self.is_linear and name in OF_ARMS))
+
+    @property
     def settle(self) -> Settle:
         """When a decision is settled, and by which of its rewards."""
         return Settle(self.window, self.aggregate, self.default_reward)
 
     def make_policy(self, rng: np.random.Generator) -> LivePolicy:
-        """The policy before the first reward."""
+        """The policy before the first reward; where it is in a file, the file is run."""
         description = described(self.policy)
+        if getattr(description, "plays", None) != ("actions" if self.is_linear else "arms"):
+            raise InvalidInput(
+                f"The policy {brief(self.policy)} does not fit the definition, which has {len(self.arms)} arms."
+            )
         live = {} if self.is_linear else {"arms": self.arms}
         options: SettingValues = description.settings() | {"direction": self.direction, "rng": rng} | live
         policy = type(description)(**options)
         policy.origin = description.origin
         return policy
+
+    @property
+    def file(self) -> str | None:
+        """The file of Python that has the policy; none for policies of bandstrap."""
+        from bandstrap.engine.simulator.own_file import parse_file_call
+
+        call = parse_file_call(self.policy)
+        return None if call is None else call.file
 
     def to_json(self) -> str:
         """The definition as text, from which :meth:`from_json` makes it again."""
@@ -92,15 +111,29 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """The definition that was written; one that is not ours, or of a later format, is refused."""
+        """The definition that was written; one that is not ours, or of a later format, is refused.
+
+        Nothing that it names is loaded. A policy in a file must have an absolute path: a relative one is another file in
+        another folder.
+        """
         try:
             values = json.loads(text)
             form = values.pop("format")
-            if form == FORMAT:
-                return cls(**values | {"arms": tuple(values["arms"])})
-        except (ValueError, TypeError, KeyError, AttributeError):
+            settings = check_settings("a definition", **values) if form == FORMAT else None
+            file = None if settings is None else settings.file
+        except InvalidInput as error:
+            raise InvalidInput(f"The definition of an experiment cannot be read: {error}") from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise InvalidInput(f"The definition of an experiment cannot be read: {brief(text)}.") from None
-        raise InvalidInput(f"The definition of an experiment has format {brief(form)}; this version reads {FORMAT}.")
+        if settings is None:
+            raise InvalidInput(
+                f"The definition of an experiment has format {brief(form)}; this version reads {FORMAT}."
+            )
+        if file is not None and not Path(file).is_absolute():
+            raise InvalidInput(
+                f"The definition of an experiment must name the file of its policy by an absolute path. Got {brief(file)}."
+            )
+        return settings
 
     def changed(self, arms: Sequence[str], changes: SettingValues, owner: str) -> Settings:
         """The settings after a change of some of them, checked against the ``arms`` that are active."""
@@ -109,7 +142,7 @@ class Settings:
                 raise InvalidInput(f"{owner} cannot change {brief(name)}; it changes {', '.join(CHANGEABLE)}.")
         values = {name: getattr(self, name) for name in CHANGEABLE} | changes
         if self.is_linear:
-            refuse_for_actions(owner, **{name: changes.get(name) for name in ("burn_in", "new_arm_share")})
+            refuse_for_actions(owner, **{name: changes.get(name) for name in OF_ARMS})
         return dataclasses.replace(self, **check_changeable(owner, None if self.is_linear else arms, **values))
 
 
@@ -140,9 +173,18 @@ def make_settings(
     if is_linear:
         refuse_for_actions(OWNER, burn_in=burn_in, new_arm_share=new_arm_share)
         burn_in, new_arm_share = 0, 1.0
-    changeable = check_changeable(
+    if draws is None:
+        draws = DRAWS_FOR_ACTIONS if is_linear else DRAWS
+    settings = check_settings(
         OWNER,
-        None if is_linear else labels,
+        policy=call,
+        direction=direction,
+        arms=labels,
+        seed=seed,
+        window=None if window is None else check_duration(window, "window", OWNER, positive=True),
+        default_reward=default_reward,
+        aggregate=aggregate,
+        draws=draws,
         floor=floor,
         holdout=holdout,
         control=control,
@@ -151,29 +193,49 @@ def make_settings(
         mode=mode,
         refresh=refresh,
     )
-    if draws is None:
-        draws = DRAWS_FOR_ACTIONS if is_linear else DRAWS
-    settings = Settings(
-        policy=call,
-        direction=direction,
-        arms=labels,
-        seed=check_count(seed, "seed", OWNER, at_least=0),
-        window=None if window is None else check_duration(window, "window", OWNER, positive=True),
-        default_reward=default_reward,
-        aggregate=check_choice(aggregate, "aggregate", OWNER, get_args(Aggregate)),
-        draws=check_count(draws, "draws", OWNER, at_most=MOST_DRAWS),
-        **changeable,
-    )
     trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
     if default_reward is not None:
         settings = dataclasses.replace(
             settings, default_reward=trial.check_reward(default_reward, "default_reward", OWNER)
         )
-    if settings.window is None and not settings.settle.on_arrival:
-        reason = f"aggregate={aggregate!r}" if aggregate != "first" else f"default_reward={default_reward!r}"
-        raise requirement("window", OWNER, f"given with {reason}, which is learned when it closes", "none")
     if aggregate == "sum":
         refuse_sums(trial)
+    return settings
+
+
+def check_settings(
+    owner: str,
+    *,
+    policy: object,
+    direction: object,
+    arms: object,
+    seed: object,
+    window: object,
+    default_reward: object,
+    aggregate: object,
+    draws: object,
+    **changeable: object,
+) -> Settings:
+    """Settings, given or read from a database, each checked as far as that is possible without the policy."""
+    from bandstrap.policies.online.described import Direction
+
+    labels = () if isinstance(arms, tuple | list) and not arms else check_arms(arms)
+    if not isinstance(policy, str):
+        raise requirement("policy", owner, "a text", brief(policy))
+    settings = Settings(
+        policy=policy,
+        direction=check_choice(direction, "direction", owner, get_args(Direction)),
+        arms=labels,
+        seed=check_count(seed, "seed", owner, at_least=0),
+        window=None if window is None else check_number(window, "window", owner, above=0),
+        default_reward=None if default_reward is None else check_number(default_reward, "default_reward", owner),
+        aggregate=check_choice(aggregate, "aggregate", owner, get_args(Aggregate)),
+        draws=check_count(draws, "draws", owner, at_most=MOST_DRAWS),
+        **check_changeable(owner, labels or None, **changeable),
+    )
+    if settings.window is None and not settings.settle.on_arrival:
+        reason = f"aggregate={aggregate!r}" if aggregate != "first" else f"default_reward={default_reward!r}"
+        raise requirement("window", owner, f"given with {reason}, which is learned when it closes", "none")
     return settings
 
 

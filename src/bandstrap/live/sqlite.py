@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -10,18 +11,16 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bandstrap.live.database import DatabaseRow, Durability, StoreError
+from bandstrap.live.database import DatabaseRow, Durability, StoreError, inherited, reporting
 from bandstrap.live.store import Store
 
-# Seconds for which a writer waits for another one.
-PATIENCE = 10.0
 # INSERT ... RETURNING is new in this version.
 OLDEST = (3, 35)
 
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it is read only",
-    sqlite3.SQLITE_BUSY: f"another process has kept it locked for {PATIENCE:g} seconds",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
     sqlite3.SQLITE_LOCKED: "it is locked",
     sqlite3.SQLITE_PROTOCOL: "other processes keep it locked",
     sqlite3.SQLITE_CORRUPT: "the file is damaged",
@@ -32,8 +31,10 @@ REASONS = {
 }
 
 
-def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequence[object]) -> list[DatabaseRow]:
-    """Run a statement once others let it, unless they keep the database locked for ``PATIENCE`` seconds.
+def patiently(
+    connection: sqlite3.Connection, deadline: float, statement: str, parameters: Sequence[object] = ()
+) -> list[DatabaseRow]:
+    """Run a statement once others let it, unless they keep the database locked until a deadline.
 
     SQLite can wait too, but it looks every tenth of a second, and beside a process that writes all the time the
     database is free for a moment only: one of several writers may wait for ever.
@@ -44,7 +45,7 @@ def patiently(connection: sqlite3.Connection, statement: str, parameters: Sequen
             return connection.execute(statement, parameters).fetchall()
         except sqlite3.OperationalError as error:
             waited = time.monotonic() - start
-            if primary_code(error) != sqlite3.SQLITE_BUSY or waited > PATIENCE:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or start + waited > deadline:
                 raise
             time.sleep(random.uniform(0.0, min(max(waited, 0.0005), 0.005)))  # noqa: S311
 
@@ -56,23 +57,33 @@ def primary_code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
+def mount_points() -> set[str]:
+    """Where something is mounted, as Linux tells; a file that is mounted from the same device has the same number."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {line.split(" ")[4].replace("\\040", " ") for line in lines}
+
+
 class SqliteStore(Store):
     """A file of SQLite, in WAL mode: readers never wait, one writes at a time."""
 
     name = "sqlite"
     # Milliseconds are what SQLite's clock tells; julianday() has them in all versions, as a sum that is to be rounded.
     now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
-    beginning = "BEGIN IMMEDIATE"
     errors = (sqlite3.DatabaseError, UnicodeDecodeError)  # of a damaged file even the message may be unreadable
     most_rows = 1000  # of up to 32 columns: a statement may have 32,766 parameters
     has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
-    sequencing = rewarding = settling = ""
+    sequencing = rewarding = settling = skipping = ""
 
-    def __init__(self, path: str | Path, durability: Durability, *, create: bool) -> None:
-        super().__init__()
+    def __init__(self, path: str | Path, durability: Durability, timeout: float, *, create: bool) -> None:
+        super().__init__(timeout)
         self._path = Path(path).absolute()  # the process may change its folder
         self._durability = durability
         self._file: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
+        self._real_path = self._path
         if sqlite3.sqlite_version_info < OLDEST:
             raise StoreError(
                 f"Live experiments need SQLite 3.35 or newer, and this Python has {sqlite3.sqlite_version}."
@@ -90,9 +101,13 @@ class SqliteStore(Store):
     def _make_file(self) -> None:
         """Make the file, unless there is one, and let readers and writers not wait for each other."""
         try:
+            if not self._path.exists():  # for nobody else: its log, which SQLite makes, has the same mode
+                with contextlib.suppress(FileExistsError, FileNotFoundError):
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            self._check_shared()
             connection = self._open("rwc")
             try:
-                patiently(connection, "PRAGMA journal_mode = WAL", ())
+                patiently(connection, self._deadline, "PRAGMA journal_mode = WAL")
             finally:
                 connection.close()
         except self.errors as error:
@@ -111,38 +126,97 @@ class SqliteStore(Store):
             check_same_thread=False,  # the store has a lock
         )
 
+    def _check_shared(self) -> None:
+        """Refuse a file whose log is not the one that others find: what they or we write would be lost in silence.
+
+        The log is a file beside the database, named after it: another name of the same file, or a file that is mounted
+        without its folder, has another log.
+        """
+        try:
+            path = self._path.resolve(strict=True)
+            status = path.stat()
+            is_mounted = status.st_dev != path.parent.stat().st_dev or str(path) in mount_points()
+        except OSError:
+            return  # to open it fails with a better reason
+        if status.st_nlink > 1:
+            raise StoreError(
+                f"{self} cannot be used: it has {status.st_nlink} names (hard links), and writes under one are lost under "
+                "the other. Remove all but one, or use a symbolic link."
+            )
+        if is_mounted:
+            raise StoreError(
+                f"{self} cannot be used: it is mounted without its folder, where its log ({path.name}-wal) must be. "
+                "Mount the folder."
+            )
+
     def _new_connection(self) -> sqlite3.Connection:
+        self._check_shared()
         connection = self._open("rw")
         try:
             # The first of these reads the file, which is locked for a moment while others close or recover it.
-            patiently(connection, f"PRAGMA synchronous = {self._durability}", ())
+            patiently(connection, self._deadline, f"PRAGMA synchronous = {self._durability}")
             connection.execute("PRAGMA foreign_keys = ON")
             # A statement that inserts many rows keeps the pages it changes, to undo them if it fails: not in a file.
             connection.execute("PRAGMA temp_store = MEMORY")
+            patiently(connection, self._deadline, "SELECT count(*) FROM sqlite_master")  # which opens the log
         except BaseException:
             connection.close()
             raise
-        self._file = self._identity()
+        self._real_path = self._path.resolve()  # SQLite's log is beside the file that a symbolic link leads to
+        self._file, self._log = self._identity(), self._identity("-wal")
         return connection
 
     def place(self) -> object:
         """Which file it is."""
         return self._identity() or self._file  # a file that was removed is missed by whoever needs it
 
-    def _identity(self) -> tuple[int, int] | None:
-        """Which file has our path now."""
+    def _identity(self, ending: str = "") -> tuple[int, int] | None:
+        """Which file has our path now, or the name of its log."""
         try:
-            status = self._path.stat()
+            status = Path(f"{self._real_path}{ending}" if ending else self._path).stat()
         except OSError:
             return None
         return status.st_dev, status.st_ino
 
     def _is_stale(self) -> bool:
         # Whatever is written to a file that was removed, or replaced by another, is lost without an error.
-        return self._identity() != self._file
+        if self._identity() != self._file:
+            return True
+        if self._path.stat().st_nlink > 1:
+            self._check_shared()
+        log = self._identity("-wal")
+        if log != self._log:
+            self._leave(may_rescue=log is None)
+            raise StoreError(
+                f"{self} cannot be used: its log ({self._path.name}-wal) was removed or replaced while in use. Calls under "
+                "way may be lost; stop all workers, then check the file with bandstrap live replay."
+            )
+        return False
+
+    def _leave(self, *, may_rescue: bool) -> None:
+        """Give up a connection whose log has lost its name; what is in it goes to the file while nobody has another log."""
+        connection, self._connection = self._connection, None
+        if may_rescue:
+            with contextlib.suppress(*self.errors):
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        inherited.append(connection)  # to close it would write into the file whatever others have in theirs
+
+    @reporting
+    def copy_to(self, path: Path) -> None:
+        """Copy what is committed to a new file, and check the copy."""
+        copied = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._connection.backup(copied)
+            if copied.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise StoreError(f"{self} cannot be used: {REASONS[sqlite3.SQLITE_CORRUPT]}.")
+        finally:
+            copied.close()
 
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
-        return patiently(self._connection, statement, parameters)
+        return patiently(self._connection, self._deadline, statement, parameters)
+
+    def _beginning(self) -> str:
+        return "BEGIN IMMEDIATE"
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         row = f"({', '.join('?' * len(columns))})"
@@ -155,5 +229,8 @@ class SqliteStore(Store):
         return False  # it has waited long enough
 
     def _failure(self, error: Exception) -> StoreError:
-        reason = REASONS.get(primary_code(error), str(error))
+        code = primary_code(error)
+        reason = REASONS.get(code, str(error))
+        if code == sqlite3.SQLITE_BUSY:
+            reason += f" (timeout {self._allowed:g} s)"
         return StoreError(f"{self} cannot be used: {reason}.")

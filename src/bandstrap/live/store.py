@@ -21,13 +21,23 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bandstrap.errors import brief, check_choice, check_number, requirement
-from bandstrap.live.database import Database, DatabaseRow, Durability, StoreError, reading, writing
+from bandstrap.live.chain import first_link, new_identity, next_link
+from bandstrap.live.database import (
+    TIMEOUT,
+    Database,
+    DatabaseRow,
+    Durability,
+    OtherHistory,
+    StoreError,
+    reading,
+    reporting,
+    writing,
+)
 from bandstrap.live.rows import (
     Build,
     Change,
     DecisionOutcome,
     DecisionRow,
-    EntryKind,
     ExperimentRow,
     LogEntry,
     NewReward,
@@ -47,8 +57,14 @@ PAGE = 5_000
 # Snapshots of a build that are kept: the newest, and others should that one be damaged.
 SNAPSHOTS = 3
 
-EXPERIMENT = "SELECT id, name, definition, created_at, created_by FROM live_experiment WHERE name = ?"
+EXPERIMENT = f"SELECT {', '.join(ExperimentRow._fields)} FROM live_experiment WHERE name = ?"
 DECISION = ", ".join(f"d.{column}" for column in DecisionRow._fields)
+# Snapshots s that were taken of the log as it is.
+OF_THIS_LOG = (
+    "FROM live_snapshot s JOIN live_learned l ON l.experiment = s.experiment AND l.seq = s.version AND l.link = s.link"
+)
+# With a lock, whoever asks is the only one to append to a log until the end of the transaction.
+LOCK_LOG = "SELECT identity FROM live_experiment WHERE id = ?"
 NEWEST = "SELECT coalesce(max(seq), 0) FROM live_learned WHERE experiment = ?"
 # Columns of a new decision, with the names that PostgreSQL has for their types.
 NEW_DECISION = dict.fromkeys(DecisionRow._fields[:-1], "text") | {
@@ -67,28 +83,37 @@ class Store(Database):
     sequencing: ClassVar[str]  # an experiment, against others who would append to its log
     rewarding: ClassVar[str]  # decisions, against those who would settle them
     settling: ClassVar[str]  # decisions d, against those who would add rewards; locked ones are left out
+    skipping: ClassVar[str]  # added to such an end: rows that others have locked are left out
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__(timeout)
+        # Of experiments that are expected: under the number of one there may be another in tables made anew.
+        self._identities: dict[int, str] = {}
 
     @staticmethod
-    def open(target: str | Path, *, create: bool = False, durability: Durability = "full") -> Store:
+    def open(
+        target: str | Path, *, create: bool = False, durability: Durability = "full", timeout: float = TIMEOUT
+    ) -> Store:
         """Open a database: a file of SQLite, or ``postgresql://...``.
 
         With ``create`` the file and the tables are made where they are missing; otherwise a database without them is
         refused with :class:`StoreError`. An older schema is upgraded, a newer one refused. With ``durability="full"``
         what was stored in SQLite survives a power cut, with ``"normal"`` the end of a process or of the system, at less
-        cost; a server of PostgreSQL has a setting of its own.
+        cost; a server of PostgreSQL has a setting of its own. A transaction that takes longer than ``timeout`` seconds,
+        connecting and waiting for others included, raises :class:`StoreError`.
         """
         check_choice(durability, "durability", "Store.open", ("full", "normal"))
-        if isinstance(target, str) and re.match("postgres(ql)?://", target):
+        if is_server(target):
             try:
                 from bandstrap.live.postgres import PostgresStore
             except ImportError:
                 raise StoreError("Live experiments in PostgreSQL need psycopg 3: pip install '.[postgres]'.") from None
 
-            store: Store = PostgresStore(target)
+            store: Store = PostgresStore(str(target), timeout)
         else:
             from bandstrap.live.sqlite import SqliteStore
 
-            store = SqliteStore(target, durability, create=create)
+            store = SqliteStore(target, durability, timeout, create=create)
         try:
             store._prepare(create=create)
         except BaseException:
@@ -102,11 +127,12 @@ class Store(Database):
     def create_experiment(self, name: str, definition: str, actor: str) -> ExperimentRow:
         """Store an experiment; where there is one of this name, it is given back unchanged."""
         self._ask(
-            "INSERT INTO live_experiment (name, definition, created_at, created_by)"
-            f" VALUES (?, ?, {self.now}, ?) ON CONFLICT (name) DO NOTHING",
+            "INSERT INTO live_experiment (name, definition, created_at, created_by, identity)"
+            f" VALUES (?, ?, {self.now}, ?, ?) ON CONFLICT (name) DO NOTHING",
             name,
             definition,
             actor,
+            new_identity(),
         )
         (row,) = self._ask(EXPERIMENT, name)
         return ExperimentRow(*row)
@@ -115,6 +141,15 @@ class Store(Database):
     def experiment(self, name: str) -> ExperimentRow | None:
         """The experiment of this name."""
         return next((ExperimentRow(*row) for row in self._ask(EXPERIMENT, name)), None)
+
+    def expect(self, row: ExperimentRow) -> None:
+        """Let calls about this experiment's number be refused from now on if the number belongs to another."""
+        self._identities[row.id] = row.identity
+
+    def _check_identity(self, experiment: int, identity: str | None) -> None:
+        """Refuse to go on with another experiment than the one that is expected under this number."""
+        if identity != self._identities.get(experiment, identity):
+            raise OtherHistory(f"{self} was made anew: it has another experiment under the number {experiment}.")
 
     @reading
     def experiments(self) -> list[str]:
@@ -132,17 +167,31 @@ class Store(Database):
     # --- decisions and rewards ------------------------------------------------------------------------------------------
 
     @writing
-    def add_decisions(self, experiment: int, rows: Sequence[DecisionRow], settle: Settle) -> list[DecisionRow]:
-        """Store decisions, and give back, in this order, what is stored: where an id was there before, the old row."""
+    def add_decisions(
+        self, experiment: int, rows: Sequence[DecisionRow], settle: Settle, link: int | None = None
+    ) -> list[DecisionRow]:
+        """Store decisions, and give back, in this order, what is stored: where an id was there before, the old row.
+
+        ``link`` is that of the log at their version, as the caller has read it; if it is another by now, or the experiment
+        is, :class:`OtherHistory` is raised, and nothing is written.
+        """
         new = by_key(rows, lambda row: row.id)
+        based, seen = "WHERE true", []
+        if link is not None:
+            based = (
+                "WHERE EXISTS (SELECT 1 FROM live_experiment e WHERE e.id = ? AND e.identity = ?) AND (version = 0"
+                " OR EXISTS (SELECT 1 FROM live_learned l WHERE l.experiment = ? AND l.seq = version AND l.link = ?))"
+            )
+            seen = [experiment, self._identities[experiment], experiment, link]
         times: dict[str, float] = dict(
             self._ask_rows(
                 f"INSERT INTO live_decision (experiment, {', '.join(DecisionRow._fields)})"
-                f" SELECT ?, {', '.join(NEW_DECISION)}, {self.now} FROM r WHERE true"
+                f" SELECT ?, {', '.join(NEW_DECISION)}, {self.now} FROM r {based}"
                 " ON CONFLICT (id) DO NOTHING RETURNING id, decided_at",
                 NEW_DECISION,
                 [row[:-1] for row in new.values()],
                 experiment,
+                *seen,
             )
         )
         if not settle.on_arrival:
@@ -151,6 +200,8 @@ class Store(Database):
         stored = {id_: DecisionRow(*new[id_][:-1], time) for id_, time in times.items()}
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
+        if len(stored) < len(new):
+            raise OtherHistory(f"{self} has another log than the one that these decisions are based on.")
         return [stored[row.id] for row in rows]
 
     @reading
@@ -211,34 +262,47 @@ class Store(Database):
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
-    def refresh(self, experiment: int, settle: Settle) -> int:
+    def refresh(self, experiment: int, settle: Settle, version: int = 0, link: int = 0, *, wait: bool = True) -> int:
         """Append to the log what is due, and give its length, the newest version.
+
+        ``version`` and ``link`` are those up to which the caller has read the log; if it is another one up to there,
+        :class:`OtherHistory` is raised.
 
         Entries are in the order of the times at which they became due (then of ids): where rewards are learned on arrival
         the time of the reward, or of the activation if the decision was deferred; otherwise the end of the window.
-        Where nothing is due, this is one read without a lock.
+        Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
+        stopped while it did, it is waited for; without ``wait`` the newest version is given as it is.
         """
-        is_due, version = self._due(experiment)
+        is_due, newest, found = self._due(experiment, version)
+        if version and found != link:
+            raise OtherHistory(f"{self} has another log than the one that was read up to entry {version}.")
         while is_due:
-            is_due, version = self._sequence(experiment, settle)
-        return version
+            is_due, newest = self._sequence(experiment, settle, wait)
+        return newest
 
     @reading
-    def _due(self, experiment: int) -> tuple[bool, int]:
-        """Whether there is something to sequence, and the newest version."""
-        ((is_due, version),) = self._ask(
-            f"SELECT EXISTS (SELECT 1 FROM live_pending WHERE experiment = ? AND due <= {self.now}), ({NEWEST})",
-            experiment,
-            experiment,
+    def _due(self, experiment: int, version: int) -> tuple[bool, int, int | None]:
+        """Whether there is something to sequence, the newest version, and the link of the log at ``version``."""
+        ((is_due, newest, identity, link),) = self._ask(
+            f"SELECT EXISTS (SELECT 1 FROM live_pending WHERE experiment = ? AND due <= {self.now}), ({NEWEST}),"
+            " (SELECT identity FROM live_experiment WHERE id = ?),"
+            " (SELECT link FROM live_learned WHERE experiment = ? AND seq = ?)",
+            *[experiment] * 4,
+            version,
         )
-        return bool(is_due), version
+        self._check_identity(experiment, identity)
+        return bool(is_due), newest, link
 
     @writing
-    def _sequence(self, experiment: int, settle: Settle) -> tuple[bool, int]:
+    def _sequence(self, experiment: int, settle: Settle, wait: bool) -> tuple[bool, int]:
         """Settle at most ``BATCH`` due rows of the queue; whether there may be more, and the newest version."""
-        version = self._lock_log(experiment)
+        locked = self._ask(LOCK_LOG + self.sequencing + ("" if wait else self.skipping), experiment)
+        if not locked and not wait:
+            ((version,),) = self._ask(NEWEST, experiment)
+            return False, version
+        version, link = self._end_of_log(experiment, locked)
         queue = self._ask(
-            "SELECT p.id, p.decision, p.due, d.arm FROM live_pending p"
+            "SELECT p.id, p.decision, p.due, d.arm, d.context FROM live_pending p"
             f" CROSS JOIN live_decision d WHERE d.id = p.decision AND p.experiment = ? AND p.due <= {self.now}"
             f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}{self.settling}",
             experiment,
@@ -246,9 +310,9 @@ class Store(Database):
         if not queue:
             return False, version
         outcomes = self._outcomes({decision for _, decision, *_ in queue})
-        entries: dict[str, tuple[int, EntryKind, str, int, float | None]] = {}
+        entries: dict[str, LogEntry] = {}
         too_early = []
-        for _, decision, due, arm in queue:
+        for _, decision, due, arm, context in queue:
             found = outcomes[decision]
             is_over = settle.is_over(found.start, found.values, due)  # not if activated before any reward came
             if found.seq is not None or decision in entries or not found.does_count or not is_over:
@@ -257,13 +321,15 @@ class Store(Database):
                 too_early.append((decision, found.activated_at))
                 continue
             kind, reward = settle.of(found.values)
-            entries[decision] = (version + len(entries) + 1, kind, decision, arm, reward)
+            entry = LogEntry(version + len(entries) + 1, kind, decision, arm, reward, None, None, context)
+            link = next_link(link, entry)
+            entries[decision] = entry._replace(link=link)
         self._enqueue(experiment, too_early)
         self._ask_rows(
-            "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at)"
-            f" SELECT ?, seq, kind, decision, arm, reward, {self.now} FROM r",
-            {"seq": "int8", "kind": "text", "decision": "text", "arm": "int8", "reward": "float8"},
-            entries.values(),
+            "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at, link)"
+            f" SELECT ?, seq, kind, decision, arm, reward, {self.now}, link FROM r",
+            {"seq": "int8", "kind": "text", "decision": "text", "arm": "int8", "reward": "float8", "link": "int8"},
+            [(*entry[:5], entry.link) for entry in entries.values()],
             experiment,
         )
         self._ask_rows(
@@ -278,21 +344,25 @@ class Store(Database):
         ``None``, and nothing is written, if there is a change after ``version``, which the caller has not seen: fold it,
         check again whether the change is allowed, and repeat.
         """
-        seq = self._lock_log(experiment) + 1
+        newest, link = self._end_of_log(experiment, self._ask(LOCK_LOG + self.sequencing, experiment))
         if self._ask("SELECT seq FROM live_change WHERE experiment = ? AND seq > ? LIMIT 1", experiment, version):
             return None
+        entry = LogEntry(newest + 1, "change", None, None, None, kind, body, None)
         self._ask(
             f"INSERT INTO live_change (experiment, seq, at, actor, kind, body) VALUES (?, ?, {self.now}, ?, ?, ?)",
             experiment,
-            seq,
+            entry.seq,
             actor,
             kind,
             body,
         )
         self._ask(
-            f"INSERT INTO live_learned (experiment, seq, kind, at) VALUES (?, ?, 'change', {self.now})", experiment, seq
+            f"INSERT INTO live_learned (experiment, seq, kind, at, link) VALUES (?, ?, 'change', {self.now}, ?)",
+            experiment,
+            entry.seq,
+            next_link(link, entry),
         )
-        return seq
+        return entry.seq
 
     @reading
     def entries(self, experiment: int, after: int, limit: int, *, context: bool = False) -> list[LogEntry]:
@@ -300,7 +370,7 @@ class Store(Database):
         rows = self._ask(
             "SELECT l.seq, l.kind, l.decision, l.arm, l.reward, c.kind, c.body,"
             + (" d.context" if context else " NULL")
-            + " FROM live_learned l LEFT JOIN live_change c"
+            + ", l.link FROM live_learned l LEFT JOIN live_change c"
             " ON l.kind = 'change' AND c.experiment = l.experiment AND c.seq = l.seq"
             + (" LEFT JOIN live_decision d ON d.id = l.decision" if context else "")
             + " WHERE l.experiment = ? AND l.seq > ? ORDER BY l.seq LIMIT ?",
@@ -310,7 +380,7 @@ class Store(Database):
         )
         return list(map(LogEntry._make, rows))
 
-    @reading
+    @reporting
     def changes(self, experiment: int) -> list[Change]:
         """The audit trail, in order."""
         rows = self._ask(
@@ -321,31 +391,38 @@ class Store(Database):
     # --- snapshots ------------------------------------------------------------------------------------------------------
 
     @writing
-    def save_snapshot(self, experiment: int, version: int, build: str, body: str, checksum: str) -> None:
-        """Store a snapshot, in place of one of the same version and build; of a build's, the newest few are kept."""
+    def save_snapshot(self, experiment: int, version: int, build: str, link: int, body: str, checksum: str) -> None:
+        """Store a snapshot, in place of one of the same version and build; of a build's, the newest few are kept.
+
+        It is not stored, and others are not kept, if the log has another link at its version: that log is gone. Nobody who
+        writes one at the same time is waited for.
+        """
+        self._hurry()
         self._ask(
-            "INSERT INTO live_snapshot (experiment, version, build, body, checksum, at)"
-            f" VALUES (?, ?, ?, ?, ?, {self.now}) ON CONFLICT (experiment, version, build)"
-            " DO UPDATE SET body = excluded.body, checksum = excluded.checksum, at = excluded.at",
-            experiment,
-            version,
+            "INSERT INTO live_snapshot (experiment, version, build, link, body, checksum, at)"
+            f" SELECT l.experiment, l.seq, ?, l.link, ?, ?, {self.now} FROM live_learned l"
+            " WHERE l.experiment = ? AND l.seq = ? AND l.link = ? ON CONFLICT (experiment, version, build)"
+            " DO UPDATE SET link = excluded.link, body = excluded.body, checksum = excluded.checksum, at = excluded.at",
             build,
             body,
             checksum,
+            experiment,
+            version,
+            link,
         )
         self._ask(
             "DELETE FROM live_snapshot WHERE experiment = ? AND build = ? AND version NOT IN"
-            " (SELECT version FROM live_snapshot WHERE experiment = ? AND build = ? ORDER BY version DESC LIMIT ?)",
+            f" (SELECT s.version {OF_THIS_LOG} WHERE s.experiment = ? AND s.build = ? ORDER BY s.version DESC LIMIT ?)",
             *(experiment, build) * 2,
             SNAPSHOTS,
         )
 
     @reading
     def latest_snapshot(self, experiment: int, build: str, at_most: int | None = None) -> Snapshot | None:
-        """The newest snapshot by this build, of a version not beyond ``at_most``."""
+        """The newest snapshot of this log by this build, of a version not beyond ``at_most``."""
         rows = self._ask(
-            "SELECT version, build, body, checksum, at FROM live_snapshot"
-            " WHERE experiment = ? AND build = ? AND version <= ? ORDER BY version DESC LIMIT 1",
+            f"SELECT {', '.join(f's.{column}' for column in Snapshot._fields)} {OF_THIS_LOG}"
+            " WHERE s.experiment = ? AND s.build = ? AND s.version <= ? ORDER BY s.version DESC LIMIT 1",
             experiment,
             build,
             sys.maxsize if at_most is None else at_most,
@@ -361,7 +438,7 @@ class Store(Database):
             yield from page
             time, id_ = page[-1][0].decided_at, page[-1][0].id
 
-    @reading
+    @reporting
     def _page(
         self, experiment: int, settle: Settle, time: float, id_: str
     ) -> list[tuple[DecisionRow, DecisionOutcome]]:
@@ -385,7 +462,7 @@ class Store(Database):
             page.append((decision, found))
         return page
 
-    @reading
+    @reporting
     def counts(self, experiment: int) -> RowCounts:
         """Numbers of rows."""
         (row,) = self._ask(
@@ -405,10 +482,13 @@ class Store(Database):
         )
         return RowCounts(*row)
 
-    @reading
+    @reporting
     def ask(self, query: str, *parameters: object) -> list[DatabaseRow]:
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
+
+    def _hurry(self) -> None:
+        """Let the transaction fail rather than wait for locks of others, where that can be told apart."""
 
     # --- shared by those above --------------------------------------------------------------------------------------------
 
@@ -425,19 +505,28 @@ class Store(Database):
     def _check_known(self, experiment: int, ids: set[str], owner: str) -> None:
         """Refuse ids of which there is no decision; lock those there are."""
         rows = self._ask_rows(
-            "SELECT d.experiment, d.id FROM r CROSS JOIN live_decision d WHERE d.id = r.id" + self.rewarding,
+            "SELECT d.experiment, d.id, e.identity FROM r CROSS JOIN live_decision d"
+            " LEFT JOIN live_experiment e ON e.id = d.experiment WHERE d.id = r.id" + self.rewarding,
             {"id": "text"},
             [(id_,) for id_ in sorted(ids)],
         )
-        unknown = ids - {id_ for number, id_ in rows if number == experiment}
+        known = {id_: identity for number, id_, identity in rows if number == experiment}
+        for identity in set(known.values()):
+            self._check_identity(experiment, identity)
+        unknown = ids - known.keys()
         if unknown:
+            ((identity,),) = self._ask("SELECT max(identity) FROM live_experiment WHERE id = ?", experiment)
+            self._check_identity(experiment, identity)
             raise requirement("decision", owner, "the id of a decision of this experiment", brief(min(unknown)))
 
-    def _lock_log(self, experiment: int) -> int:
-        """Be the only one to append to a log until the end of the transaction; its newest version."""
-        self._ask("SELECT id FROM live_experiment WHERE id = ?" + self.sequencing, experiment)
-        ((version,),) = self._ask(NEWEST, experiment)
-        return int(version)
+    def _end_of_log(self, experiment: int, locked: Sequence[DatabaseRow]) -> tuple[int, int]:
+        """The newest version of a log and the link there; what ``LOCK_LOG`` gave says whose it is."""
+        identity = locked[0][0] if locked else None
+        self._check_identity(experiment, identity)
+        last = self._ask(
+            "SELECT seq, link FROM live_learned WHERE experiment = ? ORDER BY seq DESC LIMIT 1", experiment
+        )
+        return last[0] if last else (0, first_link(str(identity)))
 
     def _enqueue(self, experiment: int, rows: Sequence[tuple[str, float]]) -> None:
         """Let decisions be settled at the times given; to do so twice does no harm."""
@@ -466,6 +555,32 @@ class Store(Database):
             elif value is not None:
                 found.values.append(value)
         return outcomes
+
+
+def is_server(target: object) -> bool:
+    """Whether an address is that of a server; otherwise it is the path of a file.
+
+    Text that is neither for certain is refused, and not shown: it may hold a password. A path that begins with ``/`` or
+    ``./``, or is given as a ``Path``, may have any name.
+
+    >>> is_server("postgresql://ann@localhost/shop"), is_server("shop.db"), is_server("./mode=wal.db")
+    (True, False, False)
+    """
+    rule = "the path of a SQLite file (./FILE where its name has a colon or =), or 'postgresql://user@host/database'"
+    if isinstance(target, Path):
+        return False
+    if not isinstance(target, str) or not target or "\0" in target:
+        raise requirement("target", "live", rule, brief(target))
+    if re.match("postgres(ql)?://", target):
+        return True
+    if "://" not in target and re.match(r"\.{0,2}/(?!/)", target):
+        return False
+    scheme = re.match(r"\s*([a-z][a-z0-9+.-]+):", target, re.IGNORECASE)  # one letter is a drive
+    if scheme is not None:
+        raise requirement("target", "live", rule, f"an address with the scheme {scheme[1]!r}")
+    if re.search("://|^//|=|password|^:memory:$", target, re.IGNORECASE):
+        raise requirement("target", "live", rule, "neither (not shown, since it may hold a password)")
+    return False
 
 
 def decision_of(row: Sequence[Any]) -> DecisionRow:

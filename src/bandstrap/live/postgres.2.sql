@@ -1,0 +1,30 @@
+-- Live experiments in PostgreSQL, version 2 of the schema: who an experiment is, and a chain of hashes over its log.
+-- live_learned_1 is copied into live_learned, each entry with its link, and dropped by migration.py.
+
+ALTER TABLE live_experiment ADD COLUMN identity TEXT NOT NULL DEFAULT '';  -- random
+
+ALTER TABLE live_learned RENAME TO live_learned_1;
+CREATE TABLE live_learned (
+    experiment BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
+    kind TEXT NOT NULL,  -- reward, default, nothing, change
+    decision TEXT COLLATE "C" UNIQUE,
+    arm BIGINT,
+    reward DOUBLE PRECISION,
+    at DOUBLE PRECISION NOT NULL,
+    link BIGINT NOT NULL,  -- a hash of the entry and of the link before it
+    PRIMARY KEY (experiment, seq)
+);
+
+-- Snapshots can be made again.
+DROP TABLE live_snapshot;
+CREATE TABLE live_snapshot (
+    experiment BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    build TEXT NOT NULL,
+    link BIGINT NOT NULL,  -- that of the entry "version" of the log: of another log the snapshot says nothing
+    body TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (experiment, version, build)
+);

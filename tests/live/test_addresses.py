@@ -1,0 +1,58 @@
+"""What is an address of a database, what is almost one, and what is a file."""
+
+import re
+
+import pytest
+
+from bandstrap import live
+from bandstrap.errors import InvalidInput
+from bandstrap.live.store import Store
+from sampling import each
+
+ALMOST = [
+    "postgresql+psycopg://ann:sesame@localhost/x",
+    "POSTGRESQL://ann:sesame@localhost/x",
+    "Postgres://ann:sesame@localhost/x",
+    "mysql://ann:sesame@localhost/x",
+    "sqlite:///sesame.db",
+    " postgresql://ann:sesame@localhost/x",
+    "postgresql:/ann:sesame@localhost/x",
+    "postgresql:ann:sesame@localhost/x",
+    "//ann:sesame@localhost/x",
+    "ann:sesame@localhost://x",
+    "host=h password=sesame dbname=x",
+    "dbname = sesame",
+    "HOST=h PassWord sesame",
+    ":memory:",
+    "file::memory:",
+    "",
+]
+
+
+@each("address", ALMOST)
+def test_an_address_that_is_almost_right_is_refused_without_its_password_and_makes_no_file(
+    address, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for call in (
+        lambda: Store.open(address),
+        lambda: Store.open(address, create=True),
+        lambda: live.open(address, "x"),
+        lambda: live.create(address, "x", policy="ucb1", arms=["a", "b"]),
+    ):
+        with pytest.raises(InvalidInput) as raised:
+            call()
+        assert not re.search("sesame", f"{raised.value} {raised.value!r} {raised.value.__cause__}")
+        assert raised.value.__suppress_context__ or raised.value.__context__ is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_names_the_scheme_alone():
+    with pytest.raises(InvalidInput, match=r"Got an address with the scheme 'mysql' instead"):
+        Store.open("mysql://ann:sesame@localhost/x")
+
+
+@each("target", [None, 7, b"a.db", ["a.db"], "a\0b.db"])
+def test_what_is_neither_text_nor_a_path_is_refused(target):
+    with pytest.raises(InvalidInput, match="'target'"):
+        live.open(target, "x")

@@ -1,0 +1,164 @@
+"""Files of SQLite that two workers would not share, and copies that are whole: nothing acknowledged is lost in silence."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from bandstrap import live
+from bandstrap.errors import InvalidInput
+from bandstrap.live.copies import backup, restore
+from bandstrap.live.database import StoreError
+from bandstrap.live.store import Store
+from live.checkout import make
+from live_rows import add, new_experiment
+
+posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are those of Unix")
+
+
+@posix
+def test_a_file_with_two_names_is_refused_before_and_while_it_is_used(tmp_path):
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    store = Store.open(path, create=True)
+    experiment = new_experiment(store)
+    add(store, experiment, 1)
+    os.link(path, other)
+    for call in (lambda: Store.open(other), lambda: Store.open(path, create=True), lambda: add(store, experiment, 2)):
+        with pytest.raises(StoreError, match="has 2 names"):
+            call()
+    other.unlink()
+    add(store, experiment, 3)
+    assert store.counts(experiment).decisions == 2
+    store.close()
+
+
+@posix
+def test_a_symbolic_link_to_a_file_is_the_file(tmp_path):
+    (tmp_path / "far").mkdir()
+    with Store.open(tmp_path / "far" / "a.db", create=True) as store:
+        experiment = new_experiment(store)
+        (tmp_path / "near.db").symlink_to(tmp_path / "far" / "a.db")
+        with Store.open(tmp_path / "near.db") as other:
+            add(other, experiment, 1)
+            assert store.counts(experiment).decisions == 1
+
+
+MOUNTED = """
+import ctypes, os, sys
+from bandstrap.live.store import Store
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x00020000) or libc.mount(b"none", b"/", None, 0x44000, None):
+    sys.exit(77)
+if libc.mount(sys.argv[1].encode(), sys.argv[2].encode(), None, 4096, None):
+    sys.exit(77)
+try:
+    Store.open(sys.argv[2])
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts are those of Linux")
+def test_a_file_that_is_mounted_without_its_folder_is_refused(tmp_path):
+    Store.open(tmp_path / "a.db", create=True).close()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.db").touch()
+    arguments = [sys.executable, "-c", MOUNTED, str(tmp_path / "a.db"), str(tmp_path / "in" / "a.db")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("this user may not mount")
+    assert done.returncode == 0, done.stderr
+    assert "mounted without its folder" in done.stdout
+
+
+@posix
+def test_a_log_of_writes_that_was_removed_is_told_and_what_was_acknowledged_is_kept(tmp_path):
+    path = tmp_path / "a.db"
+    stores = [Store.open(path, create=True) for _ in range(2)]
+    experiment = new_experiment(stores[0])
+    for number in range(20):
+        add(stores[number % 2], experiment, number)
+    (tmp_path / "a.db-wal").unlink()
+    told = []
+    acknowledged = 20
+    for number in range(20, 40):
+        try:
+            add(stores[number % 2], experiment, number)
+            acknowledged += 1
+        except StoreError as error:
+            told.append(str(error))
+    assert told
+    assert all("a.db-wal" in sentence for sentence in told)
+    for store in stores:
+        store.close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with Store.open(path) as store:
+        assert store.counts(experiment).decisions >= acknowledged
+
+
+@posix
+def test_new_files_are_their_owners_alone(tmp_path):
+    with make(tmp_path / "a.db") as experiment:
+        experiment.decide()
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("a.db*")}
+    assert set(modes.values()) == {0o600}, modes
+    backup(tmp_path / "a.db", tmp_path / "b.db")
+    assert (tmp_path / "b.db").stat().st_mode & 0o777 == 0o600
+
+
+# --- copies -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_database_in_use_is_whole_and_its_restoration_goes_on(tmp_path):
+    path = tmp_path / "a.db"
+    with make(path) as experiment:
+        for number in range(50):
+            experiment.reward(experiment.decide(key=f"k{number}").id, number % 3)
+        shutil.copy(path, tmp_path / "copied.db")  # which has not all of it
+        backup(path, tmp_path / "b.db")
+        stored = experiment.decide(key="k7")
+        replayed = experiment.replay()
+    assert sorted(file.name for file in tmp_path.iterdir() if file.name[0] == "b") == ["b.db"]
+    restore(tmp_path / "b.db", tmp_path / "c.db")
+    with live.open(tmp_path / "c.db", "checkout") as experiment:
+        assert experiment.decide(key="k7") == stored
+        again = experiment.replay()
+        assert again.is_identical
+        assert (again.decisions, again.entries) == (replayed.decisions, replayed.entries) == (50, 50)
+
+
+def test_backups_and_restorations_that_cannot_be_are_refused_and_nothing_is_written(tmp_path):
+    path = tmp_path / "a.db"
+    with Store.open(path, create=True) as store:
+        add(store, new_experiment(store), *range(500))
+    backup(path, tmp_path / "good.db")
+    data = bytearray((tmp_path / "good.db").read_bytes())
+    data[8192:-4096] = b"\xa5" * (len(data) - 12288)
+    (tmp_path / "bad.db").write_bytes(data)
+    (tmp_path / "left.db-wal").touch()
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for call, error, words in (
+        (lambda: backup(path, tmp_path / "good.db"), InvalidInput, "no file yet"),
+        (lambda: restore(tmp_path / "good.db", path), InvalidInput, "no file yet"),
+        (lambda: restore(tmp_path / "good.db", tmp_path / "left.db"), InvalidInput, "left.db-wal"),
+        (lambda: backup(tmp_path / "none.db", tmp_path / "x.db"), StoreError, "does not exist"),
+        (lambda: restore(tmp_path / "bad.db", tmp_path / "x.db"), StoreError, "damaged"),
+        (lambda: backup("postgresql://ann:sesame@h/x", tmp_path / "x.db"), InvalidInput, "pg_dump"),
+        (lambda: restore(tmp_path / "good.db", "postgresql://ann:sesame@h/x"), InvalidInput, "pg_restore"),
+    ):
+        with pytest.raises(error, match=words) as raised:
+            call()
+        assert "sesame" not in str(raised.value)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_restored_file_keeps_its_log(tmp_path):
+    make(tmp_path / "a.db").close()
+    backup(tmp_path / "a.db", tmp_path / "b.db")
+    restore(tmp_path / "b.db", tmp_path / "c.db")
+    with Store.open(tmp_path / "c.db") as store:
+        assert store.ask("PRAGMA journal_mode") == [("wal",)]

@@ -1,0 +1,208 @@
+"""Processes that are stopped (SIGSTOP) at any statement, and servers that do: others go on, or are told in time."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+from bandstrap import live
+from bandstrap.errors import InvalidInput
+from bandstrap.live import fold
+from live.checkout import make
+from live.workers import PATIENCE, SHOP, Worker, check, finish, noted, start
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+
+# Statements of a decision that finds rewards due, and a snapshot to be written, on PostgreSQL: all of them and some more.
+STATEMENTS = range(1, 26)
+
+
+def stopping_at(store, number, mark):
+    """Let this process stop just before the statement of this number; 0 counts them."""
+    ask, done = store._ask, []
+
+    def counted(statement, *parameters):
+        done.append(statement)
+        if len(done) == number:
+            mark.write_text(statement)
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return ask(statement, *parameters)
+
+    store._ask = counted
+    return done
+
+
+def decide_and_stop(target, path, number, mark, timeout):
+    """Decide once, with rewards due, and stop at a statement on the way."""
+    with noted(path), pytest.MonkeyPatch.context() as patch, live.open(target, "shop", timeout=PATIENCE) as experiment:
+        patch.setattr(fold, "FEWEST_ENTRIES", 1)  # a snapshot with every refresh
+        worker = Worker(experiment, path)
+        worker.decide(3)
+        worker.reward(worker.owed)
+        experiment.store.timeout = timeout
+        stopping_at(experiment.store, number, mark)
+        worker.decide(1)
+        mark.with_suffix(".done").touch()
+
+
+def wait_for(*files):
+    """Wait until one of some files is there."""
+    until = time.monotonic() + PATIENCE
+    while not any(file.exists() and file.stat().st_size + ("done" in file.name) for file in files):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def resume(process):
+    """Let a process go on that was stopped, unless it has ended."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def test_a_worker_that_is_stopped_at_any_statement_stops_nobody(postgres, tmp_path, monkeypatch):
+    """Others decide and reward meanwhile; a lock that were waited for would be held for minutes."""
+    monkeypatch.setattr(fold, "FEWEST_ENTRIES", 1)
+    target = postgres.new_schema()
+    live.create(target, "shop", **SHOP | {"refresh": 0}).close()
+    diaries, stopped, times = [tmp_path / "other.diary"], [], []
+    with live.open(target, "shop", timeout=PATIENCE) as experiment:
+        other = Worker(experiment, diaries[0])
+        for number in STATEMENTS:
+            mark = tmp_path / f"stopped{number}"
+            diaries.append(tmp_path / f"worker{number}.diary")
+            process = start(decide_and_stop, target, diaries[-1], number, mark, PATIENCE)
+            try:
+                wait_for(mark, mark.with_suffix(".done"))
+                if mark.exists():
+                    stopped.append(mark.read_text())
+                for _ in range(2):
+                    began = time.monotonic()
+                    other.decide(1)
+                    times.append(time.monotonic() - began)
+                    other.reward(other.owed)
+                assert not mark.exists() or process.is_alive()
+            finally:
+                resume(process)
+            finish(process)
+            if not mark.exists():
+                break
+        assert not mark.exists()  # all statements were tried
+    assert any("INSERT INTO live_learned" in statement for statement in stopped)
+    assert any("live_snapshot" in statement for statement in stopped)
+    assert stopped.count("COMMIT") >= 3
+    assert sorted(times)[len(times) // 2] < 1
+    assert max(times) < PATIENCE / 4  # half of it, and the server would have cut the stopped worker off
+    found = check(target, "shop", diaries)
+    assert found.unanswered == 0
+
+
+def test_a_worker_that_is_stopped_for_long_is_cut_off_and_goes_on_later(postgres, tmp_path):
+    """The server ends its transaction, so that others append to the log; its call is made again when it wakes up."""
+    target, path, mark = postgres.new_schema(), tmp_path / "worker.diary", tmp_path / "stopped"
+    live.create(target, "shop", **SHOP | {"refresh": 0}).close()
+    with live.open(target, "shop", timeout=PATIENCE) as experiment:
+        other = Worker(experiment, tmp_path / "other.diary")
+        other.decide(2)
+        done = stopping_at(experiment.store, 0, mark)
+        other.reward(other.owed)
+        other.decide(1)
+        # After the reward's own statements: the read, the beginning, and then the one that has the lock.
+        inside = [i for i, statement in enumerate(done) if "SELECT seq, link FROM live_learned" in statement]
+        n_reward = done.index("COMMIT") + 1
+        number = inside[0] - n_reward + 1
+        process = start(decide_and_stop, target, path, number, mark, 4)
+        try:
+            wait_for(mark)
+            assert "SELECT seq, link FROM live_learned" in mark.read_text()
+            version = experiment.state.version
+            assert other.call("refresh") > version  # which waits until the server has cut off the other
+            assert process.is_alive()
+            assert not mark.with_suffix(".done").exists()
+        finally:
+            resume(process)
+        finish(process)
+    found = check(target, "shop", [path, tmp_path / "other.diary"])
+    assert found.unanswered == 0
+
+
+def test_a_server_that_is_frozen_is_told_in_time(postgres):
+    """Whether it stops answering, or connecting, nothing is waited for without end; then all goes on."""
+    with make(postgres.new_schema()) as experiment:
+        first = experiment.decide(key="a")
+        store = experiment.store
+        ((backend,),) = store.ask("SELECT pg_backend_pid()")
+        calls = (
+            lambda: experiment.decide(key="b"),
+            lambda: experiment.reward(first.id, 1.0),
+            experiment.refresh,
+            lambda: experiment.pause("red"),
+        )
+        for call in calls:
+            os.kill(backend, signal.SIGSTOP)
+            store.timeout = 0.5
+            try:
+                began = time.monotonic()
+                with pytest.raises(live.StoreError, match=r"the server does not answer \(timeout 0.5 s\)\.$"):
+                    call()
+                assert 0.5 <= time.monotonic() - began < PATIENCE
+            finally:
+                os.kill(backend, signal.SIGCONT)
+            store.timeout = PATIENCE
+            ((backend,),) = store.ask("SELECT pg_backend_pid()")
+        postgres.process.send_signal(signal.SIGSTOP)
+        store.timeout = 0.5
+        try:
+            store.close()
+            with pytest.raises(live.StoreError, match="timeout"):
+                experiment.decide(key="b")
+        finally:
+            postgres.process.send_signal(signal.SIGCONT)
+        store.timeout = PATIENCE
+        assert experiment.decide(key="a") == first
+        assert experiment.decide(key="b").key == "b"
+        assert experiment.replay().is_identical
+
+
+def test_reports_may_take_longer_than_calls(postgres):
+    with make(postgres.new_schema()) as experiment:
+        decision, store, slow = experiment.decide(), experiment.store, "SELECT 1 FROM pg_sleep(30)"
+        store.timeout = 0.5
+        assert store.ask("SELECT 1 FROM pg_sleep(1)") == [(1,)]
+        for writes, words in ((False, "does not answer"), (True, "took too long")):
+            with pytest.raises(live.StoreError, match=f"{words} \\(timeout 0.5 s\\)"):
+                store._run(lambda: store._ask(slow), writes=writes)
+        with psycopg.connect(store._url) as holder:
+            holder.execute("LOCK TABLE live_reward")
+            with pytest.raises(live.StoreError, match=r"another transaction keeps it locked \(timeout 0.5 s\)"):
+                experiment.reward(decision.id, 1.0)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "soon", None, True])
+def test_a_timeout_is_a_length_of_time(tmp_path, timeout):
+    for call in (lambda: make(tmp_path / "a.db", timeout=timeout), lambda: live.open(tmp_path, "x", timeout=timeout)):
+        with pytest.raises(InvalidInput, match=r"The 'timeout' parameter of live\.(create|open) must be a"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_reads_of_a_sqlite_file_go_on_while_its_writer_is_stopped(tmp_path):
+    """Whoever writes is told: a file has one writer at a time, whom nobody can cut off."""
+    target, path, mark = tmp_path / "live.db", tmp_path / "worker.diary", tmp_path / "stopped"
+    live.create(target, "shop", **SHOP | {"refresh": 0}).close()
+    with live.open(target, "shop", timeout=0.2) as experiment:
+        done = stopping_at(experiment.store, 0, mark)
+        experiment.decide()
+        process = start(decide_and_stop, target, path, done.index("COMMIT"), mark, PATIENCE)
+        try:
+            wait_for(mark)
+            with pytest.raises(live.StoreError, match=r"another process keeps it locked \(timeout 0.2 s\)"):
+                experiment.decide()
+            assert experiment.replay().is_identical
+        finally:
+            resume(process)
+        finish(process)
+        experiment.decide()
+        assert experiment.replay().is_identical
