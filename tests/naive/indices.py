@@ -82,6 +82,35 @@ def chk_ucb_index(y: Rewards, t: int) -> float:
     return math.inf if len(y) < 3 else np.mean(y) + np.std(y) * math.sqrt(t ** (2 / (len(y) - 2)) - 1)
 
 
+def light_tailed_index(
+    y: Rewards, t: int, n_arms: int, sigma: float, eta1: float, eta2: float, alpha: float, beta: float
+) -> float:
+    """``ybar + sigma min(eta1 (t/K)^alpha sqrt(log K)/n, eta2 sqrt(t^beta/n))``."""
+    n = len(y)
+    fast, slow = eta1 * (t / n_arms) ** alpha * math.sqrt(math.log(n_arms)) / n, eta2 * math.sqrt(t**beta / n)
+    return np.mean(y) + sigma * min(fast, slow)
+
+
+def normal_divergence(y: Rewards, mean: float) -> float:
+    """Least divergence of ``N(ybar, s^2)`` from normal distributions with ``mean``, over their variances, by bracketing."""
+    variance, gap = np.var(y), mean - np.mean(y)
+    if gap <= 0:
+        return 0.0
+    if variance == 0:
+        return math.inf
+
+    def divergence_from(log_ratio: float) -> float:
+        return 0.5 * (log_ratio + (1 + gap**2 / variance) * math.exp(-log_ratio) - 1)
+
+    return optimize.minimize_scalar(divergence_from, bracket=(0, 1), options={"xtol": 1e-10}).fun
+
+
+def evidence_of_unknown_variance(samples: Sequence[Rewards]) -> np.ndarray:
+    """``(n - 2) D`` of each arm, with its least divergence ``D`` from the highest mean."""
+    best = max(np.mean(y) for y in samples)
+    return np.array([(len(y) - 2) * normal_divergence(y, best) for y in samples])
+
+
 def imed_indices(samples: Sequence[Rewards], kind: str, sigma: float = 1.0, upper: float = 1.0) -> np.ndarray:
     """``n D + log n`` of each arm."""
     best = max(np.mean(y) for y in samples)

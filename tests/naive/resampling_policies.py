@@ -1,7 +1,9 @@
 """Slow oracles of the policies that resample or keep the history, from their formulas and nothing of the package."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from scipy import optimize
@@ -117,3 +119,44 @@ def catoni_index(y: Rewards, t: int, v: float) -> float:
 
     root = optimize.brentq(influence, min(y) - 1, max(y) + 1, xtol=1e-13)
     return root + 2 * math.sqrt(v * log / n)
+
+
+# --- medians of means under random signs -------------------------------------------------------------------------------
+
+
+def lower_median(values: list[Fraction]) -> Fraction:
+    """Of two in the middle, the smaller one."""
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def median_of_means(y: list[Fraction], k: int) -> Fraction:
+    """The median of the means of ``k`` blocks of neighbours."""
+    cuts = [b * len(y) // k for b in range(k + 1)]
+    return lower_median([sum(y[i:j], Fraction(0)) / (j - i) for i, j in pairwise(cuts)])
+
+
+def rmm_accepts(y: list[Fraction], theta: Fraction, k: int, signs: np.ndarray, ranks: np.ndarray) -> bool:
+    """Whether the one-sided test of resampled medians of means accepts ``theta``: its rank is below the highest.
+
+    ``ranks`` of the sample and then of the resamples break ties.
+    """
+    own = (median_of_means(y, k) - theta, ranks[0])
+    others = []
+    for row, rank in zip(signs, ranks[1:], strict=True):
+        flipped = [int(sign) * (value - theta) + theta for sign, value in zip(row, y, strict=True)]
+        others.append((median_of_means(flipped, k) - theta, rank))
+    return sum(own < other for other in others) < len(others)
+
+
+def rmm_supremum(y: Sequence[float], k: int, signs: np.ndarray, ranks: np.ndarray) -> float:
+    """The supremum of what is accepted, by halving an interval, in exact arithmetic."""
+    exact = [Fraction(value) for value in y]
+    low, high = min(exact) - 1000, max(exact) + 1000
+    if rmm_accepts(exact, high, k, signs, ranks):
+        return math.inf
+    if not rmm_accepts(exact, low, k, signs, ranks):
+        return -math.inf
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rmm_accepts(exact, middle, k, signs, ranks) else (low, middle)
+    return float(low)

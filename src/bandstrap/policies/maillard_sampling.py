@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.compiler.kernel import Kernel, inlined
 from bandstrap.errors import check_choice
 from bandstrap.policies.kernels.divergence import DIVERGENCES, Divergence, divergence_between, highest_mean
-from bandstrap.policies.kernels.draws import gumbel
+from bandstrap.policies.kernels.draws import gumbel, shares
 from bandstrap.policies.online.policy import Label, Online, Policy
 from bandstrap.policies.states.sums import State, learn, no_rewards
 
@@ -108,9 +107,7 @@ class MaillardSampling(Policy[Label]):
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float]:
         """The weights over their sum."""
         best = highest_mean(state)
-        weights = [math.exp(log_weight(params, state, arm, best)) for arm in range(len(state.pulls))]
-        total = math.fsum(weights)
-        return [weight / total for weight in weights]
+        return shares([log_weight(params, state, arm, best) for arm in range(len(state.pulls))])
 
     def probabilities(self) -> dict[Label, float]:
         """For each arm, the probability that :meth:`select` returns it next: :meth:`weights`, which are exact here."""

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.policies.states.fields import SumState
+from bandstrap.policies.states.moments import Moments
 
 Divergence = Literal["bernoulli", "gaussian"]
 DIVERGENCES: dict[Divergence, int] = {word: code for code, word in enumerate(get_args(Divergence))}
@@ -68,3 +69,27 @@ def highest_mean(state: SumState) -> float:
     for arm in range(len(state.pulls)):
         highest = max(highest, state.sums[arm] / state.pulls[arm])
     return highest
+
+
+@jitable
+def highest_of_moments(state: Moments) -> float:
+    """The same of a state that keeps means."""
+    highest = -math.inf
+    for arm in range(len(state.pulls)):
+        highest = max(highest, state.means[arm])
+    return highest
+
+
+@jitable
+def evidence_below(state: Moments, arm: int, best: float) -> float:
+    """``(n-2)/2 log(1 + (best - ybar)^2/s^2)``: evidence that a normal arm of unknown variance is below ``best >= ybar``.
+
+    ``1/2 log(1 + gap^2/s^2)`` is the least divergence of ``N(ybar, s^2)`` from a normal one of mean ``best``. Times
+    ``n - 2`` the mean of ``exp(evidence)`` against the true mean is finite; times ``n - 1`` or ``n`` it is not.
+    """
+    n = state.pulls[arm]
+    gap = best - state.means[arm]
+    if gap <= 0.0:
+        return 0.0
+    squares = state.squares[arm]
+    return 0.5 * (n - 2) * math.log1p(n * gap * gap / squares) if squares > 0.0 else math.inf

@@ -42,6 +42,13 @@ def gumbel(rng: np.random.Generator) -> float:
     return -math.log(max(rng.standard_exponential(), 1e-300))
 
 
+def shares(log_weights: list[float]) -> list[float]:
+    """Weights over their sum, from logarithms of which the largest is near 0: what adding Gumbel numbers draws by."""
+    weights = [math.exp(log_weight) for log_weight in log_weights]
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
 @jitable
 def random_bits(rng: np.random.Generator) -> int:
     """``BITS`` random bits."""

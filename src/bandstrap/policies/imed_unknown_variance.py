@@ -1,0 +1,80 @@
+"""IMED for normal rewards of unknown variance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.kernels.divergence import evidence_below, highest_of_moments
+from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.states.moments import State, learn
+
+
+def prepare(params: int, state: State, round_: int) -> float:
+    """The highest mean."""
+    return highest_of_moments(state)
+
+
+def score(params: int, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """``-((n-2)/2 log(1 + (best - ybar)^2/s^2) + log n)``: the smallest index is pulled."""
+    return -(evidence_below(state, arm, shared) + math.log(state.pulls[arm]))
+
+
+KERNEL = Kernel("imed_unknown_variance", learn=learn, score=score, prepare=prepare)
+
+
+class IMEDUnknownVariance(Policy[Label]):
+    r"""Indexed minimum empirical divergence for normal rewards whose variances are not known.
+
+    .. math:: \text{pull the arm with the smallest } \frac{n_k - 2}{2} \log\Bigl(1 +
+        \frac{(\max_j \bar y_j - \bar y_k)^2}{s_k^2}\Bigr) + \log n_k
+
+    with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
+
+    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.CHKUCB`, which explores more in
+    games of common length, where rewards are surely normal and no scale is known.
+
+    Parameters
+    ----------
+    arms, rng, direction, compiled
+        See :class:`bandstrap.Policy`.
+
+    Notes
+    -----
+    ``1/2 log(1 + gap^2/s^2)`` is the least divergence of the arm's normal distribution from one with the leader's mean
+    [2]_, and IMED [1]_ multiplies it by ``n``. Here the factor is ``n - 2``, as in :class:`bandstrap.CHKUCB` [3]_: the best
+    arm has evidence ``x`` against it with probability about ``exp(-(n-1) x)``, and is then passed over for about
+    ``exp((n-2) x)`` rounds, which is finite in the mean. With ``n`` it is not, and regret grows as a power of the horizon.
+    There is no confidence level. An arm whose rewards are all equal is never pulled again, unless it leads.
+
+    See Also
+    --------
+    bandstrap.IMED : where the noise scale, or a range, is known.
+    bandstrap.MEDUnknownVariance : draws arms by the same evidence.
+
+    Examples
+    --------
+    >>> from bandstrap import IMEDUnknownVariance
+    >>> policy = IMEDUnknownVariance(arms=2, rng=0)
+    >>> policy.update([0, 1] * 10, [0.1, 0.8, 0.3, 0.9] * 5)
+    >>> policy.select()
+    1
+
+    References
+    ----------
+    .. [1] Honda, Takemura. Non-asymptotic analysis of a new bandit algorithm for semi-bounded rewards. Journal of Machine
+       Learning Research 16, 2015.
+    .. [2] Honda, Takemura. Optimality of Thompson sampling for Gaussian bandits depends on priors. AISTATS 2014.
+    .. [3] Cowan, Honda, Katehakis. Normal bandits of unknown means and variances. Journal of Machine Learning Research 18,
+       2018.
+    """
+
+    kernel = KERNEL
+    name = "imed_unknown_variance"
+    n_initial = 3
+
+    def make_params(self, horizon: int | None) -> int:
+        """There are no parameters."""
+        return 0

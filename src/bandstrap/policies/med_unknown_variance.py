@@ -1,0 +1,80 @@
+"""MED for normal rewards of unknown variance: arms drawn with probabilities in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.policies.kernels.divergence import evidence_below, highest_of_moments
+from bandstrap.policies.kernels.draws import gumbel, shares
+from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.states.moments import State, learn
+
+
+def prepare(params: int, state: State, round_: int) -> float:
+    """The highest mean."""
+    return highest_of_moments(state)
+
+
+def score(params: int, state: State, arm: int, shared: float, rng: np.random.Generator) -> float:
+    """The logarithm of the weight plus a Gumbel number: the highest such sum is a draw by the weights."""
+    return gumbel(rng) - evidence_below(state, arm, shared)
+
+
+KERNEL = Kernel("med_unknown_variance", learn=learn, score=score, prepare=prepare)
+
+
+class MEDUnknownVariance(Policy[Label]):
+    r"""Minimum empirical divergence for normal rewards whose variances are not known, drawn in closed form.
+
+    .. math:: P(\text{arm } k) \propto \Bigl(1 + \frac{(\max_j \bar y_j - \bar y_k)^2}{s_k^2}\Bigr)^{-(n_k - 2)/2}
+
+    with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
+
+    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.MaillardSampling` where the
+    probability of each decision must be known and no noise scale is.
+
+    Parameters
+    ----------
+    arms, rng, direction, compiled
+        See :class:`bandstrap.Policy`.
+
+    Notes
+    -----
+    MED [1]_ draws an arm with a probability proportional to ``exp(-n D)``, where ``D`` is the least divergence of the arm's
+    distribution from one with the leader's mean: ``1/2 log(1 + gap^2/s^2)`` for normal rewards [2]_. Here ``n`` is
+    ``n - 2``, for the reason that :class:`bandstrap.IMEDUnknownVariance` gives: it makes the mean of the best arm's inverse
+    weight finite. Thompson sampling with the default prior of :class:`bandstrap.GaussianTSUnknownVariance` has as many
+    degrees of freedom. :meth:`weights` is exact. An arm whose rewards are all equal is never drawn again, unless it leads.
+
+    See Also
+    --------
+    bandstrap.GaussianTSUnknownVariance : probabilities not in closed form.
+    bandstrap.IMEDUnknownVariance : not random, for the same rewards.
+
+    Examples
+    --------
+    >>> from bandstrap import MEDUnknownVariance
+    >>> policy = MEDUnknownVariance(arms=["a", "b"], rng=0)
+    >>> policy.update(["a", "b"] * 4, [0.0, 1.0, 2.0, 3.0] * 2)
+    >>> policy.weights()
+    {'a': 0.3333, 'b': 0.6667}
+
+    References
+    ----------
+    .. [1] Honda, Takemura. An asymptotically optimal bandit algorithm for bounded support models. COLT 2010.
+    .. [2] Honda, Takemura. Optimality of Thompson sampling for Gaussian bandits depends on priors. AISTATS 2014.
+    """
+
+    kernel = KERNEL
+    name = "med_unknown_variance"
+    n_initial = 3
+
+    def make_params(self, horizon: int | None) -> int:
+        """There are no parameters."""
+        return 0
+
+    def exact_weights(self, params: int, state: State, round_: int) -> list[float]:
+        """The weights over their sum."""
+        best = highest_of_moments(state)
+        return shares([-evidence_below(state, arm, best) for arm in range(len(state.pulls))])
