@@ -89,6 +89,7 @@ def test_fact_five():
     for x in (-1, 0, 1):
         parts = naive.at_least(rows[:, :2], x) * naive.at_least(rows[:, 2:], x)
         assert (parts <= naive.at_least(rows, x)).all()
+        assert (parts == naive.at_least(rows, x)).any()  # no more than the product would do
 
 
 @every_sample
@@ -236,19 +237,36 @@ def test_lemma_two(law, kind):
         assert times.mean() - ERRORS * times.std() / math.sqrt(times.size) > log / mean
 
 
-def test_rounds_in_which_the_best_arm_is_missed_cost_what_is_said():
+def subset_steps(rng, shape):
+    """Steps of normal rewards 0.7 below the best mean, at the best bet; the largest and the mean."""
+    distribution = stats.norm(-0.7, 1)
+    steps = LOG_2 - np.logaddexp(0, 2 * 0.7 * distribution.rvs(shape, random_state=rng))
+    return steps, LOG_2, float(symmetric_rate(distribution, 0.0))
+
+
+def quadratic_steps(rng, shape):
+    """Steps of the self-normalised index for coins, 0 or -2."""
+    y = rng.choice([-2.0, 0.0], size=shape)
+    return -y / 2 - y**2 / 8, 0.5, 0.25
+
+
+def jagged_steps(rng, shape):
+    """Up by 1/2 nineteen times of twenty, else down by 1: what comes near the bound."""
+    return np.where(rng.random(shape) < 0.95, 0.5, -1.0), 0.5, 0.425
+
+
+@pytest.mark.parametrize("draw", [subset_steps, quadratic_steps, jagged_steps])
+def test_rounds_in_which_the_best_arm_is_missed_cost_what_is_said(draw):
     # An adversary who pulls the arm when its walk is above L, as in a round in which the best arm's index is too low, m
-    # times. Without the term for them the bound would be refuted.
-    rng = np.random.default_rng(0)
-    distribution, log, misses = stats.norm(-0.7, 1), 4.0, 12
-    rate = symmetric_rate(distribution, 0.0)
-    steps = LOG_2 - np.logaddexp(0, 2 * 0.7 * distribution.rvs((3000, 700), random_state=rng))
-    heights = np.cumsum(np.concatenate([np.zeros((3000, 1)), steps], axis=1), axis=1)
-    above = heights > log
-    pulls = np.array([np.flatnonzero(row)[misses] for row in above])
-    low = pulls.mean() - ERRORS * pulls.std() / math.sqrt(pulls.size)
-    assert low <= (log + LOG_2 * (1 + 2 * misses)) / rate
-    assert low > (log + LOG_2) / rate + misses / 2
+    # times. Pulls until then, and those that bring the walk above L again, are as many as (*) allows with D = m.
+    log, misses, size = 4.0, 12, 2000
+    steps, most, rate = draw(np.random.default_rng(0), (size, 700))
+    heights = np.cumsum(np.concatenate([np.zeros((size, 1)), steps], axis=1), axis=1)
+    pulls = np.array([np.flatnonzero(row > log)[misses] for row in heights])
+    error = ERRORS * pulls.std() / math.sqrt(size)
+    assert pulls.mean() - error <= (log + most * (1 + misses)) / rate
+    if draw is jagged_steps:  # with half of the term for misses it would be wrong
+        assert pulls.mean() - error > (log + most * (1 + misses / 2)) / rate
 
 
 def test_misses_at_falling_levels_are_fewer_than_said():
@@ -332,6 +350,38 @@ def test_rates_of_samples_constants_and_means_that_are_not_below():
     assert scaled == pytest.approx(symmetric_rate(sample[:100], 1.0), rel=1e-9)
 
 
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-9])
+def test_rates_at_small_gaps_are_rounded_down_and_divergences_up(gap):
+    # snr/2 - snr^2/4 + snr^3/6: the capacity for weak signals. A sum of log 2 - log(1 + e^u) loses half its digits here.
+    snr = gap**2
+    capacity = snr / 2 - snr**2 / 4 + snr**3 / 6
+    assert capacity * (1 - 2e-8) <= symmetric_rate(stats.norm(), gap) <= capacity
+    assert capacity <= symmetric_divergence(stats.norm(), gap) <= capacity * (1 + 2e-8) + 2e-15
+
+
+def test_rates_at_the_ends():
+    # Never above the best mean, if by a hair; differences beyond the doubles; half of the rewards at the best mean.
+    assert LOG_2 * (1 - 2e-8) <= symmetric_rate([0, 1], 1 + 1e-12) <= LOG_2
+    assert symmetric_rate([1e308, -1e308], 1e308) == pytest.approx(LOG_2 / 2, rel=1e-7)
+    assert symmetric_rate([1e-320, 0], 1e-320) == pytest.approx(LOG_2 / 2, rel=1e-7)
+    for scale in (1e-300, 1e300):
+        assert symmetric_rate(stats.norm(0, scale), scale) == pytest.approx(symmetric_rate(stats.norm(), 1), rel=1e-9)
+
+
+def test_divergence_where_a_density_is_infinite():
+    # The arcsine distribution mirrored at m: nodes on the mirrored ends have an infinite density.
+    law, centre = stats.beta(0.5, 0.5), 0.6
+
+    def integrand(angle):  # y = sin^2(angle), under which the distribution is uniform
+        y = math.sin(angle) ** 2
+        f, g = law.pdf(y), law.pdf(2 * centre - y)
+        return 2 / math.pi * math.log(2 * f / (f + g))
+
+    ends = (1e-9, math.asin(0.2**0.5) - 1e-9, math.asin(0.2**0.5) + 1e-9, math.pi / 2 - 1e-9)
+    by_hand = sum(integrate.quad(integrand, *pair, limit=400)[0] for pair in (ends[:2], ends[2:]))
+    assert 0 < symmetric_divergence(law, centre) <= by_hand * (1 + 1e-4)
+
+
 # --- theorems 3 and 4 -------------------------------------------------------------------------------------------------
 
 
@@ -346,6 +396,10 @@ def test_lemma_three():
         assert share - ERRORS * math.sqrt(share / size) <= bound
         ratios.append(share / bound)
     assert max(ratios) > 0.25
+    # One reward at level 1/2 is missed if it is below x, exactly; with twice the exponent that is refuted at shift 2.
+    shifts = np.array([0.5, 1.0, 2.0, 3.0])
+    assert (stats.norm.sf(shifts) <= np.exp(-(shifts**2) / 2) / 2).all()
+    assert stats.norm.sf(2.0) > math.exp(-(2.0**2)) / 2
 
 
 @pytest.mark.parametrize("c", [0.01, 0.3, 2.0])
@@ -388,10 +442,11 @@ def test_lemma_four_splits_rewards():
     assert ratios.min() < 1
 
 
-@pytest.mark.parametrize("n", [20, 100])
-def test_lemma_four_bernstein(n):
-    # Rewards -5, 0 and 5, cut at -b: the exact probability of a low sum, by convolution, against Bernstein's bound.
-    rare, cut, shift = 0.1, 3, 0.5
+@pytest.mark.parametrize(("n", "cut", "shift"), [(20, 3, 0.5), (100, 3, 0.5), (100, 5, 1.0)])
+def test_lemma_four_bernstein(n, cut, shift):
+    # Rewards -5, 0 and 5, cut at -b: the exact probability of a low sum, by convolution, against Bernstein's bound. With
+    # twice the exponent that would be refuted where nothing is cut.
+    rare = 0.1
     step = np.zeros(cut + 6)
     step[[0, cut, cut + 5]] = rare, 1 - 2 * rare, rare
     law = np.array([1.0])
@@ -399,8 +454,10 @@ def test_lemma_four_bernstein(n):
         law = np.convolve(law, step)
     sums = np.arange(law.size) - cut * n
     exact = law[sums < -n * shift].sum()
-    variance = 2 * rare * 25
-    assert exact <= math.exp(-n * shift**2 / (2 * (variance + cut * shift / 3)))
+    exponent = n * shift**2 / (2 * (2 * rare * 25 + cut * shift / 3))
+    assert exact <= math.exp(-exponent)
+    if cut == 5:
+        assert exact > math.exp(-2 * exponent)
 
 
 # --- theorem 5 --------------------------------------------------------------------------------------------------------
@@ -502,7 +559,7 @@ def test_bounds_are_the_formula():
     rate = gap**2 / (2 * (scale**2 + gap**2))
     log = 2 * math.log(t)
     expected = {
-        None: (log + 2 * math.log(1 + math.log(t)) + 0.5 * 2.1) / rate,
+        None: (log + 2 * math.log(1 + math.log(t)) + 0.5 * 1.55) / rate,
         "1/T^2": (log + 0.5) / rate + 1 - 1 / t,
         1e-5: (math.log(1e5) + 0.5) / rate + 1e-5 * t * (t - 1),
     }
@@ -528,6 +585,26 @@ def test_shapes_and_limits():
     assert sign_flip_regret_bound([0, 3, 3], 10, scales=1) == 30
     assert symmetric_rate(stats.norm(), [[1.0, 2.0]]).shape == (1, 2)
     assert isinstance(symmetric_divergence(stats.norm(), 1), float)
+
+
+@pytest.mark.parametrize(
+    ("gap", "scale"), [(1e-300, 1.0), (1e-300, 1e300), (5e-324, 1.0), (1e300, 1e-300), (1e300, 0.0)]
+)
+def test_units_however_small_or_large(gap, scale):
+    # Without a warning: all rounds where the rate is lost, and the best rate, 1/2, where there is no noise.
+    found = sign_flip_regret_bound([0, gap], 1000, scales=scale)
+    best = (2 * math.log(1000) + 2 * math.log1p(math.log(1000)) + 0.5 * 1.55) / 0.5
+    assert found == pytest.approx(gap * (1000 if gap < 1 else best), rel=1e-7)
+
+
+def test_moments_beyond_the_doubles():
+    expected = sign_flip_regret_bound([0, 1], 1000, moments=4.0, index="subsets")
+    for gap in (2.0**-500, 2.0**500):
+        found = sign_flip_regret_bound([0, gap], 1000, moments=4 * gap * gap, index="subsets")
+        assert found / gap == pytest.approx(expected, rel=1e-9)
+    assert sign_flip_regret_bound([0, 1e-200], 1000, moments=1e-300, index="subsets") == pytest.approx(1e-197)
+    with pytest.raises(InvalidInput, match=r"'moments' parameter .* must be at least gap"):
+        sign_flip_regret_bound([0, 1e-200], 1000, moments=0.0, index="subsets")
 
 
 @pytest.mark.parametrize(
@@ -567,5 +644,9 @@ def test_refusals_of_the_rates():
         symmetric_rate("normal", 1)
     with pytest.raises(InvalidInput, match="'law' parameter of symmetric_divergence must be a frozen"):
         symmetric_divergence([0, 1], 1)
+    with pytest.raises(
+        InvalidInput, match="'law' parameter of symmetric_divergence must be a distribution with a mean"
+    ):
+        symmetric_divergence(stats.cauchy(), 1)
     with pytest.raises(InvalidInput, match="'mean' parameter of symmetric_divergence must be above the mean"):
         symmetric_divergence(stats.norm(), 0)
