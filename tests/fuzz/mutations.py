@@ -155,6 +155,7 @@ def outcome(call, *values, **options):
         warnings.simplefilter("error")
         for kind in (AccuracyWarning, AssumptionWarning, SlowWarning):  # which are ours, and say so
             warnings.simplefilter("ignore", kind)
+        warnings.filterwarnings("ignore", r"EdgeworthUCB\(hall=True\)", DeprecationWarning)
         try:
             return call(*values, **options)
         except InvalidInput as refusal:

@@ -58,8 +58,8 @@ def normal_quantile(tail):
     return max(0, q - above / (1 + 1.432788 * q + 0.189269 * q**2 + 0.001308 * q**3))
 
 
-def shared_variance(arms, borrowed):
-    """``sbar^2`` and ``d0``."""
+def shared_variance(arms, borrowed, kurtosis=0):
+    """``sbar^2`` and ``d0``; variances of rewards with this excess kurtosis have the noise ``(2 + kurtosis)/(n - 1)``."""
     several = [arm for arm in arms if arm.n > 1]
     weights = sum(arm.weight for arm in several)
     means = [arm.mean for arm in arms]
@@ -67,7 +67,9 @@ def shared_variance(arms, borrowed):
         shared = sum(arm.weight * arm.variance for arm in several) / weights
     else:
         shared = (max(means) - min(means)) ** 2 or 1
-    spread = sum(arm.weight * ((arm.variance / shared - 1) ** 2 - Fraction(2, arm.n - 1)) for arm in several)
+    spread = sum(
+        arm.weight * ((arm.variance / shared - 1) ** 2 - (2 + Fraction(kurtosis)) / (arm.n - 1)) for arm in several
+    )
     h = (spread + 5) / Fraction(weights + 10)
     return shared, Fraction(borrowed) if h <= 0 else min(max(2 / h - 1, 0), Fraction(borrowed))
 
@@ -104,7 +106,12 @@ def studentized_index(
     return float(mean) + main + (own + skew * 2 * log / 3 * float(kappa)) / n
 
 
-def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0):
+def signed_skewness(s2, s3, s6):
+    """``S3/S2 (1 - 2 S6/S3^2)_+``, of either sign."""
+    return shrunk_skewness(s2, s3, s6) if s3 > 0 else -shrunk_skewness(s2, -s3, s6)
+
+
+def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, hall=False):
     """The index of :class:`bandstrap.EdgeworthUCB`; ``drawn`` is U, 0 where levels are not drawn."""
     arms = arms_of(samples)
     n, mean, s = arms[arm]
@@ -113,27 +120,37 @@ def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0):
         return math.inf
     level = max(level, drawn)
     log, z = math.log(1 / level), normal_quantile(0.9 * level)
-    shared, d0 = shared_variance(arms, 50)
-    nu = max(n - 1 + d0, Fraction(1, 2))
-    deviation = root((s[2] + d0 * shared) / nu)
     spread = [other for other in arms if other.is_spread]
-    if arms[arm].is_spread:
-        g3 = sum((1 if other.s[3] > 0 else -1) * root(other.s[3] ** 2 / other.variance**3) for other in spread)
-        g6 = float(sum(other.s[6] / other.variance**3 for other in spread))
-        evidence = plus(1 - 2 * g6 / g3**2) if g3 > 0 else 0
-        skewness = evidence * max(deviation * g3 / sum(other.n for other in spread), float(s[3] / s[2]))
-    else:
-        skewness = float(skewness_of_all(arms))
+    g3 = sum((1 if other.s[3] > 0 else -1) * root(other.s[3] ** 2 / other.variance**3) for other in spread)
+    g6 = float(sum(other.s[6] / other.variance**3 for other in spread))
+    rewards = sum(other.n for other in spread)
+    gamma = signed_skewness(rewards, g3, g6)
     four = [other for other in spread if other.n >= 4]
     excess = sum(
         other.weight * (other.n * other.s[4] / other.s[2] ** 2 - Fraction(3 * (other.n - 1), other.n + 1))
         for other in four
     )
     kurtosis = plus(excess) / sum(other.weight for other in four) if four else 0
+    shared, d0 = shared_variance(arms, 50, 0 if hall else min(kurtosis, 1.5 * gamma**2))
+    nu = max(n - 1 + d0, Fraction(1, 2))
+    deviation = root((s[2] + d0 * shared) / nu)
+    if hall:
+        omega = 1
+        evidence = plus(1 - 2 * g6 / g3**2) if g3 > 0 else 0
+        if arms[arm].is_spread:
+            skewness = evidence * max(deviation * g3 / rewards, float(s[3] / s[2]))
+        else:
+            skewness = float(skewness_of_all(arms))
+    else:
+        weights = sum(other.weight for other in arms)
+        omega = min(1, float((n - 1 + (d0 * arms[arm].weight / weights if weights else 0)) / nu))
+        skewness = deviation * gamma
+        if not arms[arm].is_spread:
+            skewness = float(signed_skewness(*(sum(other.s[p] for other in arms) for p in (2, 3, 6))))
     zeta = z / (1 + float((n - 1) / nu * kurtosis / (12 * n)) * plus(z**2 - 3))
     main = deviation * math.sqrt(float(nu) / n * math.expm1(min(zeta**2 / float(nu), 50)))
     own = 2 / float(2 + d0) * deviation * math.sqrt(2 * log)
-    return float(mean) + main + (own + (2 * z**2 + 1) / 6 * skewness) / n
+    return float(mean) + main + (own + ((3 * omega - 1) * z**2 + 1) / 6 * skewness) / n
 
 
 def weights_of_drawn_levels(index, samples, t, *, n_levels=500, **options):

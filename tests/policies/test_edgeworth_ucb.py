@@ -26,6 +26,7 @@ a_sample = (
     | st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.5, 9.0]), min_size=4, max_size=20)
 )
 several = st.lists(a_sample, min_size=1, max_size=7)
+of_0_9 = pytest.mark.filterwarnings(r"ignore:EdgeworthUCB\(hall=True\):DeprecationWarning")
 
 
 def indices(samples, t, rng=None, **options):
@@ -39,11 +40,20 @@ def shape(*samples):
     return pooled_shape(state.facts)
 
 
+@of_0_9
 @settings(max_examples=80, deadline=None)
 @given(
     several,
     st.integers(0, 10**6),
-    st.sampled_from([{}, {"caution": 3.0, "exploration": 0.0}, {"caution": 0.1}, {"caution": 1e9, "exploration": 0.0}]),
+    st.sampled_from(
+        [
+            {},
+            {"caution": 3.0, "exploration": 0.0},
+            {"caution": 0.1},
+            {"caution": 1e9, "exploration": 0.0},
+            {"hall": True},
+        ]
+    ),
 )
 def test_indices_are_the_formula(samples, more, options):
     t = sum(map(len, samples)) + 1 + more
@@ -59,15 +69,26 @@ def studentized_quantile(rng, law, n, tail, draws):
     return -np.quantile(y.mean(axis=1) * math.sqrt(n) / y.std(axis=1, ddof=1), tail)
 
 
-def test_skewness_moves_the_quantile_of_a_studentized_mean_by_the_factor_said():
-    # Exponential rewards, skewness 2, n = 800, at 1 %: 2.495 was measured with 200,000 draws, the formula has 2.466 and the
-    # normal quantile is 2.326. The standard error of 20,000 draws is 0.03, so half of the term, 2.396, is seen to be
-    # too little and twice, 2.605, too much with a probability above 0.98 each; a right one fails with less than 0.01.
-    z = rough_normal_quantile(0.01)
-    measured = studentized_quantile(
-        np.random.default_rng(0), lambda rng, size: rng.exponential(size=size) - 1.0, 800, 0.01, 20_000
-    )
-    assert measured == pytest.approx(z + 2.0 * skewness_factor(z) / math.sqrt(800), abs=0.09)
+def test_skewness_moves_the_quantile_of_a_mean_as_far_as_its_spread_is_its_own():
+    # Exponential rewards and mirrored ones, skewness 2 and -2, n = 800, at 1 %, over s_w with s_w^2 = w s^2 + (1 - w). The
+    # standard error of 100,000 draws is 0.012, and terms of order 1/n are 0.03 at w = 1 and below 0.01 otherwise. A right
+    # factor fails with less than 0.01. Hall's, that of w = 1, is off by 0.19, 0.14 and 0.10 at w = 0, 0.25 and 0.5: each
+    # is found with a probability above 0.99.
+    rng, n, tail = np.random.default_rng(0), 800, 0.01
+    means, variances = [], []
+    for _ in range(25):
+        y = rng.standard_exponential((4000, n))
+        means.append(y.mean(axis=1) - 1.0)
+        variances.append(y.var(axis=1, ddof=1))
+    mean, variance = np.concatenate(means), np.concatenate(variances)
+    z = rough_normal_quantile(tail)
+    for own in (0.0, 0.25, 0.5, 1.0):
+        for sign in (1.0, -1.0):
+            measured = -np.quantile(sign * mean * math.sqrt(n) / np.sqrt(own * variance + 1.0 - own), tail)
+            moved = measured - z
+            assert moved == pytest.approx(sign * 2.0 * skewness_factor(z, own) / math.sqrt(n), abs=0.065)
+            if own < 1.0:
+                assert moved != pytest.approx(sign * 2.0 * skewness_factor(z, 1.0) / math.sqrt(n), abs=0.065)
 
 
 def test_kurtosis_tempers_the_quantile_of_a_studentized_mean():
@@ -89,7 +110,7 @@ def test_shape_waits_for_evidence_and_has_no_scale():
     assert skewness == pytest.approx(2.0, rel=0.15)
     assert 0.8 < evidence < 1.0
     assert 2.0 < kurtosis < 9.0
-    assert shape(-rng.exponential(size=500), rng.normal(size=30))[0] == 0.0
+    assert shape(-rng.exponential(size=1500))[0] == pytest.approx(-2.0, rel=0.3)
     assert np.median([shape(rng.standard_t(3, 300))[0] for _ in range(15)]) == 0.0
     assert shape(rng.random(500))[2] == 0.0  # lighter tails than normal ones count as normal
     assert shape([1.0, 1.0, 1.0], [2.0]) == (0.0, 0.0, 0.0)
@@ -104,20 +125,25 @@ def test_an_arm_without_spread_takes_the_skewness_of_the_others():
     z = rough_normal_quantile(0.9 * math.exp(-log))
     lent = float(naive.skewness_of_all(naive.arms_of([rare])))
     assert lent > 0.5
-    # Rare losses are as spread, and have no skewness to lend.
+    # Rare losses are as spread, and lend as much skewness of the other sign.
+    shared = prepare(*learned(EdgeworthUCB(), *samples), 500)
+    owned = (19 + shared.freedom * 19 / (20 + 19)) / (19 + shared.freedom)
+    assert 0 < owned < 1
     assert indices(samples, 500)[1] - indices([-rare, np.zeros(20)], 500)[1] == pytest.approx(
-        skewness_factor(z) * lent / 20
+        skewness_factor(z, owned) * 2 * lent / 20
     )
 
 
-def test_an_arm_with_one_success_has_the_skewness_of_its_zeros_and_ones():
-    # One success in 78, beside an arm of 1/16: the exact bound at this level is 0.098, the index 0.080, and without the
-    # arm's own skewness 0.061, below the leader's mean. An arm of 10 % with such a start was given up in 1 of 500 runs.
+@of_0_9
+def test_an_arm_with_one_success_is_below_the_leader_and_was_not_in_0_9():
+    # One success in 78, beside an arm of 1/16: the exact bound at this level is 0.098. The index of 0.9.0 was 0.080; that
+    # without the arm's own skewness is below the leader's mean, a weakness that the docstring states.
     leader = np.zeros(18_000)
     leader[::16] = 1.0
     few = np.zeros(78)
     few[5] = 1.0
-    assert indices([leader, few], 19_000)[1] > 0.07
+    assert indices([leader, few], 19_000, hall=True)[1] > 0.07
+    assert indices([leader, few], 19_000)[1] < 1 / 16
 
 
 def test_caution_and_the_number_of_arms_move_the_level():
@@ -136,18 +162,28 @@ def test_caution_and_the_number_of_arms_move_the_level():
 
 
 @pytest.mark.parametrize(
-    "options", [{"caution": 0}, {"caution": 1e200}, {"exploration": -1}, {"randomized": "maybe"}], ids=str
+    "options", [{"caution": 0}, {"caution": 1e200}, {"exploration": -1}, {"randomized": "maybe"}, {"hall": 2}], ids=str
 )
 def test_wrong_settings_are_refused(options):
     with pytest.raises(InvalidInput, match=f"'{next(iter(options))}' parameter of EdgeworthUCB must be"):
         EdgeworthUCB(**options)
 
 
+def test_the_index_of_0_9_warns():
+    with pytest.warns(DeprecationWarning, match=r"EdgeworthUCB\(hall=True\), the index of 0.9.0, goes with"):
+        assert EdgeworthUCB(hall=True).hall
+
+
 # --- levels that are drawn --------------------------------------------------------------------------------------------
 
 
+@of_0_9
 @settings(max_examples=60, deadline=None)
-@given(several, st.floats(0, 40) | st.floats(0, 1), st.sampled_from([{}, {"caution": 3.0, "exploration": 1.0}]))
+@given(
+    several,
+    st.floats(0, 40) | st.floats(0, 1),
+    st.sampled_from([{}, {"caution": 3.0, "exploration": 1.0}, {"hall": True}]),
+)
 def test_drawn_an_index_is_the_formula_at_the_level_drawn(samples, log, options):
     t = sum(map(len, samples)) + 1
     size = max(max(map(abs, sample)) for sample in samples) + 1

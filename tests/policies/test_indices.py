@@ -1,4 +1,4 @@
-"""Index policies of constant memory against their formulas: UCB1, KL-UCB, MOSS, UCB-V, UCB1-tuned, CHK-UCB."""
+"""Index policies of constant memory against their formulas: UCB1, KL-UCB, MOSS, UCB-V, UCB1-tuned, CHK-UCB, light tails."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCB1, UCBV, UCBTuned
+from bandstrap.policies import CHKUCB, KLUCB, MOSS, UCB1, UCBV, LightTailedUCB, UCBTuned
 from naive import indices as naive
 from naive import policies
 from policies.learning import choices_on, scores
@@ -34,6 +34,12 @@ INDICES = [
         (UCBTuned(), lambda y, t: naive.ucb_tuned_index(y, t, 1.0)),
         (UCBTuned(upper=3.0), lambda y, t: naive.ucb_tuned_index(y, t, 3.0)),
         (CHKUCB(), naive.chk_ucb_index),
+        (LightTailedUCB(), lambda y, t: naive.light_tailed_index(y, t, N_ARMS, 1.0, 1.0, 1.0, 0.5, 0.5)),
+        (
+            LightTailedUCB(sigma=0.3, eta1=2.0, eta2=0.5, exponent=0.75, beta=0.25),
+            lambda y, t: naive.light_tailed_index(y, t, N_ARMS, 0.3, 2.0, 0.5, 0.75, 0.25),
+        ),
+        (LightTailedUCB(horizon=900), lambda y, t: naive.light_tailed_index(y, 900, N_ARMS, 1, 1, 1, 0.5, 0.5)),
     ]
 ]
 SAMPLES = [
@@ -81,6 +87,12 @@ def test_choices_are_those_of_the_formula_over_a_run(policy, index):
         (lambda: MOSS(sigma="1"), r"'sigma' parameter of MOSS must be a finite number greater than 0. Got '1'"),
         (lambda: MOSS(c=0), r"'c' parameter of MOSS must be a finite number greater than 0. Got 0"),
         (lambda: MOSS(horizon=0), r"'horizon' parameter of MOSS must be an integer of at least 1. Got 0"),
+        (lambda: LightTailedUCB(exponent=0.4), r"'exponent' parameter of LightTailedUCB must be at least 1/2. Got 0.4"),
+        (
+            lambda: LightTailedUCB(beta=0.6),
+            r"'beta' parameter of LightTailedUCB must be at most the exponent 0.5. Got 0.6",
+        ),
+        (lambda: LightTailedUCB(eta1=0), r"'eta1' parameter of LightTailedUCB must be a finite number greater than 0"),
         (lambda: UCBV(upper=-1), r"'upper' parameter of UCBV must be a finite number greater than 0. Got -1"),
         (lambda: UCBV(zeta=math.nan), r"'zeta' parameter of UCBV must be a finite number greater than 0. Got nan"),
         (lambda: UCBV(c=None), r"'c' parameter of UCBV must be a finite number greater than 0. Got None"),

@@ -9,6 +9,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies import (
     MARS,
     POLICIES,
+    RMMUCB,
     UCB1,
     BootstrappedUCB,
     GaussianTSUnknownVariance,
@@ -109,7 +110,11 @@ def test_a_level_that_is_too_small_to_compute_with_is_refused(make, alpha):
         make(alpha=alpha)
 
 
-@pytest.mark.parametrize("make", [make for make in SCHEDULED if make.name != "mars"], ids=lambda make: make.name)
+# MARS and RMMUCB draw 1/alpha subsets or signs.
+RESAMPLED = ("mars", "rmm_ucb")
+
+
+@pytest.mark.parametrize("make", [make for make in SCHEDULED if make.name not in RESAMPLED], ids=lambda make: make.name)
 @pytest.mark.parametrize(
     "options",
     [
@@ -140,8 +145,9 @@ def test_settings_beyond_what_can_be_counted_are_refused():
     ):
         UCB1(alpha="1/T^2", horizon=10**400)
     for alpha in (1e-200, 1e-8):
-        with pytest.raises(InvalidInput, match=r"'alpha' parameter of MARS must be at least 1e-07, as .* Got"):
-            MARS(alpha=alpha)
+        for make in (MARS, RMMUCB):
+            with pytest.raises(InvalidInput, match=r"'alpha' parameter of \w+ must be at least 1e-07, as .* Got"):
+                make(alpha=alpha)
     for a in (1e308, -1e308):
         with pytest.raises(
             InvalidInput, match=r"'a' parameter of GaussianTSUnknownVariance must be a number in the open"

@@ -80,7 +80,7 @@ def test_variances_that_look_alike_lend_many_degrees_of_freedom_and_others_few()
         for _ in range(100):
             params, state = learned(StudentizedUCB(), *(rng.normal(0, scale, 12) for scale in scales))
             pooled = pool(state, 1.0)
-            lent.append(borrowed_freedom(pooled, pooled.variances / pooled.weight, params.borrowed))
+            lent.append(borrowed_freedom(pooled, pooled.variances / pooled.weight, params.borrowed, 1.0))
         assert 0 <= min(lent) <= max(lent) <= 50
         return np.median(lent)
 

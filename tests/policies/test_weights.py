@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstrap import BootstrappedTS, EpsilonGreedy, LinearTS, MaillardSampling, UniformRandom
+from bandstrap import BootstrappedTS, EpsilonGreedy, LinearTS, MaillardSampling, MEDUnknownVariance, UniformRandom
 from bandstrap.errors import InvalidInput
 from contract import test_linear_policies as linear
 from contract.test_policies import either_policy, either_way, every_case, every_form, make
@@ -170,6 +170,7 @@ def test_the_arm_that_is_handed_out_next_has_probability_one(name, compiled):
         EpsilonGreedy(arms=3, rng=0, epsilon=4.0, decay=0.0),
         MaillardSampling(arms=3, rng=0),
         MaillardSampling(arms=3, rng=0, divergence="bernoulli"),
+        MEDUnknownVariance(arms=3, rng=0),
     ],
     ids=repr,
 )

@@ -150,13 +150,14 @@ def studentized_factor(log: float, freedom: float) -> float:
 
 
 @jitable
-def borrowed_freedom(pooled: Pooled, variance: float, most: float) -> float:
+def borrowed_freedom(pooled: Pooled, variance: float, most: float, noise: float) -> float:
     """``d0``: what the shared variance is worth to an arm, in degrees of freedom, judged by how alike variances are.
 
-    ``d0 = clip(2/h - 1, 0, most)`` with ``h = (sum w [(s^2/sbar^2 - 1)^2 - 2/(n - 1)] + 10 * 0.5)/(sum w + 10)``.
+    ``d0 = clip(2/h - 1, 0, most)`` with ``h = (sum w [(s^2/sbar^2 - 1)^2 - 2 noise/(n - 1)] + 10 * 0.5)/(sum w + 10)``;
+    ``noise`` is 1 for variances of normal rewards, and ``1 + kappa/2`` for those of excess kurtosis ``kappa``.
     """
     spread = pooled.squared_variances / (variance * variance) - 2.0 * pooled.variances / variance
-    spread += pooled.weight - pooled.noise
+    spread += pooled.weight - noise * pooled.noise
     h = (spread + PRIOR_WEIGHT * PRIOR_SPREAD) / (pooled.weight + PRIOR_WEIGHT)
     if h * (most + 1.0) <= 2.0:
         return most
@@ -240,7 +241,7 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     """Level, shared variance, borrowed degrees of freedom and pooled skewness."""
     seen = survey(state)
     pooled = seen.pooled
-    freedom = borrowed_freedom(pooled, seen.variance, params.borrowed)
+    freedom = borrowed_freedom(pooled, seen.variance, params.borrowed, 1.0)
     return Shared(
         forced_pulls(params.exploration, params.consistent, round_),
         seen.most_pulls,
