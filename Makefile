@@ -4,7 +4,7 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 LOCK := requirements-dev.lock
-PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal --durations=20
+PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal --timeout 300 --durations=20
 
 .PHONY: help paper test test-all fuzz check bench docs dist lowest lock notebooks format clean
 

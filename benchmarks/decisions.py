@@ -32,6 +32,7 @@ NOT_CONSTANT = (
     "mars",
     "npts",
     "rds",
+    "rmm_ucb",
     "subsample_duels",
     "weighted_bootstrap",
 )

@@ -100,6 +100,7 @@ def adapt_docstring(app, what, name, obj, options, lines):
         lines[:] = [*inspect.getdoc(obj).splitlines(), ""]
     for i, line in enumerate(lines):
         line = re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line)
+        line = re.sub(r"(\[\d+\])_", r"\1", line)  # numpydoc's way to name one, of which Sphinx would make a link
         lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
 
 

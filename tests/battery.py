@@ -39,9 +39,9 @@ def rounded(numbers):
     return [float(f"{number:.10g}") for number in np.ravel(np.asarray(numbers, dtype=float))]
 
 
-def of_policy(name):
+def of_policy(name, **options):
     """Arms that a policy of arms chose, and what it thinks of them afterwards."""
-    policy = POLICIES[name](arms=3, rng=5)
+    policy = POLICIES[name](arms=3, rng=5, **options)
     rewards = np.random.default_rng(3).random((ROUNDS, 3)) < (0.3, 0.5, 0.6)
     rewards = np.where(rewards, 0.9, 0.1) + 0.01 * np.sin(np.arange(ROUNDS))[:, None]
     chosen = []
@@ -51,6 +51,12 @@ def of_policy(name):
         chosen.append(arm)
     known = [number for row in policy.table() for number in (row.mean, row.index) if number is not None]
     return [*chosen, *rounded(known)]
+
+
+def of_edgeworth_of_0_9():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return of_policy("edgeworth_ucb", hall=True)
 
 
 def of_linear_policy(name):
@@ -130,6 +136,8 @@ def games():
     ucb1 = POLICIES["ucb1"]()
     for name, cls in POLICIES.items():
         yield f"policy {name}", partial(code_of, cls(), Gaussian()), partial(of_policy, name)
+    edgeworth = POLICIES["edgeworth_ucb"]()
+    yield "policy edgeworth_ucb:hall=true", partial(code_of, edgeworth, Gaussian()), of_edgeworth_of_0_9
     for name, cls in LINEAR_POLICIES.items():
         yield f"policy {name}", partial(code_of, cls(), LinearBandit(dimension=3)), partial(of_linear_policy, name)
     for name in ENVIRONMENTS:

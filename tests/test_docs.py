@@ -428,7 +428,9 @@ def test_how_loose_the_theorem_is_said_to_be_is_what_its_tables_have():
 def test_the_map_of_the_league_has_a_row_for_each_policy_and_a_best_one_in_each_column():
     league = read_league()
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*)</tr>', heatmap())
-    assert {name for name, _ in rows} == {policy.name for policy in league.policies}
+    played = {*polars.read_parquet(DOCS / "league" / "horizon-2000.parquet")["policy"]}
+    # A policy that was entered since the league was last played has no row until it is played again.
+    assert {name for name, _ in rows} == played <= {policy.name for policy in league.policies}
     cells = [re.findall(r"<td.*?>(.*?)</td>", cells) for _, cells in rows]
     assert {len(row) for row in cells} == {1 + len(league.environments)}
     assert all(any(value == "<b>1.00</b>" for value in column) for column in [*zip(*cells, strict=True)][1:])

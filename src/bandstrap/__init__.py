@@ -8,6 +8,8 @@ bandstrap.environments
     Where rewards come from: Gaussian, Bernoulli, any SciPy distributions, your own data, linear bandits.
 bandstrap.bounds
     Confidence bounds on a mean, and a lab that measures how often they miss.
+bandstrap.evidence
+    Differences between arms and verdicts from adaptive logs, valid at all times and under any drift.
 bandstrap.policies
     All policies by name, and what a policy of your own is made of.
 bandstrap.multipliers, bandstrap.theory
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap import engine as engine
     from bandstrap import environments as environments
     from bandstrap import errors as errors
+    from bandstrap import evidence as evidence
     from bandstrap import experiments as experiments
     from bandstrap import league as league
     from bandstrap import live as live
@@ -50,6 +53,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import NPTS as NPTS
     from bandstrap.policies import PHE as PHE
     from bandstrap.policies import RDS as RDS
+    from bandstrap.policies import RMMUCB as RMMUCB
     from bandstrap.policies import UCB1 as UCB1
     from bandstrap.policies import UCBV as UCBV
     from bandstrap.policies import BernoulliTS as BernoulliTS
@@ -62,7 +66,10 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import GaussianTS as GaussianTS
     from bandstrap.policies import GaussianTSUnknownVariance as GaussianTSUnknownVariance
     from bandstrap.policies import Giro as Giro
+    from bandstrap.policies import IMEDUnknownVariance as IMEDUnknownVariance
+    from bandstrap.policies import LightTailedUCB as LightTailedUCB
     from bandstrap.policies import MaillardSampling as MaillardSampling
+    from bandstrap.policies import MEDUnknownVariance as MEDUnknownVariance
     from bandstrap.policies import NaiveBootstrappedUCB as NaiveBootstrappedUCB
     from bandstrap.policies import Policy as Policy
     from bandstrap.policies import ReBoot as ReBoot
@@ -86,15 +93,15 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
 else:
     # Where the public names live; those without a home are modules.
     _NAMES = {
-        "": "bounds engine environments errors experiments league live multipliers plots policies theory",
+        "": "bounds engine environments errors evidence experiments league live multipliers plots policies theory",
         "engine.simulator.result": "Result",
         "engine.simulator.simulate": "simulate",
         "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
         "multipliers": "bootstrap_quantile",
         "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EdgeworthUCB EmpiricalKLUCB "
-        "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED KLUCB MARS MBE MOSS MaillardSampling NPTS "
-        "NaiveBootstrappedUCB PHE Policy RDS ReBoot RobustUCB SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned "
-        "UCBV UniformRandom WeightedBootstrap",
+        "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED IMEDUnknownVariance KLUCB LightTailedUCB MARS "
+        "MBE MEDUnknownVariance MOSS MaillardSampling NPTS NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB "
+        "SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap",
         "policies.saving.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }

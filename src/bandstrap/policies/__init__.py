@@ -17,11 +17,14 @@ from bandstrap.policies.gaussian_ts import GaussianTS
 from bandstrap.policies.gaussian_ts_unknown_variance import GaussianTSUnknownVariance
 from bandstrap.policies.giro import Giro
 from bandstrap.policies.imed import IMED
+from bandstrap.policies.imed_unknown_variance import IMEDUnknownVariance
 from bandstrap.policies.kl_ucb import KLUCB
+from bandstrap.policies.light_tailed_ucb import LightTailedUCB
 from bandstrap.policies.linear import LINEAR_POLICIES
 from bandstrap.policies.maillard_sampling import MaillardSampling
 from bandstrap.policies.mars import MARS
 from bandstrap.policies.mbe import MBE
+from bandstrap.policies.med_unknown_variance import MEDUnknownVariance
 from bandstrap.policies.moss import MOSS
 from bandstrap.policies.naive_bootstrapped_ucb import NaiveBootstrappedUCB
 from bandstrap.policies.npts import NPTS
@@ -29,6 +32,7 @@ from bandstrap.policies.online.policy import POLICIES, Online, Policy
 from bandstrap.policies.phe import PHE
 from bandstrap.policies.rds import RDS
 from bandstrap.policies.reboot import ReBoot
+from bandstrap.policies.rmm_ucb import RMMUCB
 from bandstrap.policies.robust_ucb import RobustUCB
 from bandstrap.policies.sign_flip_ucb import SignFlipUCB
 from bandstrap.policies.states import moments
@@ -52,6 +56,7 @@ __all__ = [
     "PHE",
     "POLICIES",
     "RDS",
+    "RMMUCB",
     "UCB1",
     "UCBV",
     "BernoulliTS",
@@ -64,7 +69,10 @@ __all__ = [
     "GaussianTS",
     "GaussianTSUnknownVariance",
     "Giro",
+    "IMEDUnknownVariance",
     "Kernel",
+    "LightTailedUCB",
+    "MEDUnknownVariance",
     "MaillardSampling",
     "NaiveBootstrappedUCB",
     "Online",

@@ -11,7 +11,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from bandstrap.basics.storage import fcntl
 from bandstrap.engine.work.dispatch import TaskCall
@@ -33,28 +33,26 @@ class Ahead:
     ----------
     prepare
         Prepares a piece of work, or a whole one.
-    wholes
-        The work, in the order in which it is done.
     """
 
-    def __init__(self, prepare: Preparer, wholes: Sequence[Work]) -> None:
-        self._prepare, self._wholes = prepare, wholes
+    def __init__(self, prepare: Preparer) -> None:
+        self._prepare = prepare
         self._has_begun = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def begin(self, known: Collection[Hashable]) -> None:
-        """Have prepared what is needed and not ``known``, in the order in which it is needed; called again, nothing."""
+    def begin(self, work: Iterable[Work], known: Collection[Hashable]) -> None:
+        """Have prepared, in turn, what some work needs and is not ``known``; called again, nothing."""
         if self._has_begun or fcntl is None or not sys.executable:
             return
         self._has_begun = True
         first: dict[Hashable, Work] = {}
-        for whole in self._wholes:
-            if whole.needs not in known:
-                first.setdefault(whole.needs, whole)
+        for piece in work:
+            if piece.needs not in known:
+                first.setdefault(piece.needs, piece)
         errands = []
-        for whole in first.values():
+        for piece in first.values():
             with contextlib.suppress(Exception):  # it cannot be sent
-                errands.append(pickle.dumps(TaskCall(Task(), no_outcomes, self._prepare, [whole])))
+                errands.append(pickle.dumps(TaskCall(Task(), no_outcomes, self._prepare, [piece])))
         if errands:
             command = [sys.executable, "-m", "bandstrap.engine.work.ahead"]
             quiet = subprocess.DEVNULL

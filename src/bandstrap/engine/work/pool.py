@@ -126,7 +126,7 @@ def finish(
             records[whole] = records[leader] if leader in records else leader.record()
     todo = list(leaders.values())
     with progress_bar(sum(whole.work for whole in todo), shown=progress) as show:
-        Loop(run, prepare, executor, store, records, show, Ahead(prepare, todo)).work_on(groups_of(todo))
+        Loop(run, prepare, executor, store, records, show, todo).work_on(groups_of(todo))
     return records
 
 
@@ -146,12 +146,12 @@ class Loop:
         store: StoreLike | None,
         records: Mapping[Any, Outcomes],
         show: Show,
-        ahead: Ahead,
+        todo: Sequence[Work],
     ) -> None:
         self._run, self._prepare, self._store, self._records, self._show = run, prepare, store, records, show
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._lent, self._workers = executor, Workers(executor, self._events)
-        self._called_off, self._ahead = Flag(), ahead
+        self._called_off, self._todo, self._ahead = Flag(), todo, Ahead(prepare)
         # What is in flight, and how far it is.
         self._waiting: dict[Future[list[Any]], tuple[Group, Task]] = {}
         # What is to be tried again, and how much of that or in flight is suspected to break pools.
@@ -279,14 +279,16 @@ class Loop:
             self._hand_out(group, pool)
 
     def _look_ahead(self) -> None:
-        """Where nothing seems to be compiled and a core has nothing to do, have another process begin with what is next."""
+        """Where nothing seems to be compiled and a core has nothing to do, have another process compile what is next."""
         if (
             self._preparing is not None
             and time.monotonic() - self._since > SLOW
             and self._workers.are_threads
             and self._workers.count > 1
         ):
-            self._ahead.begin({*self._prepared, *(part.piece.needs for part in self._unprepared)})
+            # Those of the group at hand from the last one on: the two meet half-way, and neither waits for the other.
+            now, *soon = (part.piece for part in self._unprepared)
+            self._ahead.begin([*reversed(soon), *self._todo], known={*self._prepared, now.needs})
 
     def _hand_out(self, group: Group, pool: Executor) -> None:
         task = Task(self._called_off)
