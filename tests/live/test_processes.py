@@ -11,6 +11,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from live.history import read_lines
 from live.workers import (
     HELD_OUT,
     PATIENCE,
@@ -21,7 +22,6 @@ from live.workers import (
     finish,
     noted,
     plain,
-    read_diary,
     start,
     total,
 )
@@ -200,7 +200,7 @@ def reward_all(target, folder, number):
             if target.startswith("postgresql"):
                 slow_to_commit(experiment.store, rng)
             worker = Worker(experiment, folder / f"rewarder{number} {name}.diary")
-            decided = read_diary(folder / f"decider {name}.diary")[1]["result"]
+            decided = read_lines(folder / f"decider {name}.diary")[1]["result"]
             work += [(worker, row["id"]) for row in decided]
         rng.shuffle(work)
         for worker, id_ in work:

@@ -12,7 +12,7 @@ import sqlite3
 import time
 import traceback
 import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import closing
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -22,6 +22,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from live import history
 
 # An experiment whose weights are drawn, and where an arm is new for a short time only.
 SHOP = {
@@ -76,7 +77,7 @@ class Diary:
 
     def __init__(self, path):
         path = Path(path)
-        self.lines = read_diary(path) if path.exists() else []
+        self.lines = history.read_lines(path) if path.exists() else []
         whole = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.truncate(self._file, whole)
@@ -85,14 +86,11 @@ class Diary:
         os.close(self._file)
 
     def write(self, **line):
-        """Append a line; the system has it when this returns, whatever becomes of the process."""
-        data = json.dumps(line).encode() + b"\n"
+        """Append a line, with the time; the disk has it when this returns, whatever becomes of process and machine."""
+        data = json.dumps(line | {"at": time.monotonic()}).encode() + b"\n"
         assert os.write(self._file, data) == len(data)
+        os.fdatasync(self._file)
         self.lines.append(line)
-
-
-def read_diary(path):
-    return [json.loads(line) for line in Path(path).read_bytes().split(b"\n")[:-1]]
 
 
 def calls(lines):
@@ -271,129 +269,78 @@ def rows_of(target, table):
         return [dict(row) for row in connection.execute(query)]
 
 
-def check(target, name, diaries, settle=None, window=0.0):
+def stored_of(experiment, target):
+    """All that is stored of an experiment."""
+
+    def table(name):
+        return [row for row in rows_of(target, name) if row["experiment"] == experiment.row.id]
+
+    activated = [row["decision"] for row in rows_of(target, "live_activation")]
+    parts = (table(f"live_{name}") for name in ("reward", "learned", "change"))
+    return history.Stored(table("live_decision"), activated, *parts, arms=experiment.state.arms)
+
+
+def check(target, name, diaries, settle=None, window=0.0, failures=()):
     """Everything acknowledged is there, once, as it was acknowledged; the log follows from it, and all from the log.
 
-    Gives numbers of rows. ``settle`` says how rewards of a window become one, and there is a wait for the last to close;
-    None where rewards are learned on arrival.
+    Gives what was found and numbers of rows. ``settle`` says how rewards of a window become one, and there is a wait for
+    the last to close; None where rewards are learned on arrival. ``failures`` are times at which a server was lost.
     """
     time.sleep(window)
     for path in diaries:
         assert failure_of(path) is None, failure_of(path)
-    asked = [pair for path in diaries for pair in calls(read_diary(path))]
+    asked = history.read(*diaries)
     with live.open(target, name) as experiment:
         experiment.refresh()
-        arms = experiment.state.arms
+        stored = stored_of(experiment, target)
+        findings = history.judge(asked, stored, failures)
+        assert findings.is_sound, str(findings)
+        changed = sorted(row["seq"] for row in stored.learned if row["kind"] == "change")
+        assert changed == sorted(row["seq"] for row in stored.changes)
+        check_log(stored, settle)
         number = experiment.row.id
+        assert not [row for row in rows_of(target, "live_pending") if row["experiment"] == number]
 
-        def table(name):
-            return [row for row in rows_of(target, name) if row["experiment"] == number]
-
-        decisions = check_decisions(asked, table("live_decision"), arms)
-        check_activations(asked, rows_of(target, "live_activation"), decisions)
-        rewards = check_rewards(asked, table("live_reward"), decisions)
-        learned, changes = table("live_learned"), table("live_change")
-        check_changes(asked, learned, changes)
-        check_log(learned, decisions, rewards, settle)
-        assert table("live_pending") == []
-
-        keys = list(decisions)
-        again = {row["key"]: row for row in plain(experiment.decide_many(units=keys, keys=keys))}
-        for call, result in asked:
-            if call["call"].startswith("decide") and result is not None:
-                assert [again[row["key"]] for row in result] == result
-        assert len(table("live_decision")) == len(decisions)
+        keys = [row["key"] for row in stored.decisions]
+        again = {row["key"]: row for row in plain(experiment.decide_many(units=keys, keys=keys))} if keys else {}
+        for call in asked:
+            if call.method.startswith("decide") and call.is_acknowledged:
+                assert all(again.get(row["key"], row) == row for row in call.result)
+        assert len(stored_of(experiment, target).decisions) == len(keys)
         replay = experiment.replay()
         assert replay.is_identical, str(replay)
-        assert (replay.decisions, replay.entries) == (len(decisions), len(learned))
-        snapshots = table("live_snapshot")
+        assert (replay.decisions, replay.entries) == (len(keys), len(stored.learned))
+        snapshots = [row for row in rows_of(target, "live_snapshot") if row["experiment"] == number]
     if not str(target).startswith("postgresql"):
         with closing(sqlite3.connect(target)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    activated = set(stored.activations)
     return SimpleNamespace(
-        decisions=len(decisions),
-        rewards=len(rewards),
-        late=sum(bool(row["late"]) for row in rewards.values()),
-        unshown=sum(not row["counts"] for row in decisions.values()),
-        learned=len(learned) - len(changes),
-        changes=len(changes),
+        decisions=len(keys),
+        rewards=len(stored.rewards),
+        late=sum(bool(row["late"]) for row in stored.rewards),
+        unshown=sum(bool(row["deferred"]) and row["id"] not in activated for row in stored.decisions),
+        learned=len(stored.learned) - len(stored.changes),
+        changes=len(stored.changes),
         snapshots=len(snapshots),
         versions=replay.versions,
         calls=len(asked),
-        unanswered=sum(result is None for _, result in asked),
+        unanswered=sum(call.result is None for call in asked),
+        findings=findings,
     )
 
 
-def check_decisions(asked, rows, arms):
-    """Decisions by key: those acknowledged as they were, and no others than those asked for."""
-    found = {row["key"]: row for row in rows}
-    assert len(found) == len(rows) == len({row["id"] for row in rows})
-    wanted = set()
-    for call, result in asked:
-        if call["call"].startswith("decide"):
-            wanted.update(call["with"].get("keys") or [call["with"]["key"]])
-            for told in result or ():
-                row = found[told["key"]]
-                assert {field: row[field] for field in told} | {"arm": arms[row["arm"]]} == told
-    assert set(found) <= wanted
-    return found
-
-
-def check_activations(asked, rows, decisions):
-    """Activations that were acknowledged are there; adds to each decision whether it counts."""
-    found = {row["decision"] for row in rows}
-    told = {call["with"]["decision"]: result is not None for call, result in asked if call["call"] == "activate"}
-    own = {row["id"] for row in decisions.values()}
-    assert {id_ for id_, is_told in told.items() if is_told} <= found & own <= set(told)
-    for row in decisions.values():
-        row["counts"] = not row["deferred"] or row["id"] in found
-
-
-def check_rewards(asked, rows, decisions):
-    """Rewards by decision and key: the first that was sent, as it was acknowledged."""
-    found = {(row["decision"], row["key"]): row for row in rows}
-    assert len(found) == len(rows)
-    ids = {row["id"] for row in decisions.values()}
-    sent, outcomes = {}, defaultdict(Counter)
-    for call, result in asked:
-        if call["call"] == "reward_many":
-            rewards = [(id_, key or "", value) for id_, value, key in call["with"]["rewards"]]
-            for id_, key, value in rewards:
-                sent.setdefault((id_, key), value)
-            for (id_, key, _), outcome in zip(rewards, result or (), strict=bool(result)):
-                outcomes[id_, key][outcome] += 1
-    assert all(row["value"] == sent[place] and row["decision"] in ids for place, row in found.items())
-    for place, told in outcomes.items():
-        assert place in found
-        assert told["stored"] + told["late"] <= 1
-        if told["stored"] or told["late"]:
-            assert bool(told["late"]) == bool(found[place]["late"])
-    return found
-
-
-def check_changes(asked, learned, changes):
-    """Changes are in the log, each acknowledged one once, any other at most once."""
-    assert sorted(row["seq"] for row in changes) == sorted(row["seq"] for row in learned if row["kind"] == "change")
-    made = Counter(row["actor"] for row in changes)
-    assert set(made.values()) <= {1}
-    for call, result in asked:
-        if call["call"] in ("add_arm", "pause", "resume", "retire", "change"):
-            is_refused = isinstance(result, dict) and "refused" in result
-            actor = call["with"]["actor"]
-            assert is_refused or actor in made or result is None
-
-
-def check_log(learned, decisions, rewards, settle):
-    """The log has no gap, and every decision that can be settled, once, with its own rewards."""
-    assert sorted(row["seq"] for row in learned) == list(range(1, len(learned) + 1))
-    entries = {row["decision"]: row for row in learned if row["kind"] != "change"}
-    assert len(entries) == sum(row["kind"] != "change" for row in learned)
+def check_log(stored, settle):
+    """The log has every decision that can be settled, with its own rewards."""
+    entries = {row["decision"]: row for row in stored.learned if row["kind"] != "change"}
     arrived = defaultdict(list)
-    for (id_, _), row in rewards.items():
+    for row in stored.rewards:
         if not row["late"]:
-            arrived[id_].append((row["received_at"], row["id"], row["value"]))
-    served = {row["id"]: row for row in decisions.values() if row["source"] != "holdout" and row["counts"]}
+            arrived[row["decision"]].append((row["received_at"], row["id"], row["value"]))
+    activated = set(stored.activations)
+    counting = [row for row in stored.decisions if not row["deferred"] or row["id"] in activated]
+    served = {row["id"]: row for row in counting if row["source"] != "holdout"}
     expected = {}
     for id_ in served:
         values = [value for *_, value in sorted(arrived[id_])]
