@@ -1,5 +1,6 @@
 """Contrasts: exact expectation over all paths, a slow twin, rounding, bad input, and misses at any time."""
 
+import copy
 import itertools
 import json
 import math
@@ -14,7 +15,7 @@ from scipy.special import ndtr
 from bandstrap.errors import InvalidInput
 from bandstrap.evidence import Contrasts, contrasts
 from bandstrap.evidence.betting import BETS, LOG_PRIOR, log_threshold, log_wealth, lower_sum
-from bandstrap.evidence.contrasts import ARRAYS, overlaps, pair_scores
+from bandstrap.evidence.contrasts import ARRAYS, overlaps, pair_shares
 from naive import evidence as naive
 from sampling import each
 
@@ -61,19 +62,25 @@ def test_the_mean_over_all_paths_of_five_adaptive_rounds(world):
     """Each path of arms and rewards with its probability, through the library's own level, scores and mixture."""
     level, effect, expected = WORLDS[world]
     mean_wealth, mean_at_zero, total = [], [], []
-    for path in itertools.product([(0, 0), (0, 1), (1, 0), (1, 1)], repeat=ROUNDS):
-        probability, spent, state = 1.0, 0.0, Contrasts(2)
-        for i, (arm, reward) in enumerate(path):
-            weights = weights_after(path[:i])
-            common = level(path[:i], weights)
-            mean = common + (effect(i) if arm == 1 else 0.0)
+
+    def follow(past, probability, spent, state):
+        i = len(past)
+        if i == ROUNDS:
+            products = state.log_products[1, 0]
+            mean_wealth.append(probability * math.exp(float(log_wealth(products, spent))))
+            mean_at_zero.append(probability * math.exp(float(log_wealth(products))))
+            total.append(probability)
+            return
+        weights = weights_after(past)
+        spent = spent + float(overlaps(weights[:1], weights[1:])[0]) * effect(i)
+        for arm, reward in itertools.product((0, 1), (0, 1)):
+            mean = level(past, weights) + (effect(i) if arm == 1 else 0.0)
             assert 0 <= mean <= 1
-            probability *= weights[arm] * (mean if reward else 1 - mean)
-            spent += float(overlaps(weights[:1], weights[1:])[0]) * effect(i)
-            state.update(arm, reward, weights)
-        mean_wealth.append(probability * math.exp(float(log_wealth(state.log_products[1, 0], spent))))
-        mean_at_zero.append(probability * math.exp(float(log_wealth(state.log_products[1, 0]))))
-        total.append(probability)
+            after = copy.deepcopy(state)
+            after.update(arm, reward, weights)
+            follow((*past, (arm, reward)), probability * weights[arm] * (mean if reward else 1 - mean), spent, after)
+
+    follow((), 1.0, 0.0, Contrasts(2))
     assert math.fsum(total) == pytest.approx(1, abs=1e-12)
     if expected is not None:
         assert math.fsum(mean_wealth) == pytest.approx(expected, abs=1e-12)
@@ -87,7 +94,7 @@ def test_a_level_that_knows_the_arm_would_be_found_by_the_enumeration():
     weights, found = np.array([[0.3, 0.7]]), 0.0
     for arm, reward in itertools.product((0, 1), (0, 1)):
         level = 0.6 if arm == 0 else 0.4  # in place of one that was fixed before the arm was drawn
-        score = pair_scores(np.array([arm]), np.array([reward - level]), weights)[0, 1 - arm]
+        score = (reward - level) * pair_shares(np.array([arm]), weights)[0, 1 - arm]
         products = np.log1p((score if arm == 1 else -score) * BETS)
         found += weights[0, arm] * 0.5 * math.exp(float(log_wealth(products)))
     assert found > 1.001
@@ -320,7 +327,7 @@ def test_misses_at_any_time_under_thompson_sampling_while_the_level_rises():
         won = rng.binomial(shown, 0.05 + 0.15 * look / (looks - 1))
         for arm, reward in itertools.product((0, 1), (0, 1)):
             counts = (won if reward else shown - won)[:, arm]
-            score = pair_scores(np.full(runs, arm), reward - level, weights)[:, 1 - arm]
+            score = (reward - level) * pair_shares(np.full(runs, arm), weights)[:, 1 - arm]
             toward = score if arm == 1 else -score
             products[:, 0] += counts[:, None] * np.log1p(toward[:, None] * BETS)
             products[:, 1] += counts[:, None] * np.log1p(-toward[:, None] * BETS)

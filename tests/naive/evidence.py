@@ -62,3 +62,79 @@ def possible_winners(evidence, threshold):
     """Arms whose evidence against them, summed over all others, is below the threshold."""
     n_arms = len(evidence)
     return [a for a in range(n_arms) if sum(evidence[b][a] for b in range(n_arms) if b != a) < threshold]
+
+
+# --- values ---------------------------------------------------------------------------------------------------------------
+
+
+def value_steps(arms, rewards, weights, target, levels, bet, less_served=False):
+    """``1 + l x`` and ``c`` of each decision, for one bet; ``c`` is what ``x`` lacks of the value."""
+    share = 1 if less_served else 0
+    cap = Decimal("0.9") / bet - share
+    for arm, reward, row, level in zip(arms, rewards, weights, levels, strict=True):
+        centres = [
+            min(Decimal(level), cap * Decimal(p) / Decimal(pi)) if pi > 0 else Decimal(0)
+            for p, pi in zip(row, target, strict=True)
+        ]
+        ratio = Decimal(target[arm]) / Decimal(row[arm])
+        x = ratio * (Decimal(reward) - centres[arm]) - share * (Decimal(reward) - Decimal(level))
+        c = sum(Decimal(pi) * centre for pi, centre in zip(target, centres, strict=True)) - share * Decimal(level)
+        yield 1 + bet * x, c
+
+
+def value_lower_end(arms, rewards, weights, target, threshold, less_served=False, flip=False):
+    """Lower end of the average value per decision, of rewards ``1 - R`` with ``flip``, by bisection."""
+    with localcontext() as context:
+        context.prec = 50
+        levels = levels_of(rewards)
+        if flip:
+            rewards, levels = [1 - Decimal(r) for r in rewards], [1 - level for level in levels]
+        bets = []
+        for prior, bet in zip(priors(), BETS, strict=True):
+            steps = list(value_steps(arms, rewards, weights, target, levels, bet, less_served))
+            product = prior
+            for factor, _ in steps:
+                product *= factor
+            bets.append((product, bet, sum(c for _, c in steps)))
+        n = len(arms)
+        low, high = Decimal(-n), Decimal(n)
+
+        def wealth_at(spent):
+            return sum(product * (-bet * (spent - c)).exp() for product, bet, c in bets)
+
+        if wealth_at(low) < threshold:
+            return Decimal(-1)
+        for _ in range(90):
+            middle = (low + high) / 2
+            low, high = (middle, high) if wealth_at(middle) >= threshold else (low, middle)
+        return low / n
+
+
+def inverse_propensity(arms, rewards, weights, target):
+    """IPS, SNIPS and DR, and the effective sample size, one decision after the other in plain floats."""
+    total = weight = squares = robust = 0.0
+    level = 0.5
+    for i, (arm, reward, row) in enumerate(zip(arms, rewards, weights, strict=True), start=1):
+        ratio = target[arm] / row[arm]
+        total += reward * ratio
+        weight += ratio
+        squares += ratio * ratio
+        robust += level + ratio * (reward - level)
+        level += max(1 / (i + 2), 0.005) * (reward - level)
+    n = len(arms)
+    return total / n, total / weight if weight else None, robust / n, weight**2 / squares if squares else 0.0
+
+
+# --- health ---------------------------------------------------------------------------------------------------------------
+
+
+def health_evidence(arms, missing, weights, n_arms):
+    """``E`` after each decision."""
+    factors = [Decimal(1) / 4, Decimal(1) / 2, Decimal("0.8"), Decimal("1.25"), Decimal(2), Decimal(4)]
+    products = {(side, k, theta): Decimal(1) for side in (0, 1) for k in range(n_arms) for theta in factors}
+    for arm, gone, row in zip(arms, missing, weights, strict=True):
+        for k in range(n_arms):
+            for theta in factors:
+                p = Decimal(row[k])
+                products[0 if gone else 1, k, theta] *= (theta if arm == k else 1) / (1 - p + p * theta)
+        yield sum(products.values()) / len(products)

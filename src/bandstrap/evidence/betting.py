@@ -86,6 +86,15 @@ def next_level(level: float, n_before: int, reward: float) -> float:
     return level + max(1.0 / (n_before + 3), 0.005) * (reward - level)
 
 
+def advance_levels(level: float, n_before: int, rewards: Floats) -> tuple[Floats, float]:
+    """Levels of decisions in their order, each from those before it, and the level for the decision after them."""
+    levels = np.empty(len(rewards))
+    for i, reward in enumerate(rewards.tolist()):
+        levels[i] = level
+        level = next_level(level, n_before + i, reward)
+    return levels, level
+
+
 def add_in_order(total: Floats, terms: Floats) -> Floats:
     """``total`` plus the rows of ``terms`` one after the other: bits do not depend on how rows are grouped."""
     return np.add.accumulate(np.concatenate([total[None], terms]), axis=0)[-1]

@@ -19,10 +19,10 @@ from bandstrap.evidence.betting import (
     ROUNDINGS,
     STEEPEST,
     add_in_order,
+    advance_levels,
     log_threshold,
     log_wealth,
     lower_sum,
-    next_level,
 )
 from bandstrap.evidence.table import (
     MOST_ARMS,
@@ -38,7 +38,7 @@ from bandstrap.evidence.table import (
 # Numbers that are worked on at a time.
 CHUNK = 1 << 20
 # Arrays of the state, and the axes of each beside those of the two arms of a pair.
-ARRAYS: dict[str, tuple[int, ...]] = {"log_products": (N_BETS,), "overlap": (), "sums": (), "squares": ()}
+ARRAYS: dict[str, tuple[int, ...]] = {"log_products": (N_BETS,), "overlap": (), "sums": (), "squares": (), "means": ()}
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ class Contrast:
         Logarithm of the e-value against "on average, ``arm`` was no better than ``over``".
     overlap
         Sum of ``p_a p_b/(p_a + p_b)``: a quarter of the decisions where both arms had a probability of 1/2.
+    baseline
+        Overlap-weighted mean reward of ``over``; ends divided by it are the effect in per cent, approximately. ``nan``
+        while the two arms were never in play together.
     """
 
     arm: str
@@ -66,6 +69,7 @@ class Contrast:
     upper: float
     log_evidence: float
     overlap: float
+    baseline: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +86,7 @@ class ContrastIntervals:
         Whether ``alpha`` is shared by the contrasts with any one arm.
     n_decisions
         Number of decisions that were counted.
-    estimate, lower, upper, log_evidence, overlap
+    estimate, lower, upper, log_evidence, overlap, baseline
         See :class:`Contrast`; of shape ``(K, K)``, the arm by row and the one it is compared with by column.
     """
 
@@ -95,12 +99,13 @@ class ContrastIntervals:
     upper: Floats
     log_evidence: Floats
     overlap: Floats
+    baseline: Floats
 
     def __getitem__(self, pair: tuple[str | int, str | int]) -> Contrast:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise requirement("pair", "ContrastIntervals", "two arms", brief(pair))
         row, column = (check_arm(arm, self.labels, "pair", "ContrastIntervals") for arm in pair)
-        arrays = (self.estimate, self.lower, self.upper, self.log_evidence, self.overlap)
+        arrays = (self.estimate, self.lower, self.upper, self.log_evidence, self.overlap, self.baseline)
         numbers = [float(array[row, column]) for array in arrays]
         return Contrast(self.labels[row], self.labels[column], *numbers)
 
@@ -147,9 +152,10 @@ class Contrasts:
         ``r`` for the next decision, for rewards scaled to [0, 1]: a mean of the rewards of all arms that forgets beyond
         some 200 decisions. It takes the common level out of the scores, which makes intervals narrower, and is part of
         no guarantee.
-    log_products, overlap, sums, squares
-        The state: sums of :math:`\log(1 + l_j \xi)` of shape ``(K, K, 12)``, and of ``g``, :math:`\xi` and
-        :math:`\xi^2` of shape ``(K, K)``. Row ``b`` and column ``a`` belong to the effect of ``b`` over ``a``.
+    log_products, overlap, sums, squares, means
+        The state: sums of :math:`\log(1 + l_j \xi)` of shape ``(K, K, 12)``, and of ``g``, :math:`\xi`,
+        :math:`\xi^2` and :math:`g 1\{A = b\} R/p_b` of shape ``(K, K)``. Row ``b`` and column ``a`` belong to the effect
+        of ``b`` over ``a``.
 
     See Also
     --------
@@ -212,6 +218,7 @@ class Contrasts:
         self.overlap: Floats = np.zeros((n_arms, n_arms))
         self.sums: Floats = np.zeros((n_arms, n_arms))
         self.squares: Floats = np.zeros((n_arms, n_arms))
+        self.means: Floats = np.zeros((n_arms, n_arms))
 
     def update(self, arms: ArrayLike, rewards: ArrayLike, weights: ArrayLike) -> None:
         """Count one decision or several, in their order.
@@ -237,7 +244,10 @@ class Contrasts:
     def _add(self, chosen: ArmPlaces, scaled: Floats, weights: Floats) -> None:
         """Add decisions that were checked."""
         n_arms = weights.shape[1]
-        scores = pair_scores(chosen, scaled - self._advance(scaled), weights)
+        levels, self.level = advance_levels(self.level, self.n_decisions, scaled)
+        self.n_decisions += len(chosen)
+        shares = pair_shares(chosen, weights)
+        scores = (scaled - levels)[:, None] * shares
         others = np.arange(n_arms) != chosen[:, None]
         # The arm chosen over another, and the other over it, decision by decision: sums are added in this order.
         over = chosen[:, None] * n_arms + np.arange(n_arms)
@@ -248,22 +258,12 @@ class Contrasts:
         np.add.at(self.log_products.reshape(-1), cells.reshape(-1), np.log1p(values[:, None] * BETS).reshape(-1))
         np.add.at(self.sums.reshape(-1), pairs, values)
         np.add.at(self.squares.reshape(-1), pairs, values * values)
+        np.add.at(self.means.reshape(-1), over[others], (scaled[:, None] * shares)[others])
         first, second = np.triu_indices(n_arms, 1)
         self.overlap[first, second] = add_in_order(
             self.overlap[first, second], overlaps(weights[:, first], weights[:, second])
         )
         self.overlap[second, first] = self.overlap[first, second]
-
-    def _advance(self, scaled: Floats) -> Floats:
-        """Levels of decisions, each from those before it."""
-        levels = np.empty(len(scaled))
-        level = self.level
-        for i, reward in enumerate(scaled.tolist()):
-            levels[i] = level
-            level = next_level(level, self.n_decisions + i, reward)
-        self.level = level
-        self.n_decisions += len(scaled)
-        return levels
 
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; it had probability 0 until now.
@@ -350,8 +350,8 @@ class Contrasts:
             and np.array_equal(found.overlap, found.overlap.T)
             and np.array_equal(found.sums, -found.sums.T)
             and np.array_equal(found.squares, found.squares.T)
-            and min(found.overlap.min(), found.squares.min()) >= 0.0
-            and max(found.overlap.max() * 2, found.squares.max()) <= found.n_decisions
+            and min(found.overlap.min(), found.squares.min(), found.means.min()) >= 0.0
+            and max(found.overlap.max() * 2, found.squares.max(), found.means.max()) <= found.n_decisions
         )
         if not consistent:
             raise requirement("state", owner, "one that to_dict wrote", "numbers that contradict each other")
@@ -394,9 +394,11 @@ class Contrasts:
         # Sums and their order are rounded as well: the estimate is kept inside.
         estimate = np.clip(estimate, lower, -lower.T)
         np.fill_diagonal(estimate, 0.0)
-        return ContrastIntervals(
-            self.labels, alpha, simultaneous, self.n_decisions, estimate, lower, -lower.T, evidence, self.overlap.copy()
-        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(self.overlap > 0.0, np.clip(self.means / self.overlap, 0.0, 1.0), np.nan)
+        baseline = self.low + (self.high - self.low) * means.T
+        counted = (self.labels, alpha, simultaneous, self.n_decisions)
+        return ContrastIntervals(*counted, estimate, lower, -lower.T, evidence, self.overlap.copy(), baseline)
 
     def _lower_ends(self, target: float, proved: Bools) -> Floats:
         """Lower ends of all effects; positive only where the evidence against 0 reaches the target."""
@@ -411,10 +413,10 @@ class Contrasts:
         return np.clip(ends, -1.0, 1.0) * (self.high - self.low)
 
 
-def pair_scores(chosen: ArmPlaces, residuals: Floats, weights: Floats) -> Floats:
-    r"""Scores :math:`\xi` of the arm chosen over each other arm: ``(R - r) p_k/(p_k + p_A)``, of shape ``(n, K)``."""
+def pair_shares(chosen: ArmPlaces, weights: Floats) -> Floats:
+    r"""Factors ``g/p_A = p_k/(p_k + p_A)`` by which ``R - r`` becomes the score of the arm chosen over each arm."""
     own = np.take_along_axis(weights, chosen[:, None], axis=1)
-    return residuals[:, None] * (weights / (weights + own))
+    return weights / (weights + own)
 
 
 def overlaps(first: Floats, second: Floats) -> Floats:

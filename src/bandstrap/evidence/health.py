@@ -1,0 +1,265 @@
+"""Health of a log: whether rewards go missing, or decisions fail to be shown, in a way that depends on the arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandstrap.basics.arrays import Bools, Floats
+from bandstrap.errors import brief, check_number, read_numbers, requirement
+from bandstrap.evidence.betting import EPS, ROUNDINGS, add_in_order
+from bandstrap.evidence.table import MOST_ARMS, ArmPlaces, check_arms, check_flags, check_labels, check_weights
+
+# An arm is bet to be this many times as frequent as its probabilities say.
+FACTORS: Floats = np.array([0.25, 0.5, 0.8, 1.25, 2.0, 4.0])
+CHUNK = 1 << 18
+SIDES = ("missing", "present")
+
+
+@dataclass(frozen=True)
+class HealthFinding:
+    """Answer to "does being missing depend on the arm?".
+
+    Attributes
+    ----------
+    healthy
+        Whether the evidence against a healthy log has stayed below ``1/alpha`` at all times.
+    log_evidence
+        Logarithm of the largest e-value so far.
+    arm
+        The arm that deviates most; ``None`` without evidence.
+    expected, found
+        Number of missing (or present) decisions that its probabilities let expect of this arm, and that there are.
+    side
+        ``"missing"`` or ``"present"``: the decisions among which the arm deviates.
+    missing, present
+        Numbers of missing and of present decisions by arm.
+    """
+
+    healthy: bool
+    log_evidence: float
+    arm: str | None
+    expected: float
+    found: int
+    side: str
+    missing: dict[str, int]
+    present: dict[str, int]
+
+
+class Health:
+    r"""Evidence that something is missing because of the arm, updated decision by decision.
+
+    If it does not depend on the arm whether a reward is missing, then a decision whose reward is missing has each arm
+    with its stored probability, and so has one whose reward is there. With the bet that arm ``k`` is :math:`\theta`
+    times as frequent, :math:`\theta \in \{1/4, 1/2, 0.8, 1.25, 2, 4\}`:
+
+    .. math::
+
+        E = \frac12 \sum_{s} \operatorname{mean}_{k, \theta} \prod_{i \in s}
+            \frac{\theta^{1\{A_i = k\}}}{1 - p_{ik} + p_{ik} \theta}, \qquad s = \text{missing, present}.
+
+    Each factor has mean 1, so that ``E`` is a martingale that starts with 1: it ever reaches ``1/alpha`` with
+    probability at most ``alpha``. The same bets on decisions that were not activated, and on those that were, test
+    whether the traffic that was shown is the traffic that was decided (sample ratio mismatch).
+
+    Parameters
+    ----------
+    arms
+        Labels of the arms, or their number; from 2 to 64.
+
+    Attributes
+    ----------
+    peak
+        Logarithm of the largest ``E`` so far.
+
+    See Also
+    --------
+    bandstrap.evidence.health : the same for a whole table at once.
+
+    Notes
+    -----
+    Bets on the missing find a crash of one arm several times earlier than bets on the present alone, as the usual tests
+    of the sample ratio are. With a default reward nothing is missing, and a crash is an effect: let the page report
+    whether it was shown (``activate``), or send a reward of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.evidence import Health
+    >>> rng = np.random.default_rng(0)
+    >>> state = Health(["red", "green"])
+    >>> arms = rng.integers(2, size=3000)
+    >>> state.update(arms, rng.random(3000) < np.array([0.02, 0.08])[arms], [0.5, 0.5])
+    >>> found = state.finding()
+    >>> found.healthy, found.arm, found.side, found.missing
+    (False, 'green', 'missing', {'red': 23, 'green': 123})
+
+    References
+    ----------
+    .. [1] Lindon, Malek. Anytime-valid inference for multinomial count data. NeurIPS 2022: sample ratio mismatch.
+    """
+
+    def __init__(self, arms: int | Sequence[str]) -> None:
+        self.labels = check_labels(arms, "Health")
+        n_arms = len(self.labels)
+        self.log_products: Floats = np.zeros((2, n_arms, FACTORS.size))
+        self.counts: Floats = np.zeros((2, n_arms))
+        self.expected: Floats = np.zeros((2, n_arms))
+        self.peak = 0.0
+
+    def update(self, arms: ArrayLike, missing: ArrayLike, weights: ArrayLike) -> None:
+        """Count one decision or several, in their order.
+
+        Parameters
+        ----------
+        arms
+            The arm chosen, or a column of arms: labels or positions.
+        missing
+            Whether the reward of each is missing.
+        weights
+            Probabilities of all arms at the time of the decision, of shape ``(K,)`` or ``(n, K)``.
+        """
+        owner = "Health.update"
+        chosen = check_arms(arms, self.labels, owner)
+        flags = check_flags(missing, "missing", len(chosen), owner)
+        table = check_weights(weights, chosen, len(self.labels), owner)
+        rows = max(1, CHUNK // (2 * FACTORS.size * len(self.labels)))
+        for start in range(0, len(chosen), rows):
+            some = slice(start, start + rows)
+            self._add(chosen[some], flags[some], table[some])
+
+    def _add(self, chosen: ArmPlaces, missing: Bools, weights: Floats) -> None:
+        """Add decisions that were checked."""
+        shown = np.zeros((len(chosen), len(self.labels)))
+        shown[np.arange(len(chosen)), chosen] = 1.0
+        logs = shown[:, :, None] * np.log(FACTORS) - np.log1p(weights[:, :, None] * (FACTORS - 1.0))
+        is_side = np.stack([missing, ~missing], axis=1)  # (n, 2)
+        steps = np.where(is_side[:, :, None, None], logs[:, None], 0.0)
+        path = np.add.accumulate(np.concatenate([self.log_products[None], steps]), axis=0)[1:]
+        if len(path):
+            self.log_products = path[-1].copy()
+            n = self.counts.sum() + np.arange(1.0, len(path) + 1.0)
+            self.peak = max(self.peak, float((log_evidence(path) - rounding(n)).max()))
+        for name, each in (("counts", shown), ("expected", weights)):
+            parts = np.where(is_side[:, :, None], each[:, None], 0.0)
+            setattr(self, name, add_in_order(getattr(self, name), parts))
+
+    def add_arm(self, label: str) -> None:
+        """Let an arm join that was not known before; it had probability 0 until now.
+
+        Its bets start with their share: if arms join in reaction to results, the error probability is at most ``K/k``
+        times alpha, with ``k`` arms at first and ``K`` in the end.
+        """
+        if len(self.labels) == MOST_ARMS:
+            raise requirement("label", "Health.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
+        self.labels = check_labels([*self.labels, label], "Health.add_arm")
+        self.log_products = np.pad(self.log_products, [(0, 0), (0, 1), (0, 0)])
+        self.counts, self.expected = (np.pad(each, [(0, 0), (0, 1)]) for each in (self.counts, self.expected))
+
+    def finding(self, alpha: float = 0.01) -> HealthFinding:
+        """What the log says about its health.
+
+        Parameters
+        ----------
+        alpha
+            Probability of a false alarm, at all times together. Default: 0.01.
+        """
+        alpha = check_number(alpha, "alpha", "Health.finding", above=0, below=1)
+        side = int(self.log_products.max(axis=(1, 2)).argmax())
+        bets = self.log_products[side]
+        more = bets[:, FACTORS > 1.0].max(axis=1)  # of two arms, one is too frequent where the other is too rare
+        arm = int((more if more.max() > 0.0 else bets.max(axis=1)).argmax())
+        has_evidence = bets.max() > 0.0
+        by_arm = [dict(zip(self.labels, map(int, counts), strict=True)) for counts in self.counts]
+        return HealthFinding(
+            self.peak < -math.log(alpha),
+            self.peak,
+            self.labels[arm] if has_evidence else None,
+            float(self.expected[side, arm]),
+            int(self.counts[side, arm]),
+            SIDES[side],
+            by_arm[0],
+            by_arm[1],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as plain lists and numbers, for JSON; :meth:`from_dict` reads them back without loss."""
+        arrays = {name: getattr(self, name).tolist() for name in ("log_products", "counts", "expected")}
+        return {"arms": list(self.labels), "peak": self.peak, **arrays}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Health:
+        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
+        owner = "Health.from_dict"
+        needed = {"arms", "peak", "log_products", "counts", "expected"}
+        if not isinstance(state, Mapping) or set(state) != needed:
+            raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
+        if not isinstance(state["arms"], list | tuple):
+            raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
+        found = cls(state["arms"])
+        found.peak = check_number(state["peak"], "peak", owner)
+        for name in ("log_products", "counts", "expected"):
+            array = read_numbers(state[name], name, owner, "finite numbers", kinds="iuf")
+            shape = getattr(found, name).shape
+            if array.shape != shape or not np.isfinite(array).all():
+                raise requirement(name, owner, f"finite numbers of shape {shape}", brief(state[name]))
+            setattr(found, name, array)
+        if min(found.counts.min(), found.expected.min()) < 0.0:
+            raise requirement("state", owner, "one that to_dict wrote", "numbers that contradict each other")
+        return found
+
+
+def log_evidence(log_products: Floats) -> Floats:
+    """Logarithm of ``E``: half the mean over bets on the missing, half that on the present."""
+    flat = log_products.reshape(*log_products.shape[:-3], -1)
+    top = flat.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(flat - top[..., None]).mean(axis=-1)))
+
+
+def rounding(n: Floats) -> Floats:
+    """Bound on the rounding of ``n`` steps of at most ``log(4)`` each, and of one evaluation."""
+    return EPS * (n + ROUNDINGS) * n * math.log(4.0)
+
+
+def health(
+    arms: ArrayLike,
+    missing: ArrayLike,
+    weights: ArrayLike,
+    *,
+    alpha: float = 0.01,
+    labels: Sequence[str] | None = None,
+) -> HealthFinding:
+    """Whether rewards of an adaptive log are missing in a way that depends on the arm.
+
+    Parameters
+    ----------
+    arms, weights
+        The decisions; see :func:`bandstrap.evidence.contrasts`.
+    missing
+        Whether the reward of each is missing.
+    alpha
+        Probability of a false alarm, at all times together. Default: 0.01.
+    labels
+        Labels of the arms, in the order of the columns of ``weights``. Default: their positions.
+
+    See Also
+    --------
+    bandstrap.evidence.Health : formula and proof; decision by decision.
+
+    Examples
+    --------
+    >>> from bandstrap.evidence import health
+    >>> health([0, 1] * 50, [0, 1] * 50, [0.5, 0.5]).healthy
+    False
+    """
+    columns = np.shape(weights)[-1:] or (0,)
+    if labels is not None and len(labels) != columns[0]:
+        raise requirement("labels", "health", f"one for each of the {columns[0]} columns of weights", brief(labels))
+    state = Health(columns[0] if labels is None else labels)
+    state.update(arms, missing, weights)
+    return state.finding(alpha)
