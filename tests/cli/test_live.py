@@ -74,10 +74,12 @@ def test_an_experiment_from_its_beginning_to_its_export(run, shop, tmp_path):
     told(shop("arm pause", "teal"))
     told(shop("arm resume", "teal"))
     told(shop("arm retire", "green", "--actor", "ben"))
+    assert told(shop("void", first["id"], "--actor", "eve")) == told(shop("void", first["id"]))
     told(shop("change", "--floor", "0.05", "--holdout", "0.2", "--control", "red", "--refresh", "2s"))
     with live.open(shop.target, "checkout") as experiment:
         assert (experiment.settings.floor, experiment.settings.refresh) == (0.05, 2.0)
         assert [change.actor for change in experiment.store.changes(experiment.row.id)][::3] == ["anna", "ben"]
+        assert experiment.status().voided == 1
     assert told(shop("replay")).startswith("identical: 2 decisions")
     assert json.loads(told(shop("replay", "--json")))["is_identical"] is True
     assert told(shop("export", tmp_path / "log.parquet")) == f"decisions: {tmp_path / 'log.parquet'}"
@@ -116,7 +118,7 @@ def test_all_settings_arrive(run, tmp_path):
                 "--durability",
                 "normal",
             ),
-            *("--actor", "anna"),
+            *("--actor", "anna", "--reward-range", "-5", 5, "--out-of-range", "clip"),
         )
     )
     with live.open(tmp_path / "a.db", "x") as experiment:
@@ -126,6 +128,7 @@ def test_all_settings_arrive(run, tmp_path):
     assert (found.floor, found.holdout, found.control, found.burn_in) == (0.04, 0.1, "red", 3)
     assert (found.new_arm_share, found.mode, found.refresh, found.direction) == (0.2, "shadow", 2.0, "min")
     assert (found.seed, found.arms) == (7, ("red", "green"))
+    assert (found.reward_range, found.out_of_range) == ((-5.0, 5.0), "clip")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +154,8 @@ def test_the_help_names_the_librarys_defaults():
     found = {name: words[0] for name, words in named.items() if words}
     defaults = {name: of_arms.get(name, parameters[name].default) for name in found}
     assert found == {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()}
-    assert found.keys() == {"floor", "holdout", "mode", "refresh", "aggregate", "durability", "timeout", *of_arms}
+    others = {"floor", "holdout", "mode", "refresh", "aggregate", "durability", "timeout", "out_of_range"}
+    assert found.keys() == others | of_arms.keys()
 
 
 def test_linear_policies_take_actions_as_text_from_a_file_and_from_standard_input(run, tmp_path):
@@ -239,7 +243,11 @@ def test_the_timeout_limits_every_command_that_writes(run, shop):
             refused(shop(*command, "--timeout", "100ms"), "another process keeps it locked (timeout 0.1 s)")
     for wrong in ("0", "soon", "-1s"):
         refused(shop("status", "--timeout", wrong), "'timeout' parameter of live.open must be")
-    assert told(shop("arm pause", first["arm"], "--timeout", 20)) == "version 1"
+    paused = told(shop("arm pause", first["arm"], "--timeout", 20))
+    assert paused == "version 1"  # others refresh with each decision
+    changed = told(shop("change", "--refresh", "20ms"))
+    assert changed == "version 2; other workers follow within 0.02 s (their refresh)"
+    assert told(shop("arm resume", first["arm"], "--wait")) == "version 3"
     assert decide(shop, "--key", "k", "--available", first["arm"]) == first
 
 

@@ -18,7 +18,7 @@ from bandstrap.cli.commands import app
 from bandstrap.cli.listing import ListedKind
 from bandstrap.cli.options import split_labels
 from bandstrap.live.database import Durability
-from bandstrap.live.settings import Mode
+from bandstrap.live.settings import Mode, OutOfRange
 from bandstrap.live.settle import Aggregate
 from bandstrap.policies.online.described import Direction
 from sampling import each, telling
@@ -47,6 +47,7 @@ GROUPS = [(), ("live",), ("live", "arm")]
         (options.DirectionName, Direction),
         (options.AggregateName, Aggregate),
         (options.ModeName, Mode),
+        (options.OutOfRangeName, OutOfRange),
         (options.DurabilityName, Durability),
     ],
 )

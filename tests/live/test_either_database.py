@@ -30,6 +30,8 @@ def scenario(target):
             experiment.pause("green", actor="ann")
         if number == 40:
             experiment.change(floor=0.1, holdout=0.2, actor="ann")
+        if number == 45:
+            experiment.void(waiting[3].id, actor="ann")
         if number == 50:
             experiment.retire("blue", actor="ann")
     at(experiment, 9999)

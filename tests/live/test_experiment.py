@@ -496,10 +496,10 @@ def test_a_change_that_another_forestalled_is_checked_again(target):
     experiment, other = make(target, arms=["a", "b", "c"]), live.open(target, "checkout")
     append = experiment.store.append_change
 
-    def forestalled(*args):
+    def forestalled(*args, **options):
         if other.state.version == 0:
             other.pause("b")
-        return append(*args)
+        return append(*args, **options)
 
     experiment.store.append_change = forestalled
     with pytest.raises(InvalidInput, match=r"'arm' parameter of pause must be active. Got 'b', which is paused"):

@@ -13,7 +13,7 @@ from bandstrap.live.database import HistoryWarning
 from live.checkout import make
 from live.workers import rows_of
 
-TABLES = ("experiment", "build", "decision", "activation", "reward", "learned", "change", "snapshot", "pending")
+TABLES = ("experiment", "build", "decision", "activation", "reward", "learned", "change", "void", "snapshot", "pending")
 
 
 # --- restored in place --------------------------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ class Player:
     def act(self):
         worker = self.workers[self.rng.integers(len(self.workers))]
         action = self.rng.choice(
-            [self.decide, self.reward, self.activate, self.wait, self.change, self.open],
-            p=[0.4, 0.34, 0.07, 0.05, 0.1, 0.04],
+            [self.decide, self.reward, self.activate, self.wait, self.change, self.open, self.void],
+            p=[0.4, 0.32, 0.07, 0.05, 0.1, 0.04, 0.02],
         )
         try:
             action(worker)
@@ -94,6 +94,10 @@ class Player:
     def activate(self, worker):
         if self.ids:
             worker.activate(str(self.rng.choice(self.ids[-15:])))
+
+    def void(self, worker):
+        if self.ids:
+            worker.void(str(self.rng.choice(self.ids)))
 
     def wait(self, worker):
         time.sleep(float(self.rng.choice([0.01, 0.05])))
@@ -154,6 +158,7 @@ TAMPERED = {
     "log": "UPDATE live_learned SET reward = reward + 1 WHERE seq = 3",
     "order": "UPDATE live_learned SET seq = CASE seq WHEN 3 THEN -13 WHEN 13 THEN -3 ELSE seq END",
     "end": "DELETE FROM live_learned WHERE seq = (SELECT max(seq) FROM live_learned)",
+    "void": f"INSERT INTO live_change SELECT 1, 4, 0, 'x', 'void', json_object('decision', {THIRD})",
     "change": "UPDATE live_change SET body = '{\"floor\": 0.3}'",
 }
 

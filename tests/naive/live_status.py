@@ -13,11 +13,13 @@ def naive_counts(experiment, now, day, most_recent):
     records = list(experiment.store.records(experiment.row.id, settle))
     ours = [(decision, outcome) for decision, outcome in records if decision.source != "holdout"]
     chosen = [decision.arm if decision.proposed is None else decision.proposed for decision, _ in ours]
-    waiting = unanswered = inactive = 0
+    waiting = unanswered = inactive = voided = 0
     learned = defaultdict(list)
     for decision, outcome in sorted(ours, key=lambda record: record[1].seq or 0):
         start = outcome.activated_at if decision.deferred else decision.decided_at
-        if outcome.kind in ("reward", "default"):
+        if outcome.is_void:
+            voided += 1
+        elif outcome.kind in ("reward", "default"):
             learned[decision.arm].append(outcome.reward)
         elif start is None:
             inactive += 1
@@ -36,7 +38,8 @@ def naive_counts(experiment, now, day, most_recent):
         "open": waiting,
         "unanswered": unanswered,
         "inactive": inactive,
-        "defaults": sum(outcome.kind == "default" for _, outcome in ours),
+        "voided": voided + sum(outcome.is_void for decision, outcome in records if decision.source == "holdout"),
+        "defaults": sum(outcome.kind == "default" and not outcome.is_void for _, outcome in ours),
         "learned": dict(learned),
     }
 
@@ -53,7 +56,7 @@ def naive_units(experiment, since):
     """Mean rewards of units: of the policy, and of the holdout."""
     rewards = defaultdict(list)
     for decision, outcome in experiment.store.records(experiment.row.id, experiment.definition.settle):
-        if outcome.reward is not None and decision.version >= since:
+        if outcome.reward is not None and not outcome.is_void and decision.version >= since:
             who = ("unit", decision.unit) if decision.unit is not None else ("decision", decision.id)
             rewards[decision.source == "holdout", who].append(outcome.reward)
     return [[fmean(values) for (held, _), values in rewards.items() if held == group] for group in (False, True)]

@@ -73,7 +73,7 @@ class State:
             self.rewards.append(0)
         elif kind in ("pause", "resume", "retire"):
             self.status[self.labels.index(body["arm"])] = {"resume": "active"}.get(kind, kind)
-        else:
+        elif kind == "settings":
             self.settings |= body
 
     def ask(self, arms):
@@ -153,6 +153,8 @@ class Tables:
         self.log = rows("live_learned", "seq")
         self.entries = {entry["decision"]: entry for entry in self.log if entry["kind"] != "change"}
         self.changes = {row["seq"]: row for row in rows("live_change", "seq")}
+        voids = [row for row in self.changes.values() if row["kind"] == "void"]
+        self.voided = {json.loads(row["body"])["decision"]: (row["seq"], row["at"]) for row in voids}
         self.activated = dict(tuple(row) for row in base.execute("SELECT decision, at FROM live_activation"))
         self.rewards = defaultdict(list)
         for row in rows("live_reward", "received_at, id"):
@@ -210,7 +212,8 @@ def wrong_rewards(tables, id_, start, settled):
     window = tables.definition["window"]
     for reward in tables.rewards.get(id_, ()):
         at = reward["received_at"]
-        is_late = at > settled or (window is not None and at >= start + window)
+        voided = tables.voided.get(id_, (0, math.inf))[1]
+        is_late = at > min(settled, voided) or (window is not None and at >= start + window)
         if is_late != bool(reward["late"]) and at != settled:  # in the same millisecond either may be right
             yield f"late is {reward['late']} for a reward of {id_} that came {at - start} seconds after it"
 
@@ -236,6 +239,15 @@ def settle(tables, id_, start):
     return kind, value, due
 
 
+def learn(tables, state, number, version):
+    """Let a state take in an entry of the log, as it is known at a version."""
+    entry = tables.log[number - 1]
+    decision, change = tables.decisions.get(entry["decision"]), tables.changes.get(number)
+    if tables.voided.get(entry["decision"], (math.inf, 0.0))[0] <= version:
+        entry = dict(entry) | {"kind": "nothing"}
+    state.learn(entry, decision and decision["context"], change)
+
+
 def wrong_decisions(tables):
     """Where a decision does not follow from the log before its version."""
     state = State(tables.name, tables.definition)
@@ -244,9 +256,11 @@ def wrong_decisions(tables):
         by_version[decision["version"]].append(decision)
     for version in range(len(tables.log) + 1):
         if version:
-            entry = tables.log[version - 1]
-            decision, change = tables.decisions.get(entry["decision"]), tables.changes.get(version)
-            state.learn(entry, decision and decision["context"], change)
+            learn(tables, state, version, version)
+            if version in tables.changes and tables.changes[version]["kind"] == "void":  # all of it again, without
+                state = State(tables.name, tables.definition)
+                for earlier in range(1, version + 1):
+                    learn(tables, state, earlier, version)
         for row in by_version.pop(version, []):
             available = None if row["available"] is None else json.loads(row["available"])
             weights = None if row["weights"] is None else json.loads(row["weights"])

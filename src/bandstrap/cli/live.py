@@ -12,12 +12,19 @@ import typer
 
 from bandstrap.basics.deprecation import with_new_names
 from bandstrap.basics.storage import check_file
-from bandstrap.cli.options import AggregateName, DirectionName, DurabilityName, ModeName, split_labels
+from bandstrap.cli.options import (
+    AggregateName,
+    DirectionName,
+    DurabilityName,
+    ModeName,
+    OutOfRangeName,
+    split_labels,
+)
 from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
 from bandstrap.errors import brief, requirement
 
 if TYPE_CHECKING:
-    from bandstrap.live import Experiment
+    from bandstrap.live import AppliedChange, Experiment
     from bandstrap.live.status import Status
 
 HELP = "Run a policy behind real traffic."
@@ -40,6 +47,9 @@ AllowCode = Annotated[
 ]
 Timeout = Annotated[
     str | None, typer.Option(help="Seconds, or a time such as 1m, that each transaction may take; default: 10.")
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait until all workers follow the change, as long as their refresh.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Settings that may be changed later, too. Left out, they have the library's defaults, or stay as they are.
@@ -124,6 +134,16 @@ def create(
     new_arm_share: NewArmShare = None,
     mode: ModeOption = None,
     refresh: Refresh = None,
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="Smallest and largest reward, such as 0 500; default: no limits."),
+    ] = None,
+    out_of_range: Annotated[
+        OutOfRangeName | None,
+        typer.Option(
+            help="Treatment of a reward outside --reward-range: 'refuse', or 'clip' to the nearer end; default: refuse."
+        ),
+    ] = None,
     durability: Annotated[
         DurabilityName | None,
         typer.Option(
@@ -151,6 +171,8 @@ def create(
         new_arm_share=new_arm_share,
         mode=mode,
         refresh=as_duration(refresh),
+        reward_range=reward_range,
+        out_of_range=out_of_range,
         durability=durability,
         timeout=as_duration(timeout),
         actor=actor,
@@ -237,6 +259,7 @@ def change(
     mode: ModeOption = None,
     refresh: Refresh = None,
     actor: Actor = None,
+    wait: Wait = False,
     code: AllowCode = False,
     timeout: Timeout = None,
 ) -> None:
@@ -252,8 +275,21 @@ def change(
     with opened(target, name, code, timeout) as experiment:
         if control is not None:
             settings["control"] = as_action(control) if experiment.definition.is_linear else control
-        experiment.change(actor=actor, **settings)
-        say(f"version {experiment.refresh()}")
+        say(str(experiment.change(actor=actor, wait=wait, **settings)))
+
+
+@app.command()
+def void(
+    target: Target,
+    name: NameArgument,
+    decision: Id,
+    actor: Actor = None,
+    wait: Wait = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Take back the rewards of a decision: nothing is learned from it any more."""
+    apply(target, name, code, timeout, lambda experiment: experiment.void(decision, actor=actor, wait=wait))
 
 
 @app.command()
@@ -349,11 +385,12 @@ def add(
     name: NameArgument,
     label: Label,
     actor: Actor = None,
+    wait: Wait = False,
     code: AllowCode = False,
     timeout: Timeout = None,
 ) -> None:
     """Add an arm; while it is new, its share is limited."""
-    change_arm(target, name, code, timeout, lambda experiment: experiment.add_arm(label, actor=actor))
+    apply(target, name, code, timeout, lambda experiment: experiment.add_arm(label, actor=actor, wait=wait))
 
 
 @arm.command()
@@ -362,11 +399,12 @@ def pause(
     name: NameArgument,
     label: Label,
     actor: Actor = None,
+    wait: Wait = False,
     code: AllowCode = False,
     timeout: Timeout = None,
 ) -> None:
     """Stop serving an arm until it is resumed."""
-    change_arm(target, name, code, timeout, lambda experiment: experiment.pause(label, actor=actor))
+    apply(target, name, code, timeout, lambda experiment: experiment.pause(label, actor=actor, wait=wait))
 
 
 @arm.command()
@@ -375,11 +413,12 @@ def resume(
     name: NameArgument,
     label: Label,
     actor: Actor = None,
+    wait: Wait = False,
     code: AllowCode = False,
     timeout: Timeout = None,
 ) -> None:
     """Serve a paused arm again."""
-    change_arm(target, name, code, timeout, lambda experiment: experiment.resume(label, actor=actor))
+    apply(target, name, code, timeout, lambda experiment: experiment.resume(label, actor=actor, wait=wait))
 
 
 @arm.command()
@@ -388,18 +427,18 @@ def retire(
     name: NameArgument,
     label: Label,
     actor: Actor = None,
+    wait: Wait = False,
     code: AllowCode = False,
     timeout: Timeout = None,
 ) -> None:
     """Stop serving an arm for good; its data are kept."""
-    change_arm(target, name, code, timeout, lambda experiment: experiment.retire(label, actor=actor))
+    apply(target, name, code, timeout, lambda experiment: experiment.retire(label, actor=actor, wait=wait))
 
 
-def change_arm(target: str, name: str, code: bool, timeout: str | None, how: Callable[[Experiment], None]) -> None:
-    """Change an arm, and say which version has it."""
+def apply(target: str, name: str, code: bool, timeout: str | None, how: Callable[[Experiment], AppliedChange]) -> None:
+    """Make a change, and say which entry of the log it is, and when others follow it."""
     with opened(target, name, code, timeout) as experiment:
-        how(experiment)
-        say(f"version {experiment.refresh()}")
+        say(str(how(experiment)))
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------------

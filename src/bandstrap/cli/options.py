@@ -20,6 +20,7 @@ SimultaneousName = Literal["bonferroni", "max"]
 DirectionName = Literal["max", "min"]
 AggregateName = Literal["first", "last", "sum"]
 ModeName = Literal["live", "shadow"]
+OutOfRangeName = Literal["refuse", "clip"]
 DurabilityName = Literal["full", "normal"]
 
 Format = Annotated[FormatName, typer.Option(help="Form in which the result is printed.")]

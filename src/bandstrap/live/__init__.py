@@ -14,9 +14,20 @@ True
 >>> experiment.close()
 """
 
+from bandstrap.live.changes import AppliedChange
 from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
-from bandstrap.live.experiment import Decision, Experiment
+from bandstrap.live.experiment import Decision, Experiment, LargeRewardWarning
 from bandstrap.live.opening import create, open  # noqa: A004 - as live.open
 
-__all__ = ["Decision", "Experiment", "StoreError", "backup", "create", "open", "restore"]
+__all__ = [
+    "AppliedChange",
+    "Decision",
+    "Experiment",
+    "LargeRewardWarning",
+    "StoreError",
+    "backup",
+    "create",
+    "open",
+    "restore",
+]

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import getpass
 import os
+from typing import NamedTuple
 
 from bandstrap.basics.text import visible
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.settings import LONGEST_LABEL, SettingValues, check_text
+
+
+class AppliedChange(NamedTuple):
+    """A change that is in the log.
+
+    Attributes
+    ----------
+    version
+        Its entry of the log: decisions based on this version or a later one follow it.
+    delay
+        Seconds after which no decision that begins is based on an earlier version: workers read the log so often
+        (``refresh``). 0 once that was waited for.
+    """
+
+    version: int
+    delay: float
+
+    def __str__(self) -> str:
+        if not self.delay:
+            return f"version {self.version}"
+        return f"version {self.version}; other workers follow within {self.delay:g} s (their refresh)"
 
 
 def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> SettingValues:
@@ -17,6 +39,8 @@ def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> Setti
     if kind == "settings":
         changed = state.settings.changed(active, wish, "change")
         return {name: getattr(changed, name) for name in wish}
+    if kind == "void":
+        return wish
     if state.settings.is_linear:
         raise InvalidInput(f"{kind} is for policies of arms; a linear policy is given actions with each decision.")
     arm = wish["arm"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.live.rows import Snapshot
-from bandstrap.live.settle import ARRIVAL, IS_CLOSED, START, Settle
+from bandstrap.live.settle import ARRIVAL, IS_CLOSED, IS_VOID, START, Settle
 from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
 
@@ -52,21 +52,25 @@ WITHOUT_REWARD = f"""
 SELECT count({START}), count(CASE WHEN l.decision IS NULL AND NOT {IS_CLOSED.format(now="?")} THEN {START} END)
 FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id LEFT JOIN live_learned l ON l.decision = d.id
 WHERE d.experiment = ? AND d.source <> 'holdout' AND coalesce(l.kind, 'nothing') = 'nothing'
+    AND NOT {IS_VOID.format("d.id")}
 """
+
+# Entries of the log that were learned.
+IS_LEARNED = f"l.experiment = ? AND l.kind IN ('reward', 'default') AND NOT {IS_VOID.format('l.decision')}"
 
 LEARNED = f"""
 WITH centre AS (
     SELECT arm, avg(reward) AS middle, coalesce(nullif(max(reward) - min(reward), 0), 1) AS spread
-    FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default') GROUP BY arm
+    FROM live_learned l WHERE {IS_LEARNED} GROUP BY arm
 )
 SELECT arm, stretch, count(*), max(middle), max(spread), sum(z), sum(z * z), sum(is_default) FROM (
     SELECT l.arm, middle, spread, (reward - middle) / spread AS z, {STRETCH.format("at")} AS stretch,
         CASE WHEN kind = 'default' THEN 1 ELSE 0 END AS is_default
-    FROM live_learned l JOIN centre c ON c.arm = l.arm WHERE experiment = ? AND kind IN ('reward', 'default')
+    FROM live_learned l JOIN centre c ON c.arm = l.arm WHERE {IS_LEARNED}
 ) AS scaled GROUP BY arm, stretch
 """
 
-REWARDS = "SELECT arm, reward FROM live_learned WHERE experiment = ? AND kind IN ('reward', 'default') ORDER BY seq"
+REWARDS = f"SELECT arm, reward FROM live_learned l WHERE {IS_LEARNED} ORDER BY seq"
 
 # The lag of place ceil(k n / 100) of n, for k = 1, ..., 100: the smallest that k % of them do not exceed.
 LAGS = """
@@ -85,7 +89,7 @@ UNITS = f"""
 WITH units AS (
     SELECT min(decided_at) AS began, avg(reward) AS mean
     FROM live_learned l JOIN live_decision d ON d.id = l.decision
-    WHERE l.experiment = ? AND l.kind IN ('reward', 'default') AND d.version >= ?
+    WHERE {IS_LEARNED} AND d.version >= ?
     GROUP BY unit, CASE WHEN unit IS NULL THEN id END
 ), centre AS (
     SELECT avg(mean) AS middle, coalesce(nullif(max(mean) - min(mean), 0), 1) AS spread FROM units
@@ -100,7 +104,8 @@ SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
 HELD = f"""
 SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
     LEFT JOIN live_reward w ON w.decision = d.id AND NOT w.late
-WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? ORDER BY d.decided_at, d.id, {ARRIVAL}
+WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND NOT {IS_VOID.format("d.id")}
+ORDER BY d.decided_at, d.id, {ARRIVAL}
 """
 
 

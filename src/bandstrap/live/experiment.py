@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import os
+import sys
 import threading
 import time
 import uuid
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
-from bandstrap.live.changes import actor_of, check_change
+from bandstrap.live.changes import AppliedChange, actor_of, check_change
 from bandstrap.live.database import HistoryWarning, OtherHistory, StoreError
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, SettingValues, check_text
@@ -33,9 +34,17 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 # Attempts to make a change that others forestall.
 ATTEMPTS = 20
+# A reward so many times as large as all before is told, where there are that many; first the last ones are looked at.
+UNUSUAL = 100
+FEWEST_REWARDS = 10
+RECENT_REWARDS = 1000
 # All that this process has, so that a child of a fork can begin anew: a thread of the parent's may have held a lock, or
 # have been in the middle of folding.
 EXPERIMENTS: weakref.WeakSet[Experiment] = weakref.WeakSet()
+
+
+class LargeRewardWarning(UserWarning):
+    """A reward is far larger than all before it; it was stored."""
 
 
 class Decision(NamedTuple):
@@ -114,6 +123,7 @@ class Experiment:
         self._snapshot = 0  # version of the last snapshot heard of
         self._refreshed = 0.0
         self._build: Build | None = None
+        self._largest = 0.0  # of the rewards known here, up to its sign
 
     @property
     def row(self) -> ExperimentRow:
@@ -440,7 +450,7 @@ class Experiment:
         decision
             The ``id`` of a decision.
         value
-            A finite number, inside the policy's range.
+            A finite number, inside the policy's range and the experiment's ``reward_range``.
         key
             Idempotency key, for a decision with several rewards: a reward under a key that is known is a duplicate.
 
@@ -448,11 +458,20 @@ class Experiment:
         -------
         str
             ``"stored"``; ``"duplicate"``, and nothing is stored; or ``"late"``: it is stored, and never learned.
+
+        Warns
+        -----
+        LargeRewardWarning
+            If it is more than 100 times as large as every one of the rewards before, of which there are 10 at least. It is
+            stored all the same; :meth:`void` takes it back.
         """
-        return self.reward_many([(decision, value, key)])[0]
+        return self._reward_many([(decision, value, key)])[0]
 
     def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[RewardOutcome]:
         """Store several rewards, each ``(decision, value)`` or ``(decision, value, key)``, in one transaction."""
+        return self._reward_many(rewards)
+
+    def _reward_many(self, rewards: Iterable[Sequence[Any]]) -> list[RewardOutcome]:
         rule = "made of (decision, value) or (decision, value, key)"
         if not isinstance(rewards, Iterable):
             raise requirement("rewards", "reward_many", rule, brief(rewards))
@@ -464,51 +483,147 @@ class Experiment:
             decision, value, key = (*given, None)[:3]
             decision = check_text(decision, "decision", "reward")
             word = "" if key is None else check_text(key, "key", "reward")
+            value = self.definition.within_range(value, "value", "reward")
             rows.append(NewReward(decision, word, check(value, "value", "reward")))
         with self._lock:
             if not rows:
                 return []
-            return self._on_this_log(lambda: self.store.add_rewards(self.row.id, rows, self.definition.settle))
+            large = self._unusual(rows)
+            outcomes = self._on_this_log(lambda: self.store.add_rewards(self.row.id, rows, self.definition.settle))
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if row in large and outcome == "stored":
+                warnings.warn(
+                    f"The reward {row.value:g} of decision {row.decision} is more than {UNUSUAL} times as large as all"
+                    f" rewards of the experiment {self.name!r} before. If it is a mistake, void the decision; reward_range"
+                    " refuses such rewards.",
+                    LargeRewardWarning,
+                    stacklevel=3,
+                )
+        return outcomes
+
+    def _unusual(self, rows: Sequence[NewReward]) -> list[NewReward]:
+        """The rewards that are far larger than all before; the database is asked only if those known here are small."""
+        found = []
+        n_before, known = 0, self._largest
+        for row in rows:
+            size = abs(row.value)
+            for most in (RECENT_REWARDS, sys.maxsize):
+                if size > UNUSUAL * known:
+                    n_before, largest = self.store.largest_reward(self.row.id, most)
+                    known = self._largest = max(known, largest)
+            if size > UNUSUAL * known > 0 and n_before >= FEWEST_REWARDS:
+                found.append(row)
+            known = max(known, size)
+        return found
 
     # --- changes --------------------------------------------------------------------------------------------------------
 
-    def add_arm(self, arm: str, *, actor: str | None = None) -> None:
-        """Add an arm; while it has fewer than ``burn_in`` rewards it gets at most ``new_arm_share``."""
-        self._change("add_arm", {"arm": arm}, actor)
+    def add_arm(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Add an arm; while it has fewer than ``burn_in`` rewards it gets at most ``new_arm_share``.
 
-    def pause(self, arm: str, *, actor: str | None = None) -> None:
-        """Serve an arm no longer, until it is resumed; its rewards are still learned."""
-        self._change("pause", {"arm": arm}, actor)
+        Parameters
+        ----------
+        arm
+            Its label.
+        actor
+            Who does it, for the audit trail; by default the user who runs the process.
+        wait
+            Return only when no decision that begins is based on the log before the change, from whichever worker: after
+            ``refresh`` seconds. By default the call returns when the change is in the log.
 
-    def resume(self, arm: str, *, actor: str | None = None) -> None:
-        """Serve again an arm that was paused."""
-        self._change("resume", {"arm": arm}, actor)
+        Returns
+        -------
+        AppliedChange
+            The entry of the log, and the seconds after which all workers follow it.
+        """
+        return self._change("add_arm", {"arm": arm}, actor, wait)
 
-    def retire(self, arm: str, *, actor: str | None = None) -> None:
-        """Serve an arm never again; what is known of it is kept, and no other arm will have its label."""
-        self._change("retire", {"arm": arm}, actor)
+    def pause(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Serve an arm no longer, until it is resumed; its rewards are still learned. See :meth:`add_arm`."""
+        return self._change("pause", {"arm": arm}, actor, wait)
 
-    def change(self, *, actor: str | None = None, **settings: object) -> None:
-        """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh."""
+    def resume(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Serve again an arm that was paused. See :meth:`add_arm`."""
+        return self._change("resume", {"arm": arm}, actor, wait)
+
+    def retire(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Serve an arm never again; what is known of it is kept, and no other arm will have its label.
+
+        See :meth:`add_arm`.
+        """
+        return self._change("retire", {"arm": arm}, actor, wait)
+
+    def change(self, *, actor: str | None = None, wait: bool = False, **settings: object) -> AppliedChange:
+        """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh.
+
+        See :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        """
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
-        self._change("settings", settings, actor)
+        return self._change("settings", settings, actor, wait)
 
-    def _change(self, kind: str, wish: SettingValues, actor: str | None) -> None:
-        """Check a change against the newest state and append it to the log; again if another change came between."""
-        who = actor_of(actor, "change" if kind == "settings" else kind)
+    def void(self, decision: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Take back the rewards of a decision, those to come included: nothing is learned of it any more.
+
+        That is an entry of the log. From there on the policy knows what follows from the log without the decision's reward:
+        every worker reads the log from its start once more, because policies cannot unlearn. Decisions before stay as they
+        were made. Decision and rewards stay in the database; exports call them ``void``, and no report counts them.
+
+        Parameters
+        ----------
+        decision
+            The ``id`` of a decision. Of one that is void already the first entry is given back.
+        actor, wait
+            See :meth:`add_arm`, also for what is returned.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from bandstrap import live
+        >>> file = tempfile.mkdtemp() + "/shop.db"
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     decision = experiment.decide(key="u17")
+        ...     print(experiment.reward(decision.id, 1e12), experiment.refresh())
+        ...     print(experiment.void(decision.id))
+        ...     experiment.state.rewards
+        stored 1
+        version 2; other workers follow within 1 s (their refresh)
+        [0, 0]
+        """
         with self._lock:
+            id_ = check_text(decision, "decision", "void")
+            if self.store.decisions(self.row.id, [id_]) == [None]:
+                raise requirement("decision", "void", "the id of a decision of this experiment", brief(id_))
+            self._largest = 0.0  # whatever it was, it may have been this one
+        return self._change("void", {"decision": id_}, actor, wait)
 
-            def appended() -> int | None:
-                state = self._catch_up(wait=True)
-                body = check_change(state, kind, wish)
-                return self.store.append_change(self.row.id, kind, json.dumps(body), who, state.version)
+    def _change(self, kind: str, wish: SettingValues, actor: str | None, wait: bool) -> AppliedChange:
+        """Check a change against the newest state and append it to the log; again if another change came between."""
+        owner = "change" if kind == "settings" else kind
+        who = actor_of(actor, owner)
+        if not isinstance(wait, bool):
+            raise requirement("wait", owner, "True or False", brief(wait))
+        voided = wish["decision"] if kind == "void" else None
 
+        def appended() -> int | None:
+            state = self._catch_up(wait=True)
+            if voided in state.voided:
+                return self.store.void_entry(self.row.id, voided)
+            body = json.dumps(check_change(state, kind, wish))
+            return self.store.append_change(self.row.id, kind, body, who, state.version, voided=voided)
+
+        with self._lock:
             for _ in range(ATTEMPTS):
-                if self._on_this_log(appended) is not None:
-                    self._catch_up(wait=True)
-                    return
-        raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
+                version = self._on_this_log(appended)
+                before = 0.0 if self._state is None else self._state.settings.refresh
+                if version is not None:
+                    delay = max(before, self._catch_up(wait=True).settings.refresh)
+                    break
+            else:
+                raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
+        if wait:
+            time.sleep(delay)
+        return AppliedChange(version, 0.0 if wait else delay)
 
     # --- afterwards -----------------------------------------------------------------------------------------------------
 

@@ -60,7 +60,8 @@ class ExportRow(NamedTuple):
     proposed
         The index of the arm that the policy would have served, in shadow.
     settled
-        How it was settled: by a ``reward``, by ``default``, with ``nothing``; or it is ``open``.
+        How it was settled: by a ``reward``, by ``default``, with ``nothing``; or it is ``open``, or ``void``: its reward
+        was taken back.
     learned
         Its place in the log, the version that first knew it.
     rewards, late
@@ -127,7 +128,8 @@ def export(experiment: Experiment, path: str | Path) -> None:
     records = experiment.store.records(experiment.row.id, definition.settle)
     about: ExportMetadata = {
         "experiment": experiment.name,
-        "definition": json.loads(experiment.row.definition),
+        # Without the seed: whoever knows it can find a key that is given the arm of his choice.
+        "definition": {name: value for name, value in json.loads(experiment.row.definition).items() if name != "seed"},
         "arms": arms,
         "direction": definition.direction,
         "version": version,
@@ -151,13 +153,13 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
         unit=decision.unit,
         arm=arm,
         action=decision.arm,
-        reward=outcome.reward,
+        reward=None if outcome.is_void else outcome.reward,
         propensity=decision.propensity,
         weights=weights,
         version=decision.version,
         source=decision.source,
         proposed=decision.proposed,
-        settled=outcome.kind or "open",
+        settled="void" if outcome.is_void else outcome.kind or "open",
         learned=outcome.seq,
         rewards=len(outcome.values) + outcome.late,
         late=outcome.late,

@@ -11,7 +11,8 @@ import dataclasses
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -48,6 +49,8 @@ FEWEST_ENTRIES = 1000
 ONE_IN = 20
 # Chances that are remembered within a version, each of other arms or actions.
 MOST_REMEMBERED = 256
+# Gives the entries of the log up to a version once more.
+Again = Callable[[int], Iterable[LogEntry]]
 # What a change of an arm makes of it.
 BECOMES: dict[str, ServingStatus] = {"pause": "paused", "resume": "active", "retire": "retired"}
 
@@ -72,7 +75,14 @@ class LiveState:
     """
 
     def __init__(self, definition: Settings) -> None:
-        self.settings = definition
+        self.definition = self.settings = definition
+        # Decisions of which nothing is learned: they were voided.
+        self.voided: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be the state before the first entry."""
+        definition = self.settings = self.definition
         self.version = 0
         self.link = 0  # of the last entry
         self.arms = list(definition.arms)
@@ -187,8 +197,24 @@ class LiveState:
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
-    def fold(self, entries: Iterable[LogEntry]) -> None:
-        """Take in the next entries of the log; a state in which this was cut short is of no use."""
+    def fold(self, entries: Iterable[LogEntry], again: Again | None = None) -> None:
+        """Take in the next entries of the log; a state in which this was cut short is of no use.
+
+        A policy cannot unlearn a reward: where one of the entries voids a decision, the state is made anew from the log up
+        to here, which ``again`` gives, without it.
+        """
+        n_voided = len(self.voided)
+        self._fold(entries)
+        if len(self.voided) > n_voided:
+            if again is None:
+                raise StoreError("The log of the experiment voids a decision, and cannot be read again.")
+            version, link = self.version, self.link
+            self._begin()
+            self._fold(again(version))
+            if (self.version, self.link) != (version, link):
+                raise OtherHistory("The log of the experiment is another one than a moment ago.")
+
+    def _fold(self, entries: Iterable[LogEntry]) -> None:
         batch: list[LogEntry] = []
         for entry in entries:
             self._known.clear()
@@ -202,7 +228,8 @@ class LiveState:
                 )
             self.version, self.link = entry.seq, link if entry.link is None else entry.link
             if entry.kind in ("reward", "default"):
-                batch.append(entry)
+                if entry.decision not in self.voided:
+                    batch.append(entry)
             elif entry.kind == "change":  # which may concern the arms of what follows
                 self._learn(batch)
                 batch = []
@@ -268,6 +295,8 @@ class LiveState:
             self.rewards.append(0)
         elif action in BECOMES:
             self.status[self.arms.index(body["arm"])] = BECOMES[action]
+        elif action == "void":
+            self.voided.add(body["decision"])
         elif action == "settings":
             self.settings = dataclasses.replace(self.settings, **body)
         else:
@@ -281,12 +310,26 @@ def unreadable(entry: LogEntry | Change) -> StoreError:
 
 def catch_up(state: LiveState, store: Store, experiment: int, last: int | None = None) -> None:
     """Fold the entries of the log after the state's version, up to ``last`` or all there are."""
-    while last is None or state.version < last:
-        limit = PAGE if last is None else min(PAGE, last - state.version)
-        entries = store.entries(experiment, state.version, limit, context=state.settings.is_linear)
-        state.fold(entries)
-        if len(entries) < limit:
+
+    def again(version: int) -> Iterator[LogEntry]:
+        return read_log(store, experiment, state.definition, 0, version)
+
+    newest = sys.maxsize if last is None else last
+    while state.version < newest:
+        before = state.version
+        state.fold(read_log(store, experiment, state.definition, before, min(before + PAGE, newest)), again)
+        if state.version == before:
             return
+
+
+def read_log(store: Store, experiment: int, definition: Settings, after: int, last: int) -> Iterator[LogEntry]:
+    """The entries of the log after one up to another, as far as there are any; a page of them is in memory."""
+    while after < last:
+        page = store.entries(experiment, after, min(PAGE, last - after), context=definition.is_linear)
+        if not page:
+            return
+        yield from page
+        after = page[-1].seq
 
 
 # --- snapshots ----------------------------------------------------------------------------------------------------------
@@ -304,6 +347,7 @@ def write_snapshot(state: LiveState) -> str:
             "status": state.status,
             "rewards": state.rewards,
             "unlearned": [state.unlearned, state.failure],
+            "voided": sorted(state.voided),
             "policy": state.policy.to_dict(),
         },
         allow_nan=False,
@@ -330,6 +374,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
         state.version, state.link = snapshot.version, snapshot.link
         state.arms, state.status, state.rewards = saved["arms"], saved["status"], saved["rewards"]
         state.unlearned, state.failure = saved["unlearned"]
+        state.voided = set(saved["voided"])
         state.policy = type(state.policy).from_dict(saved["policy"])
         state.settings = definition.changed(
             [state.arms[arm] for arm in state.active()],
@@ -352,6 +397,7 @@ def is_sound(state: LiveState) -> bool:
         set(state.status) <= {*get_args(ServingStatus)},
         all(type(count) is int and count >= 0 for count in counts),
         isinstance(state.failure, str | None),
+        all(isinstance(decision, str) for decision in state.voided),
     ]
     return all(checks)
 

@@ -13,7 +13,15 @@ from bandstrap.errors import brief, requirement
 from bandstrap.live.changes import actor_of
 from bandstrap.live.database import TIMEOUT, Durability
 from bandstrap.live.experiment import Experiment
-from bandstrap.live.settings import Mode, Settings, check_duration, check_text, first_difference, make_settings
+from bandstrap.live.settings import (
+    Mode,
+    OutOfRange,
+    Settings,
+    check_duration,
+    check_text,
+    first_difference,
+    make_settings,
+)
 from bandstrap.live.settle import Aggregate
 from bandstrap.live.store import Store
 
@@ -40,6 +48,8 @@ def create(
     new_arm_share: float | None = None,
     mode: Mode = "live",
     refresh: str | float | timedelta = "1s",
+    reward_range: tuple[float, float] | None = None,
+    out_of_range: OutOfRange = "refuse",
     durability: Durability = "full",
     timeout: str | float | timedelta = TIMEOUT,
     actor: str | None = None,
@@ -88,6 +98,12 @@ def create(
         ``"live"`` (default), or ``"shadow"``: the control is served, and what the policy would have served is logged.
     refresh
         How old a worker's state may be at a decision; ``"1s"`` by default.
+    reward_range
+        Smallest and largest reward of a decision, ``(low, high)``; by default any finite number that the policy takes. One
+        reward of 1e150 by mistake would decide everything that follows. Where several are added up, it limits each.
+    out_of_range
+        What becomes of a reward outside ``reward_range``: ``"refuse"`` (default), nothing is stored; or ``"clip"``, the
+        nearer end is stored in its place.
     durability
         Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
         else.
@@ -124,6 +140,8 @@ def create(
         new_arm_share=new_arm_share,
         mode=mode,
         refresh=refresh,
+        reward_range=reward_range,
+        out_of_range=out_of_range,
     )
     name = check_text(name, "name", "live.create")
     who = actor_of(actor, "live.create")
@@ -136,7 +154,8 @@ def create(
     differing = first_difference(stored, settings)
     if differing is not None:
         opened.close()
-        rule = f"{getattr(stored, differing)!r}, with which the experiment {name!r} was created, or the name another"
+        value = "the one (not shown)" if differing == "seed" else repr(getattr(stored, differing))
+        rule = f"{value}, with which the experiment {name!r} was created, or the name another"
         raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
     return Experiment(opened, row, code=True)  # which the caller has named
 

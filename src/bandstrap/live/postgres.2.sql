@@ -28,3 +28,10 @@ CREATE TABLE live_snapshot (
     at DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (experiment, version, build)
 );
+
+-- Decisions whose rewards were taken back, by the entry of the log, a change, that says so.
+CREATE TABLE live_void (
+    decision TEXT COLLATE "C" PRIMARY KEY REFERENCES live_decision (id),
+    experiment BIGINT NOT NULL,
+    seq BIGINT NOT NULL
+);

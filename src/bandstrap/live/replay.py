@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bandstrap.live.database import StoreError
-from bandstrap.live.fold import PAGE, LiveState, checksum, read_snapshot, this_build, write_snapshot
+from bandstrap.live.fold import PAGE, LiveState, checksum, read_log, read_snapshot, this_build, write_snapshot
 from bandstrap.live.rows import DecisionOutcome, DecisionRow, ExperimentRow, LogEntry
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import Settle
@@ -110,9 +110,13 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
     entries = checked_log(store, row.id, definition, after.version, notes)
     stops = snapshots_by_version(store, row.id, definition, build, notes)
     n_replayed = 0
+
+    def again(version: int) -> Iterator[LogEntry]:
+        return read_log(store, row.id, definition, 0, version)
+
     try:
         for version in sorted({*groups, *stops}):
-            state.fold(itertools.islice(entries, version - state.version))
+            state.fold(itertools.islice(entries, version - state.version), again)
             if state.version < version:
                 n_based = len(groups.get(version, []))
                 what = counted(n_based, "decision is", "decisions are") if n_based else "a snapshot is"
@@ -123,7 +127,7 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
             for decision in read_decisions(store, row.id, groups.get(version, [])):
                 compare(state, row.name, decision, notes)
                 n_replayed += 1
-        state.fold(entries)
+        state.fold(entries, again)
     except (StoreError, ValueError, LookupError, TypeError) as error:  # what follows a log that cannot be folded
         notes.add(f"The log cannot be folded beyond entry {state.version}: {error}")
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)

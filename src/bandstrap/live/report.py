@@ -25,7 +25,7 @@ def lines_of(status: Status) -> Iterator[str]:
     )
     yield (
         f"rewards {status.rewards} received, {status.late} too late; {status.learned} learned, {status.defaults} of them "
-        f"defaults; {status.pending} waiting to be processed"
+        f"defaults; {status.pending} waiting to be processed" + (f"; {status.voided} voided" if status.voided else "")
     )
     if status.undecided_because is not None:
         yield f"no decision of the policy is possible now: {status.undecided_because}"

@@ -102,6 +102,7 @@ class DecisionOutcome(NamedTuple):
     reward: float | None  # what it was settled with
     values: list[float]  # of rewards that were not late, in the order of arrival
     late: int
+    is_void: bool  # its reward was taken back: it is in the log, and nothing is learned of it
 
     @property
     def does_count(self) -> bool:
@@ -117,8 +118,9 @@ class RowCounts(NamedTuple):
     waiting: int  # deferred and not activated
     rewards: int
     late: int
-    learned: int  # rewards and defaults in the log
+    learned: int  # rewards and defaults in the log, but for those of voided decisions
     version: int  # entries of the log
     pending: int  # rows of the queue
     due: int  # of these, due now
+    voided: int
     now: float  # the database's clock

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # policies are loaded when an experiment is made, not when th
     from bandstrap.policies.online.live_policy import LivePolicy
 
 Mode = Literal["live", "shadow"]
+OutOfRange = Literal["refuse", "clip"]
 
 OWNER = "live.create"
 # The version of a definition as it is written.
@@ -68,6 +69,8 @@ class Settings:
     new_arm_share: float
     mode: Mode
     refresh: float
+    reward_range: tuple[float, float] | None = None
+    out_of_range: OutOfRange = "refuse"
 
     @property
     def is_linear(self) -> bool:
@@ -83,6 +86,21 @@ class Settings:
     def settle(self) -> Settle:
         """When a decision is settled, and by which of its rewards."""
         return Settle(self.window, self.aggregate, self.default_reward)
+
+    def within_range(self, reward: object, parameter: str, owner: str) -> object:
+        """A reward inside the range of the experiment: refused or moved to the nearer end otherwise.
+
+        What is no number is left to the policy to refuse.
+        """
+        if self.reward_range is None or not is_number(reward):
+            return reward
+        low, high = self.reward_range
+        value = check_number(reward, parameter, owner)
+        if low <= value <= high:
+            return value
+        if self.out_of_range == "refuse":
+            raise requirement(parameter, owner, f"inside the experiment's reward_range [{low:g}, {high:g}]", value)
+        return min(max(value, low), high)
 
     def make_policy(self, rng: np.random.Generator) -> LivePolicy:
         """The policy before the first reward; where it is in a file, the file is run."""
@@ -163,6 +181,8 @@ def make_settings(
     new_arm_share: float | None,
     mode: Mode,
     refresh: str | float | timedelta,
+    reward_range: tuple[float, float] | None,
+    out_of_range: OutOfRange,
 ) -> Settings:
     """Check what :func:`bandstrap.live.create` is told, or has by default."""
     call, direction = read_policy(policy, direction)
@@ -192,8 +212,12 @@ def make_settings(
         new_arm_share=NEW_ARM_SHARE if new_arm_share is None else new_arm_share,
         mode=mode,
         refresh=refresh,
+        reward_range=reward_range,
+        out_of_range=out_of_range,
     )
     trial = settings.make_policy(np.random.default_rng(0))  # refuses what a policy with arms cannot be told
+    for end in settings.reward_range or ():
+        trial.check_reward(end, "reward_range", OWNER)
     if default_reward is not None:
         settings = dataclasses.replace(
             settings, default_reward=trial.check_reward(default_reward, "default_reward", OWNER)
@@ -214,6 +238,8 @@ def check_settings(
     default_reward: object,
     aggregate: object,
     draws: object,
+    reward_range: object = None,  # definitions of earlier versions have none
+    out_of_range: object = "refuse",
     **changeable: object,
 ) -> Settings:
     """Settings, given or read from a database, each checked as far as that is possible without the policy."""
@@ -232,7 +258,13 @@ def check_settings(
         aggregate=check_choice(aggregate, "aggregate", owner, get_args(Aggregate)),
         draws=check_count(draws, "draws", owner, at_most=MOST_DRAWS),
         **check_changeable(owner, labels or None, **changeable),
+        reward_range=check_range(reward_range, owner),
+        out_of_range=check_choice(out_of_range, "out_of_range", owner, get_args(OutOfRange)),
     )
+    if settings.reward_range is None and settings.out_of_range != "refuse":
+        raise requirement("reward_range", owner, "given with out_of_range='clip'", "none")
+    if settings.default_reward is not None:
+        dataclasses.replace(settings, out_of_range="refuse").within_range(default_reward, "default_reward", owner)
     if settings.window is None and not settings.settle.on_arrival:
         reason = f"aggregate={aggregate!r}" if aggregate != "first" else f"default_reward={default_reward!r}"
         raise requirement("window", owner, f"given with {reason}, which is learned when it closes", "none")
@@ -277,6 +309,18 @@ def check_changeable(
         "mode": mode,
         "refresh": check_duration(refresh, "refresh", owner),
     }
+
+
+def check_range(value: object, owner: str) -> tuple[float, float] | None:
+    """Two numbers, the first below the second."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise requirement("reward_range", owner, "two numbers, the smallest and the largest reward", brief(value))
+    low, high = (check_number(end, "reward_range", owner) for end in value)
+    if not low < high:
+        raise requirement("reward_range", owner, "two numbers, the first below the second", brief(value))
+    return low, high
 
 
 def check_share(value: object, parameter: str, owner: str) -> float:

@@ -28,3 +28,10 @@ CREATE TABLE live_snapshot (
     at REAL NOT NULL,
     PRIMARY KEY (experiment, version, build)
 );
+
+-- Decisions whose rewards were taken back, by the entry of the log, a change, that says so.
+CREATE TABLE live_void (
+    decision TEXT PRIMARY KEY REFERENCES live_decision (id),
+    experiment INTEGER NOT NULL,
+    seq INTEGER NOT NULL
+);

@@ -184,8 +184,8 @@ class Status(Displayed):
         Decisions that wait for a reward.
     unanswered
         Decisions of the policy without a reward that was learned, which do not wait for one any more.
-    learned, defaults
-        Rewards in the log, and how many of them are default rewards.
+    learned, defaults, voided
+        Rewards in the log, how many of them are default rewards, and decisions that were voided, which count in neither.
     rewards, late
         Rewards received, and those among them that came too late to be learned.
     pending
@@ -221,6 +221,7 @@ class Status(Displayed):
     unanswered: int
     learned: int
     defaults: int
+    voided: int
     rewards: int
     late: int
     pending: int
@@ -303,6 +304,7 @@ def status_of(experiment: Experiment) -> Status:
         unanswered=n_unanswered,
         learned=counts.learned,
         defaults=n_defaults,
+        voided=counts.voided,
         rewards=counts.rewards,
         late=counts.late,
         pending=counts.due,
@@ -468,7 +470,8 @@ def last_change_of_groups(changes: Sequence[Change]) -> int:
 
 def shown_settings(state: LiveState) -> SettingValues:
     """The settings that are not said elsewhere; lengths of time in seconds."""
-    left_out = {"policy", "direction", "mode", "control", "arms"}
+    # The seed is a secret: whoever knows it can find a key that is given the arm of his choice.
+    left_out = {"policy", "direction", "mode", "control", "arms", "seed"}
     left_out |= {"burn_in", "new_arm_share"} if state.settings.is_linear else set()
     return {name: value for name, value in dataclasses.asdict(state.settings).items() if name not in left_out}
 
@@ -499,7 +502,9 @@ def shown_change(change: Change) -> ChangeStatus:
     """A change in words."""
     body = body_of(change)
     done = {"add_arm": "added", "pause": "paused", "resume": "resumed", "retire": "retired"}
-    if change.kind in done:
+    if change.kind == "void":
+        what = f"decision {body['decision']} voided"
+    elif change.kind in done:
         what = f"arm {body['arm']} {done[change.kind]}"
     else:
         what = ", ".join(f"{name} = {value}" for name, value in body.items())
@@ -510,6 +515,7 @@ def body_of(change: Change) -> SettingValues:
     """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
     try:
         body = dict(json.loads(change.body))
-        return body if change.kind == "settings" else {"arm": body["arm"]}
+        part = {"settings": None, "void": "decision"}.get(change.kind, "arm")
+        return body if part is None else {part: body[part]}
     except (ValueError, TypeError, KeyError):
         raise unreadable(change) from None

@@ -45,7 +45,7 @@ from bandstrap.live.rows import (
     RowCounts,
     Snapshot,
 )
-from bandstrap.live.settle import ARRIVAL, IS_CLOSED, START, Settle
+from bandstrap.live.settle import ARRIVAL, IS_CLOSED, IS_VOID, START, Settle
 
 R = TypeVar("R")
 Key = TypeVar("Key", str, tuple[str, str])
@@ -214,15 +214,15 @@ class Store(Database):
     def add_rewards(self, experiment: int, rows: Sequence[NewReward], settle: Settle) -> list[RewardOutcome]:
         """Store rewards; an unknown id raises ``InvalidInput``, and nothing is written.
 
-        A reward is ``"late"`` if its decision is settled, or has a window that is over; it is kept and never learned. It is
-        ``"duplicate"``, and not kept, if its decision has one under this key.
+        A reward is ``"late"`` if its decision is settled or void, or has a window that is over; it is kept and never
+        learned. It is ``"duplicate"``, and not kept, if its decision has one under this key.
         """
         # A policy of one's own may take anything as a reward; what is not a number could be folded by nobody.
         rows = [row._replace(value=check_number(row.value, "value", "reward")) for row in rows]
         self._check_known(experiment, {row.decision for row in rows}, "reward")
         new = by_key(rows, lambda row: (row.decision, row.key))
         # Time and log are read once the decisions are locked: a reward that is not late is there when they are settled.
-        is_late = f"l.seq IS NOT NULL OR {IS_CLOSED.format(now=self.now)}"
+        is_late = f"l.seq IS NOT NULL OR {IS_VOID.format('d.id')} OR {IS_CLOSED.format(now=self.now)}"
         stored = self._ask_rows(
             "INSERT INTO live_reward (experiment, decision, key, value, received_at, late)"
             f" SELECT ?, r.decision, r.key, r.value, {self.now}, {is_late}"
@@ -338,8 +338,10 @@ class Store(Database):
         return len(queue) == BATCH or bool(too_early), version + len(entries)
 
     @writing
-    def append_change(self, experiment: int, kind: str, body: str, actor: str, version: int) -> int | None:
-        """Append a change of arms or settings, and give its position.
+    def append_change(
+        self, experiment: int, kind: str, body: str, actor: str, version: int, *, voided: str | None = None
+    ) -> int | None:
+        """Append a change of arms or settings, or one that voids a decision, and give its position.
 
         ``None``, and nothing is written, if there is a change after ``version``, which the caller has not seen: fold it,
         check again whether the change is allowed, and repeat.
@@ -362,7 +364,29 @@ class Store(Database):
             entry.seq,
             next_link(link, entry),
         )
+        if voided is not None:
+            self._ask(
+                "INSERT INTO live_void (decision, experiment, seq) VALUES (?, ?, ?)", voided, experiment, entry.seq
+            )
         return entry.seq
+
+    @reading
+    def void_entry(self, experiment: int, decision: str) -> int | None:
+        """The entry of the log that voids a decision."""
+        rows = self._ask("SELECT seq FROM live_void WHERE decision = ? AND experiment = ?", decision, experiment)
+        return rows[0][0] if rows else None
+
+    @reading
+    def largest_reward(self, experiment: int, most: int) -> tuple[int, float]:
+        """How many of at most so many rewards there are, the last ones, and how large the largest is, up to its sign."""
+        ((n, largest),) = self._ask(
+            "SELECT count(*), coalesce(max(abs(value)), 0.0) FROM"
+            f" (SELECT value FROM live_reward w WHERE experiment = ? AND NOT {IS_VOID.format('w.decision')}"
+            " ORDER BY id DESC LIMIT ?) AS latest",
+            experiment,
+            most,
+        )
+        return n, largest
 
     @reading
     def entries(self, experiment: int, after: int, limit: int, *, context: bool = False) -> list[LogEntry]:
@@ -472,13 +496,14 @@ class Store(Database):
             " FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id WHERE experiment = ?),"
             " rewards AS (SELECT count(*) AS n, count(*) FILTER (WHERE late) AS late"
             " FROM live_reward WHERE experiment = ?),"
-            " learned AS (SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ('reward', 'default')) AS learned"
-            " FROM live_learned WHERE experiment = ?),"
+            " learned AS (SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ('reward', 'default')"
+            f" AND NOT {IS_VOID.format('l.decision')}) AS learned FROM live_learned l WHERE experiment = ?),"
             f" pending AS (SELECT count(*) AS n, count(*) FILTER (WHERE due <= {self.now}) AS due"
             " FROM live_pending WHERE experiment = ?)"
             " SELECT decisions.n, holdout, waiting, rewards.n, late, learned, learned.n, pending.n, due,"
+            " (SELECT count(*) FROM live_void WHERE experiment = ?),"
             f" {self.now} FROM decisions, rewards, learned, pending",
-            *[experiment] * 4,
+            *[experiment] * 5,
         )
         return RowCounts(*row)
 
@@ -540,7 +565,7 @@ class Store(Database):
     def _outcomes(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
         """What became of decisions."""
         rows = self._ask_rows(
-            f"SELECT r.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, w.value, w.late"
+            f"SELECT r.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, {IS_VOID.format('r.id')}, w.value, w.late"
             " FROM r LEFT JOIN live_decision d ON d.id = r.id LEFT JOIN live_activation a ON a.decision = r.id"
             " LEFT JOIN live_learned l ON l.decision = r.id LEFT JOIN live_reward w ON w.decision = r.id"
             f" ORDER BY {ARRIVAL}",
@@ -548,8 +573,8 @@ class Store(Database):
             [(id_,) for id_ in ids],
         )
         outcomes: dict[str, DecisionOutcome] = {}
-        for id_, *known, value, is_late in rows:
-            found = outcomes.setdefault(id_, DecisionOutcome._make([*known, [], 0]))
+        for id_, *known, is_void, value, is_late in rows:
+            found = outcomes.setdefault(id_, DecisionOutcome._make([*known, [], 0, bool(is_void)]))
             if is_late:
                 outcomes[id_] = found._replace(late=found.late + 1)
             elif value is not None:
