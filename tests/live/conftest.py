@@ -3,6 +3,8 @@
 import os
 import random
 import sys
+from collections import Counter, defaultdict
+from functools import partial
 
 import pytest
 
@@ -51,3 +53,39 @@ def store(either):
     """A new store, of each kind."""
     with Store.open(either, create=True) as store:
         yield store
+
+
+# --- what faults have cost, in a table ----------------------------------------------------------------------------------
+
+COSTS = pytest.StashKey()
+
+
+@pytest.fixture
+def noting(request):
+    """Of a kind of fault and how often it occurred: what to tell ``check``, for the table that ``make fuzz`` prints."""
+
+    def note(kind, number, findings, is_identical):
+        row = request.config.stash.setdefault(COSTS, defaultdict(Counter))[kind]
+        row["number"] += number
+        row["acknowledged"] += findings.acknowledged
+        row["given up"] += findings.given_up
+        row["lost"] += len(findings.lost)
+        row["doubled"] += len(findings.doubled)
+        row["wrong"] += len(findings.wrong)
+        row["checked"] += 1
+        row["identical"] += is_identical
+
+    return lambda kind, number=1: partial(note, kind, number)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    rows = config.stash.get(COSTS, {})
+    if not rows or "BANDSTRAP_FUZZ" not in os.environ:
+        return
+    columns = ("number", "acknowledged", "given up", "lost", "doubled", "wrong")
+    terminalreporter.write_line("")
+    head = "".join(f"{column:>13}" for column in (*columns, "identical"))
+    terminalreporter.write_line(f"{'kind of fault':36}{head}")
+    for kind, row in sorted(rows.items()):
+        cells = [*(str(row[column]) for column in columns), f"{row['identical']}/{row['checked']}"]
+        terminalreporter.write_line(f"{kind:36}{''.join(f'{cell:>13}' for cell in cells)}")

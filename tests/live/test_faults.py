@@ -25,7 +25,21 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from bandstrap.live.sqlite import SqliteStore
 from bandstrap.live.store import SNAPSHOTS
-from live.workers import HELD_OUT, PATIENCE, SHOP, Worker, at_work, check, failure_of, finish, noted, run, start, total
+from live.workers import (
+    HELD_OUT,
+    PATIENCE,
+    SHOP,
+    Worker,
+    at_work,
+    check,
+    failure_of,
+    finish,
+    kind_of,
+    noted,
+    run,
+    start,
+    total,
+)
 from sampling import exhaustive, telling
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of Unix-like systems")
@@ -50,7 +64,7 @@ def length(path):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def test_of_writers_that_are_killed_nothing_acknowledged_is_lost_and_nothing_is_there_twice(target, tmp_path):
+def test_of_writers_that_are_killed_nothing_acknowledged_is_lost_and_nothing_is_there_twice(target, tmp_path, noting):
     """Four processes at work; one after another is killed, while it works, and another goes on with its diary."""
     rng = random.Random(f"kills {N_KILLS}")  # noqa: S311 - no secret
     stop = tmp_path / "stop"
@@ -76,7 +90,7 @@ def test_of_writers_that_are_killed_nothing_acknowledged_is_lost_and_nothing_is_
         stop.touch()
     finish(*(process for process, _ in workers))
     seconds = time.monotonic() - began
-    found = check(target, "shop", diaries)
+    found = check(target, "shop", diaries, note=noting(f"kills ({kind_of(target)})", N_KILLS))
     # Read with pytest -s.
     sys.stdout.write(f"{N_KILLS} kills in {seconds:.0f} s: {vars(found)}\n")
 
@@ -116,13 +130,13 @@ SETTLING = {
 
 @exhaustive
 @pytest.mark.parametrize("settling", SETTLING)
-def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(target, tmp_path, settling):
+def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(target, tmp_path, noting, settling):
     """Also in the middle of sequencing, of a change and of writing a snapshot.
 
     After every other statement, in one kind of database after those where in the other nobody is killed; in a campaign
     after every one.
     """
-    path = tmp_path / "worker.diary"
+    path, n_killed = tmp_path / "worker.diary", 0
     with live.create(target, "shop", **SHOP | HELD_OUT | SETTLING[settling]) as experiment:
         for n in count(1 + target.startswith("postgresql"), 1 if N_KILLS > 100 else 2):
             process = start(calls_until, n, target, path)
@@ -130,9 +144,12 @@ def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(targe
             Worker(experiment, path)  # goes on where it was killed
             if process.exitcode != -signal.SIGKILL:
                 break
+            n_killed += 1
     assert process.exitcode == 0, failure_of(path)
     assert n > 20
-    found = check(target, "shop", [path], *([] if settling == "on arrival" else [total, 0.2]))
+    waiting = [] if settling == "on arrival" else [total, 0.2]
+    note = noting(f"kills between statements ({kind_of(target)})", n_killed)
+    found = check(target, "shop", [path], *waiting, note=note)
     assert found.unanswered > 10
     assert found.snapshots == SNAPSHOTS
     sys.stdout.write(f"{n} statements: {vars(found)}\n")

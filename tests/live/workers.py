@@ -252,6 +252,11 @@ def failure_of(path):
     return file.read_text() if file.exists() else None
 
 
+def kind_of(target):
+    """Which database it is, in the words of a table."""
+    return "PostgreSQL" if str(target).startswith("postgresql") else "SQLite"
+
+
 # --- what must hold afterwards ------------------------------------------------------------------------------------------
 
 
@@ -280,11 +285,12 @@ def stored_of(experiment, target):
     return history.Stored(table("live_decision"), activated, *parts, arms=experiment.state.arms)
 
 
-def check(target, name, diaries, settle=None, window=0.0, failures=()):
+def check(target, name, diaries, settle=None, window=0.0, failures=(), note=None):
     """Everything acknowledged is there, once, as it was acknowledged; the log follows from it, and all from the log.
 
     Gives what was found and numbers of rows. ``settle`` says how rewards of a window become one, and there is a wait for
     the last to close; None where rewards are learned on arrival. ``failures`` are times at which a server was lost.
+    ``note`` is told the findings, and whether all is replayed identically, before anything is asserted.
     """
     time.sleep(window)
     for path in diaries:
@@ -294,6 +300,8 @@ def check(target, name, diaries, settle=None, window=0.0, failures=()):
         experiment.refresh()
         stored = stored_of(experiment, target)
         findings = history.judge(asked, stored, failures)
+        if note is not None:
+            note(findings, experiment.replay().is_identical)
         assert findings.is_sound, str(findings)
         changed = sorted(row["seq"] for row in stored.learned if row["kind"] == "change")
         assert changed == sorted(row["seq"] for row in stored.changes)
