@@ -128,6 +128,16 @@ class PostgresServer:
             else:
                 return
 
+    def kill(self) -> None:
+        """End every process of it at once, as if the machine were lost."""
+        with psycopg.connect(self.url("postgres")) as connection:
+            pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
+        assert self.process is not None
+        for pid in (self.process.pid, *pids):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.stop()
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Let it end: at once but in order by SIGINT, as in a crash by SIGQUIT."""
         if self.process is not None:
@@ -160,6 +170,37 @@ class PostgresServer:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE {kind} {name}")
         return name
+
+
+class Standby(PostgresServer):
+    """A server that follows another one, until it is promoted."""
+
+    def __init__(self, primary: PostgresServer) -> None:
+        self.primary = primary
+        super().__init__()
+
+    def find_programs(self) -> Path:
+        return self.primary.programs
+
+    def make_data(self) -> None:
+        source = [f"--host={self.primary.folder}", "--username=postgres", "--checkpoint=fast", "--no-sync"]
+        self.run("pg_basebackup", f"--pgdata={self.data}", *source, "--write-recovery-conf")
+
+    def promote(self) -> None:
+        """Follow nobody from now on, and let others write."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute("SELECT pg_promote()")
+
+    def sender(self) -> int:
+        """The process of the primary that sends what is written to this one; waits until there is one."""
+        deadline = time.monotonic() + PATIENCE
+        with psycopg.connect(self.primary.url("postgres"), autocommit=True) as connection:
+            while True:
+                found = connection.execute("SELECT pid FROM pg_stat_replication WHERE state = 'streaming'").fetchall()
+                if found:
+                    return found[0][0]
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.01)
 
 
 def new_folder(*, anybody: bool) -> Path:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -460,13 +460,7 @@ def crash(server):
 
 
 def kill(server):
-    """End every process of a server at once."""
-    with psycopg.connect(server.url("postgres")) as connection:
-        pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
-    for pid in (server.process.pid, *pids):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    server.stop()
+    server.kill()
 
 
 def start_again(server):

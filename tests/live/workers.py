@@ -194,11 +194,12 @@ def value_of(id_, key=None):
     return zlib.crc32(f"{id_} {key}".encode()) % 1000 / 1000
 
 
-def at_work(target, name, path, stop, *, changes=False, patient=False):
+def at_work(target, name, path, stop, *, changes=False, patient=False, may_forget=False):
     """Decide, reward, refresh and change, at random, until there is a file ``stop``.
 
-    Who is patient repeats what fails, until it does not. Between calls they pause a little: SQLite lets one write at a
-    time, and who has to wait for others is not served in turn.
+    Who is patient repeats what fails, until it does not. A server that may forget stores an old reward anew, or does not
+    know its decision. Between calls they pause a little: SQLite lets one write at a time, and who has to wait for others
+    is not served in turn.
     """
     with noted(path), live.open(target, name) as experiment:
         worker = Worker(experiment, path)
@@ -206,7 +207,7 @@ def at_work(target, name, path, stop, *, changes=False, patient=False):
         while not stop.exists() or (patient and "call" in worker.diary.lines[-1]):
             try:
                 worker.repeat()
-                step(worker, rng)
+                step(worker, rng, may_forget)
                 if changes and rng.random() < 0.05:
                     worker.change(rng.choice(["pause", "resume"]), "c")
                 time.sleep(rng.uniform(0, 0.01))
@@ -216,7 +217,7 @@ def at_work(target, name, path, stop, *, changes=False, patient=False):
                 time.sleep(0.02)
 
 
-def step(worker, rng):
+def step(worker, rng, may_forget=False):
     """A few calls of a worker, as chance has it."""
     worker.decide(rng.choice([1, 1, 1, 5]), defer=rng.random() < 0.2)
     if worker.unshown and rng.random() < 0.5:
@@ -226,7 +227,7 @@ def step(worker, rng):
     if rng.random() < 0.1:  # an old one again, and with another value: counted already
         old = rng.choice(list(worker.decisions.values()))["id"]
         if old not in worker.owed:
-            assert worker.reward([old], more=1.0) == ["duplicate"]
+            assert worker.reward([old], more=1.0) == ["duplicate"] or may_forget
     if rng.random() < 0.2:
         worker.call("refresh")
 
