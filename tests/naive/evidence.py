@@ -138,3 +138,45 @@ def health_evidence(arms, missing, weights, n_arms):
                 p = Decimal(row[k])
                 products[0 if gone else 1, k, theta] *= (theta if arm == k else 1) / (1 - p + p * theta)
         yield sum(products.values()) / len(products)
+
+
+# --- revenue --------------------------------------------------------------------------------------------------------------
+
+
+def asymptotic_interval(arms, rewards, weights, b, a, alpha):
+    """Estimate and ends of the uncapped contrast; ``None`` before 200 rewards other than 0 and 50 decisions each."""
+    import math
+
+    level, total, square, overlap, start = 0.0, 0.0, 0.0, 0.0, None
+    pulls, nonzero = {a: 0, b: 0}, {a: 0, b: 0}
+    for i, (arm, reward, row) in enumerate(zip(arms, rewards, weights, strict=True), start=1):
+        g = row[a] * row[b] / (row[a] + row[b]) if row[a] + row[b] > 0 else 0.0
+        if arm in pulls:
+            xi = g / row[arm] * (reward - level) * (1 if arm == b else -1)
+            total += xi
+            square += xi * xi
+            pulls[arm] += 1
+            nonzero[arm] += reward != 0
+        overlap += g
+        if start is None and sum(nonzero.values()) >= 200 and min(pulls.values()) >= 50 and square > 0:
+            start = square
+        level += max(1 / i, 0.005) * (reward - level)
+    if start is None:
+        return total / overlap, None
+    rho = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / (10 * start)
+    grown = square * rho + 1
+    return total / overlap, math.sqrt(grown / rho * math.log(grown / alpha**2)) / overlap
+
+
+def cap_of(rewards):
+    """Cap, and the number of decisions until it is known, after the first reward above 1; ``None`` before."""
+    above = next((i for i, reward in enumerate(rewards) if reward > 1), None)
+    if above is None:
+        return None
+    positive = []
+    for i, reward in enumerate(rewards[above:], start=above + 1):
+        if reward > 0:
+            positive.append(reward)
+        if len(positive) == 200:
+            return sorted(positive)[-3], i
+    return None

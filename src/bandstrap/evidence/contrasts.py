@@ -148,6 +148,8 @@ class Contrasts:
         Labels of the arms.
     n_decisions
         Number of decisions counted.
+    n_before
+        Number of earlier decisions from which the level has learned, where evidence was restarted.
     level
         ``r`` for the next decision, for rewards scaled to [0, 1]: a mean of the rewards of all arms that forgets beyond
         some 200 decisions. It takes the common level out of the scores, which makes intervals narrower, and is part of
@@ -212,6 +214,7 @@ class Contrasts:
         self.labels = check_labels(arms, "Contrasts")
         self.low, self.high = check_range(low, high, "Contrasts")
         self.n_decisions = 0
+        self.n_before = 0
         self.level = 0.5
         n_arms = len(self.labels)
         self.log_products: Floats = np.zeros((n_arms, n_arms, N_BETS))
@@ -244,7 +247,7 @@ class Contrasts:
     def _add(self, chosen: ArmPlaces, scaled: Floats, weights: Floats) -> None:
         """Add decisions that were checked."""
         n_arms = weights.shape[1]
-        levels, self.level = advance_levels(self.level, self.n_decisions, scaled)
+        levels, self.level = advance_levels(self.level, self.n_before + self.n_decisions, scaled)
         self.n_decisions += len(chosen)
         shares = pair_shares(chosen, weights)
         scores = (scaled - levels)[:, None] * shares
@@ -312,12 +315,12 @@ class Contrasts:
     def restarted(self) -> Contrasts:
         """Contrasts without evidence yet, for the next time bin; the level goes on."""
         fresh = Contrasts(self.labels, low=self.low, high=self.high)
-        fresh.level = self.level
+        fresh.level, fresh.n_before = self.level, self.n_before + self.n_decisions
         return fresh
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain lists and numbers, for JSON; :meth:`from_dict` reads them back without loss."""
-        numbers = {"low": self.low, "high": self.high, "n_decisions": self.n_decisions, "level": self.level}
+        numbers = {name: getattr(self, name) for name in ("low", "high", "n_decisions", "n_before", "level")}
         return {"arms": list(self.labels), **numbers, **{name: getattr(self, name).tolist() for name in ARRAYS}}
 
     @classmethod
@@ -331,13 +334,14 @@ class Contrasts:
         ('red', 'green')
         """
         owner = "Contrasts.from_dict"
-        needed = {"arms", "low", "high", "n_decisions", "level", *ARRAYS}
+        needed = {"arms", "low", "high", "n_decisions", "n_before", "level", *ARRAYS}
         if not isinstance(state, Mapping) or set(state) != needed:
             raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
         if not isinstance(state["arms"], list | tuple):
             raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
         found = cls(state["arms"], low=state["low"], high=state["high"])
         found.n_decisions = check_count(state["n_decisions"], "n_decisions", owner, at_least=0)
+        found.n_before = check_count(state["n_before"], "n_before", owner, at_least=0)
         found.level = check_number(state["level"], "level", owner)
         pairs = (len(found.labels),) * 2
         for name, more in ARRAYS.items():

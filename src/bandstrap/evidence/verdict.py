@@ -42,8 +42,8 @@ class StopVerdict:
     harmful
         Arms that are worse than the control.
     remaining
-        Approximate number of further decisions until one arm is left, if scores go on as they were on average; ``None``
-        where one arm is left, or no end is in sight.
+        Approximate number of further decisions until one arm is left, if scores go on as in the newest time bin, or as on
+        average where there is none; ``None`` where one arm is left, or no end is in sight.
     intervals
         Simultaneous intervals at the same level: they never contradict the other fields.
     """
@@ -161,7 +161,7 @@ def verdict(
         None if arm is None else names[arm],
         tuple(names[each] for each in left),
         tuple(name for name, flag in zip(names, harmful, strict=True) if flag),
-        None if len(left) == 1 else forecast(state, target),
+        None if len(left) == 1 else forecast(state, target, recent),
         intervals,
     )
 
@@ -186,21 +186,22 @@ def now_worse(recent: Contrasts | None, arm: int, alpha: float) -> int | None:
     return int(better[0]) if better.size else None
 
 
-def forecast(state: Contrasts, log_target: float) -> int | None:
-    """Further decisions until one arm is left, if all products grow on as they did on average."""
+def forecast(state: Contrasts, log_target: float, recent: Contrasts | None = None) -> int | None:
+    """Further decisions until one arm is left, if all products grow on as they did in the newest time bin."""
+    pace = state if recent is None or recent.n_decisions == 0 else recent
     products = state.lowered_products()
-    low, high = 1.0, LONGEST_FORECAST
+    low, high = 0.0, (LONGEST_FORECAST - 1.0) * state.n_decisions
 
-    def is_decided(times: float) -> bool:
-        evidence = log_wealth(times * products)
+    def is_decided(more: float) -> bool:
+        evidence = log_wealth(products + more * (pace.lowered_products() / pace.n_decisions))
         return int(np.sum(~ruled_out(evidence, log_target))) <= 1
 
     if state.n_decisions == 0 or not is_decided(high):
         return None
-    while high - low > 0.001 * low:
+    while high - low > 0.001 * (state.n_decisions + low):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_decided(middle) else (middle, high)
-    return math.ceil((high - 1.0) * state.n_decisions)
+    return math.ceil(high)
 
 
 def count(flags: Bools, names: Sequence[str]) -> str:
