@@ -16,6 +16,8 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {
     ("docs/live.md", "python"): "tests/live/test_shop.py",
     ("docs/live.md", "sql"): "tests/live/test_shop.py",
+    ("docs/howto/rights.md", "sql"): "tests/live/test_read_only.py",
+    ("docs/howto/backup.md", "sh"): "tests/live/test_files.py",
 }
 # Blocks of Python that need what a test has not, by page and a word in them: they are compiled, not run. Blocks of sh are
 # parsed: by the shell, and what they have of this package by its command line.

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from bandstrap.live.database import StoreError
 from bandstrap.live.store import Store
 from live.checkout import make
 from live_rows import add, new_experiment
+from pages import ROOT, blocks
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are those of Unix")
 
@@ -162,3 +164,30 @@ def test_a_restored_file_keeps_its_log(tmp_path):
     restore(tmp_path / "b.db", tmp_path / "c.db")
     with Store.open(tmp_path / "c.db") as store:
         assert store.ask("PRAGMA journal_mode") == [("wal",)]
+
+
+# --- the page -----------------------------------------------------------------------------------------------------------
+
+
+@posix
+def test_the_commands_of_the_page_run_in_a_shell(tmp_path, postgres):
+    """docs/howto/backup.md, from its first block to its last."""
+    first, last = postgres.new_database(), postgres.new_database()
+    with make(first) as experiment:
+        experiment.reward(experiment.decide(key="k").id, 1.0)
+    code = "set -eu\n" + "".join(block.code for block in blocks("docs/howto/backup.md") if block.language == "sh")
+    assert code.count("bandstrap live") >= 8
+    # Of the server, which the user "nobody" may run, but not write here.
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("pg_dump", "pg_restore"):
+        (tools / name).write_text(f'#!/bin/sh\nexec "{postgres.programs / name}" "$@"\n')
+        (tools / name).chmod(0o755)
+    path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    variables = {**os.environ, "PATH": path, "FROM": first, "TO": last, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        ["/bin/sh", "-c", code], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("identical: 1 decision on 1 version") == 3, done.stdout
+    assert (tmp_path / "elsewhere" / "shop.db").exists()

@@ -390,9 +390,8 @@ def test_a_file_that_may_not_be_written(tmp_path, monkeypatch):
     with Store.open(path, create=True) as store:
         experiment = new_experiment(store)
         add(store, experiment, 1)
-    plain = sqlite.SqliteStore._open
     # As whoever may do anything, permissions keep nobody from writing.
-    monkeypatch.setattr(sqlite.SqliteStore, "_open", lambda store, mode: plain(store, "ro"))
+    monkeypatch.setattr(sqlite.SqliteStore, "_is_writable", lambda store: False)
     with Store.open(path) as store:
         assert store.counts(experiment).decisions == 1
         assert store.refresh(experiment, ARRIVAL) == 0

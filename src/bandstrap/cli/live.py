@@ -183,6 +183,15 @@ def create(
         say(f"{experiment.name}: {settings.policy}, {choices}, seed {settings.seed}")
 
 
+@app.command("list")
+def list_names(target: Target, timeout: Timeout = None) -> None:
+    """List the experiments of a database, one name per line."""
+    from bandstrap import live
+
+    for name in live.names(target, **given(timeout=as_duration(timeout))):
+        say(name)
+
+
 @app.command()
 def decide(
     target: Target,

@@ -18,7 +18,7 @@ from bandstrap.live.changes import AppliedChange
 from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
 from bandstrap.live.experiment import Decision, Experiment, LargeRewardWarning
-from bandstrap.live.opening import create, open  # noqa: A004 - as live.open
+from bandstrap.live.opening import create, names, open  # noqa: A004 - as live.open
 
 __all__ = [
     "AppliedChange",
@@ -28,6 +28,7 @@ __all__ = [
     "StoreError",
     "backup",
     "create",
+    "names",
     "open",
     "restore",
 ]

@@ -48,6 +48,10 @@ class StoreError(OSError):
         super().__init__(shortened(visible(" ".join(sentence.split())), 1000))
 
 
+class ReadOnly(StoreError):
+    """The database may be read, and not be written: a role without the right, a standby, a file or folder without it."""
+
+
 class OtherHistory(StoreError):
     """The log is not the one that the caller has read, or the experiment another one; nothing was written."""
 
@@ -220,7 +224,15 @@ class Database(ABC):
         if version == 0 and not create:
             raise StoreError(f"{self} has no live experiments: its tables are missing, and live.create makes them.")
         if version < newest:
-            self._upgrade()
+            try:
+                self._upgrade()
+            except ReadOnly as error:
+                if version == 0:
+                    raise
+                raise ReadOnly(
+                    f"{self} has tables of an earlier version of bandstrap, and cannot be brought up to date: whoever may "
+                    f"write to it has to open it once. ({error})"
+                ) from None
 
     @reading
     def _schema(self) -> int:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.changes import AppliedChange, actor_of, check_change
-from bandstrap.live.database import HistoryWarning, OtherHistory, StoreError
+from bandstrap.live.database import HistoryWarning, OtherHistory, ReadOnly, StoreError
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
@@ -196,7 +196,8 @@ class Experiment:
         with self._lock:
             if self._build is None:
                 build = fold.this_build(self._checker())
-                self.store.add_build(build)
+                with contextlib.suppress(ReadOnly):  # and nobody decides here
+                    self.store.add_build(build)
                 self._build = build
             return self._build
 

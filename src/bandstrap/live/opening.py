@@ -209,6 +209,22 @@ def open(  # noqa: A001 - as live.open
         raise
 
 
+def names(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> list[str]:
+    """Names of the experiments in a database, sorted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bandstrap import live
+    >>> file = tempfile.mkdtemp() + "/shop.db"
+    >>> live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    >>> live.names(file)
+    ['checkout']
+    """
+    with Store.open(target, timeout=check_duration(timeout, "timeout", "live.names", positive=True)) as opened:
+        return opened.experiments()
+
+
 def new_seed() -> int:
     """A seed of an experiment for which none was given."""
     return secrets.randbits(62)

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from bandstrap.live.database import DatabaseRow, StoreError
+from bandstrap.live.database import DatabaseRow, ReadOnly, StoreError
 from bandstrap.live.store import Store
 
 R = TypeVar("R")
@@ -49,7 +49,6 @@ REASONS = {
     "57P01": "the server is shutting down",
     "57P02": "the server has crashed",
     "57P03": "the server is starting or stopping",
-    "42501": "this user may not do that",
     "3D000": "there is no such database",
     "28": "the server refuses this user or password",
     "08": "the connection was lost",
@@ -57,6 +56,8 @@ REASONS = {
 }
 
 
+# A standby, a session that only reads, and a role without the right.
+READ_ONLY = ("25006", "42501")
 # Of these the limit is told.
 TIMED = ("55P03", "57014", "25P03")
 
@@ -175,7 +176,10 @@ class PostgresStore(Store):
         if self._connection is not None and self._connection.closed:
             state = state or "08"
         reason = REASONS.get(state) or REASONS.get(state[:2]) or self._without_password(first_line(error))
-        return StoreError(f"{self} cannot be used: {reason.rstrip('.')}{limit if state in TIMED else ''}.")
+        if state == "42501":
+            reason = f"this user may not do that ({reason})"
+        kind = ReadOnly if state in READ_ONLY else StoreError
+        return kind(f"{self} cannot be used: {reason.rstrip('.')}{limit if state in TIMED else ''}.")
 
     def _without_password(self, text: str) -> str:
         """Text without the password, and without parts of one in which some characters were not written as ``%40``."""

@@ -11,11 +11,16 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bandstrap.live.database import DatabaseRow, Durability, StoreError, inherited, reporting
+from bandstrap.live.database import DatabaseRow, Durability, ReadOnly, StoreError, inherited, reporting
 from bandstrap.live.store import Store
 
 # INSERT ... RETURNING is new in this version.
 OLDEST = (3, 35)
+
+# How SQLite is asked to open what may be written.
+WRITABLE = "mode=rw"
+# Of the files beside a database: its log, and the index of the log.
+ENDINGS = "-wal", "-shm"
 
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -84,6 +89,7 @@ class SqliteStore(Store):
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
         self._real_path = self._path
+        self._opened = ""
         if sqlite3.sqlite_version_info < OLDEST:
             raise StoreError(
                 f"Live experiments need SQLite 3.35 or newer, and this Python has {sqlite3.sqlite_version}."
@@ -105,7 +111,9 @@ class SqliteStore(Store):
                 with contextlib.suppress(FileExistsError, FileNotFoundError):
                     os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._check_shared()
-            connection = self._open("rwc")
+            if self._path.exists() and not self._is_writable():
+                raise ReadOnly(f"{self} cannot be used: {REASONS[sqlite3.SQLITE_READONLY]}.")
+            connection = self._open("mode=rwc")
             try:
                 patiently(connection, self._deadline, "PRAGMA journal_mode = WAL")
             finally:
@@ -113,13 +121,37 @@ class SqliteStore(Store):
         except self.errors as error:
             raise self._failure(error) from None
 
+    def _is_writable(self) -> bool:
+        """Whether this user may write the file, and its log beside it."""
+        path = self._path.resolve()
+        parts = [path, *(path.with_name(path.name + ending) for ending in ENDINGS)]
+        found = [part for part in parts if part.exists()]
+        is_folder_writable = os.access(path.parent, os.W_OK)
+        return all(os.access(part, os.W_OK) for part in found) and (is_folder_writable or found == parts)
+
+    def _mode(self) -> str:
+        """How the file is to be opened, as SQLite's URIs have it.
+
+        Beside a file that may not be written SQLite would make others that may not be written either, and they would stay
+        so, for all writers, when the file itself may be written again. So a reader makes none: where there is a log, it
+        shares the index of whoever writes; where there is none, nobody writes, and the file is taken as it is.
+        """
+        if self._is_writable() or not self._path.exists():
+            return WRITABLE
+        path = self._path.resolve()
+        log, index = (path.with_name(path.name + ending) for ending in ENDINGS)
+        if not log.exists() or log.stat().st_size == 0:
+            return "mode=ro&immutable=1"
+        if not index.exists():
+            raise ReadOnly(
+                f"{self} cannot be read: it was not closed, and its log ({log.name}) can be read only by whoever may "
+                "write. Open it once as such a user."
+            )
+        return "mode=ro&readonly_shm=1"
+
     def _open(self, mode: str) -> sqlite3.Connection:
-        # Beside a file that may not be written SQLite would make others that may not be written either, and they would
-        # stay so, for all writers, when the file itself may be written again.
-        if self._path.exists() and not os.access(self._path, os.W_OK):
-            raise StoreError(f"{self} cannot be used: {REASONS[sqlite3.SQLITE_READONLY]}.")
         return sqlite3.connect(
-            f"{self._path.as_uri()}?mode={mode}",
+            f"{self._path.as_uri()}?{mode}",
             uri=True,
             timeout=0.0,  # see patiently()
             isolation_level=None,  # transactions begin and end where we say
@@ -151,7 +183,8 @@ class SqliteStore(Store):
 
     def _new_connection(self) -> sqlite3.Connection:
         self._check_shared()
-        connection = self._open("rw")
+        mode = self._mode()
+        connection = self._open(mode)
         try:
             # The first of these reads the file, which is locked for a moment while others close or recover it.
             patiently(connection, self._deadline, f"PRAGMA synchronous = {self._durability}")
@@ -164,6 +197,7 @@ class SqliteStore(Store):
             raise
         self._real_path = self._path.resolve()  # SQLite's log is beside the file that a symbolic link leads to
         self._file, self._log = self._identity(), self._identity("-wal")
+        self._opened = mode
         return connection
 
     def place(self) -> object:
@@ -184,6 +218,8 @@ class SqliteStore(Store):
             return True
         if self._path.stat().st_nlink > 1:
             self._check_shared()
+        if self._opened != WRITABLE and (self._mode() != self._opened or self._identity("-wal") != self._log):
+            return True  # somebody began to write, or ended, or we may
         log = self._identity("-wal")
         if log != self._log:
             self._leave(may_rescue=log is None)
@@ -233,4 +269,5 @@ class SqliteStore(Store):
         reason = REASONS.get(code, str(error))
         if code == sqlite3.SQLITE_BUSY:
             reason += f" (timeout {self._allowed:g} s)"
-        return StoreError(f"{self} cannot be used: {reason}.")
+        kind = ReadOnly if code == sqlite3.SQLITE_READONLY else StoreError
+        return kind(f"{self} cannot be used: {reason}.")

@@ -28,6 +28,7 @@ from bandstrap.live.database import (
     DatabaseRow,
     Durability,
     OtherHistory,
+    ReadOnly,
     StoreError,
     reading,
     reporting,
@@ -271,13 +272,17 @@ class Store(Database):
         Entries are in the order of the times at which they became due (then of ids): where rewards are learned on arrival
         the time of the reward, or of the activation if the decision was deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
-        stopped while it did, it is waited for; without ``wait`` the newest version is given as it is.
+        stopped while it did, it is waited for; without ``wait`` the newest version is given as it is. So it is where
+        the database may only be read.
         """
         is_due, newest, found = self._due(experiment, version)
         if version and found != link:
             raise OtherHistory(f"{self} has another log than the one that was read up to entry {version}.")
         while is_due:
-            is_due, newest = self._sequence(experiment, settle, wait)
+            try:
+                is_due, newest = self._sequence(experiment, settle, wait)
+            except ReadOnly:
+                break  # reports are of the log as it is; whoever may write appends what is due
         return newest
 
     @reading
