@@ -201,13 +201,14 @@ class Judgement:
         self.findings.wrong += [f"a reward of the unknown decision {id_}" for id_, _ in rows if id_ not in ids]
 
     def activations(self):
-        """Acknowledged ones are there, and one at most was told that it was the first."""
+        """Acknowledged ones of deferred decisions are there, and one at most was told that it was the first."""
         there = set(self.stored.activations)
+        needless = {row["id"] for row in self.stored.decisions if not row["deferred"]}
         firsts = Counter()
         for call in self.asked("activate"):
             id_ = call.arguments["decision"]
             if call.is_acknowledged:
-                self.acknowledge(call, id_ in there, f"activation of {id_} by {call.worker}")
+                self.acknowledge(call, id_ in there | needless, f"activation of {id_} by {call.worker}")
                 firsts[id_, self.era(call)] += call.result is True
         self.findings.doubled += [f"{n} first activations of {id_}" for (id_, _), n in firsts.items() if n > 1]
         known = {call.arguments["decision"] for call in self.asked("activate")}

@@ -37,7 +37,7 @@ def sound():
         call("ann", 11, "decide", None, key="k4"),
     ]
     stored = Stored(
-        decisions=[row("k1"), row("k2"), row("k3", 2), row("k4", 2)],
+        decisions=[row("k1"), row("k2") | {"deferred": True}, row("k3", 2), row("k4", 2)],
         activations=["id k2"],
         rewards=[{"decision": "id k1", "key": "", "value": 0.3, "late": 0}],
         learned=[{"seq": 1, "decision": "id k1"}, {"seq": 2, "decision": None}],
