@@ -15,7 +15,7 @@ from bandstrap import live
 from bandstrap.live import fold
 from bandstrap.live.database import HistoryWarning
 from bandstrap.live.store import Store
-from live.workers import PATIENCE, SHOP, Worker, at_work, check, finish, start
+from live.workers import PATIENCE, SHOP, Worker, at_work, check, finish, start, wait_for_lines
 from sampling import exhaustive, telling
 
 N_FAILOVERS = int(os.environ.get("BANDSTRAP_FAILOVERS", "4"))
@@ -170,19 +170,6 @@ def test_of_a_fail_over_under_workers_only_the_end_of_the_history_may_be_lost(pa
         failures = () if is_synchronous else [lost]
         given_up += check(target, "shop", diaries, failures=failures, note=noting(kind)).findings.given_up
     assert (given_up > 0) == (not is_synchronous)
-
-
-def wait_for_lines(diaries, n):
-    """Wait until so many lines more are in each diary."""
-    deadline = time.monotonic() + PATIENCE
-
-    def lengths():
-        return [path.read_bytes().count(b"\n") if path.exists() else 0 for path in diaries]
-
-    before = lengths()
-    while any(now < then + n for now, then in zip(lengths(), before, strict=True)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @exhaustive

@@ -1,6 +1,10 @@
-"""Processes that are stopped (SIGSTOP) at any statement, and servers that do: others go on, or are told in time."""
+"""Processes that are stopped (SIGSTOP) at any statement, and servers that do: others go on, or are told in time.
+
+``BANDSTRAP_PAUSES=50`` makes a campaign of it.
+"""
 
 import os
+import random
 import signal
 import time
 from contextlib import suppress
@@ -12,10 +16,24 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from live.checkout import make
-from live.workers import PATIENCE, SHOP, Worker, check, finish, noted, start
+from live.workers import (
+    HELD_OUT,
+    PATIENCE,
+    SHOP,
+    Worker,
+    at_work,
+    check,
+    finish,
+    kind_of,
+    noted,
+    start,
+    wait_for_lines,
+)
+from sampling import exhaustive
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
 
+N_PAUSES = int(os.environ.get("BANDSTRAP_PAUSES", "6"))
 # Statements of a decision that finds rewards due, and a snapshot to be written, on PostgreSQL: all of them and some more.
 STATEMENTS = range(1, 26)
 
@@ -97,6 +115,103 @@ def test_a_worker_that_is_stopped_at_any_statement_stops_nobody(postgres, tmp_pa
     assert max(times) < PATIENCE / 4  # half of it, and the server would have cut the stopped worker off
     found = check(target, "shop", diaries)
     assert found.unanswered == 0
+
+
+def call_and_stop(target, path, number, mark):
+    """Make calls of every kind, and stop at a statement on the way."""
+    with noted(path), pytest.MonkeyPatch.context() as patch, live.open(target, "shop", timeout=PATIENCE) as experiment:
+        patch.setattr(fold, "FEWEST_ENTRIES", 1)  # a snapshot with every refresh
+        worker = Worker(experiment, path)
+        stopping_at(experiment.store, number, mark)
+        worker.decide(2)
+        worker.decide(defer=True)
+        worker.reward(worker.owed[-3:])
+        worker.call("activate", decision=worker.unshown[-1])
+        worker.call("refresh")
+        worker.change("pause", "c")
+        worker.change("resume", "c")
+        mark.with_suffix(".done").touch()
+
+
+def stop_everywhere(target, folder, numbers, note):
+    """Let a worker stop at one statement after another, while another one calls; gives how often that one was refused."""
+    is_server = target.startswith("postgresql")
+    live.create(target, "shop", **SHOP | HELD_OUT | {"refresh": 0}).close()
+    diaries, refused, n_stopped = [folder / "other.diary"], 0, 0
+    with live.open(target, "shop", timeout=PATIENCE if is_server else 0.2) as experiment:
+        other = Worker(experiment, diaries[0])
+        for number in numbers:
+            mark = folder / f"stopped{number}"
+            diaries.append(folder / f"worker{number}.diary")
+            process = start(call_and_stop, target, diaries[-1], number, mark)
+            try:
+                wait_for(mark, mark.with_suffix(".done"))
+                n_stopped += mark.exists()
+                began = time.monotonic()
+                try:
+                    other.decide(1)
+                    other.reward(other.owed)
+                except live.StoreError as error:
+                    refused += "another process keeps it locked (timeout 0.2 s)" in str(error)
+                    assert not is_server, error  # noqa: PT017
+                assert time.monotonic() - began < PATIENCE / 4  # see above
+                assert experiment.replay().is_identical
+                assert not mark.exists() or process.is_alive()
+            finally:
+                resume(process)
+            finish(process)
+            other.repeat()
+            if not mark.exists():
+                break
+    found = check(target, "shop", diaries, note=note(n_stopped))
+    assert found.unanswered == refused
+    return refused, n_stopped
+
+
+def test_whoever_is_stopped_at_some_statement_costs_nothing(tmp_path, noting):
+    """A file of SQLite: others go on, or are told in time; reading works; afterwards all is there once."""
+    target = str(tmp_path / "live.db")
+    note = lambda number: noting(f"pauses at statements ({kind_of(target)})", number)  # noqa: E731
+    refused, n_stopped = stop_everywhere(target, tmp_path, range(1, 40, 5), note)
+    assert 0 < refused < n_stopped
+
+
+@exhaustive
+def test_whoever_is_stopped_at_any_statement_of_any_call_costs_nothing(target, tmp_path, noting):
+    """On a server nobody else waits."""
+    note = lambda number: noting(f"pauses at statements ({kind_of(target)})", number)  # noqa: E731
+    refused, n_stopped = stop_everywhere(target, tmp_path, range(1, 200, 1 if N_PAUSES > 20 else 3), note)
+    assert n_stopped > 8
+    assert (refused > 0) == (not target.startswith("postgresql"))
+
+
+@exhaustive
+def test_workers_that_are_stopped_at_any_time_stop_no_others(target, tmp_path, noting):
+    """Each of the others makes calls while one is stopped; on SQLite they may fail, and are made again."""
+    rng = random.Random(f"pauses {N_PAUSES}")  # noqa: S311 - no secret
+    end = tmp_path / "stop"
+    diaries = [tmp_path / f"worker{i}.diary" for i in range(3)]
+    live.create(target, "shop", **SHOP | HELD_OUT).close()
+    timeout = 4 if target.startswith("postgresql") else 0.5
+    workers = [
+        start(at_work, target, "shop", path, end, changes=i == 0, patient=True, timeout=timeout)
+        for i, path in enumerate(diaries)
+    ]
+    try:
+        wait_for_lines(diaries, 4)
+        for _ in range((N_PAUSES + 1) // 2):
+            i = rng.randrange(len(workers))
+            time.sleep(rng.uniform(0, 0.02))
+            os.kill(workers[i].pid, signal.SIGSTOP)
+            try:
+                wait_for_lines([path for path in diaries if path != diaries[i]], 6)
+            finally:
+                resume(workers[i])
+            wait_for_lines([diaries[i]], 2)
+    finally:
+        end.touch()
+    finish(*workers)
+    check(target, "shop", diaries, note=noting(f"pauses ({kind_of(target)})", (N_PAUSES + 1) // 2))
 
 
 def test_a_worker_that_is_stopped_for_long_is_cut_off_and_goes_on_later(postgres, tmp_path):

@@ -104,6 +104,19 @@ def calls(lines):
     return pairs
 
 
+def wait_for_lines(diaries, n):
+    """Wait until so many lines more are in each diary."""
+    deadline = time.monotonic() + PATIENCE
+
+    def lengths():
+        return [path.read_bytes().count(b"\n") if path.exists() else 0 for path in diaries]
+
+    before = lengths()
+    while any(now < then + n for now, then in zip(lengths(), before, strict=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 # --- workers ------------------------------------------------------------------------------------------------------------
 
 
@@ -194,14 +207,14 @@ def value_of(id_, key=None):
     return zlib.crc32(f"{id_} {key}".encode()) % 1000 / 1000
 
 
-def at_work(target, name, path, stop, *, changes=False, patient=False, may_forget=False):
+def at_work(target, name, path, stop, *, changes=False, patient=False, may_forget=False, timeout=10):
     """Decide, reward, refresh and change, at random, until there is a file ``stop``.
 
     Who is patient repeats what fails, until it does not. A server that may forget stores an old reward anew, or does not
     know its decision. Between calls they pause a little: SQLite lets one write at a time, and who has to wait for others
     is not served in turn.
     """
-    with noted(path), live.open(target, name) as experiment:
+    with noted(path), live.open(target, name, timeout=timeout) as experiment:
         worker = Worker(experiment, path)
         rng = random.Random(f"{worker.name} {worker.n_calls}")  # noqa: S311 - no secret
         while not stop.exists() or (patient and "call" in worker.diary.lines[-1]):
