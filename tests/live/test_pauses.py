@@ -290,7 +290,7 @@ def test_reports_may_take_longer_than_calls(postgres):
             with pytest.raises(live.StoreError, match=f"{words} \\(timeout 0.5 s\\)"):
                 store._run(lambda: store._ask(slow), writes=writes)
         with psycopg.connect(store._url) as holder:
-            holder.execute("LOCK TABLE live_reward")
+            holder.execute("LOCK TABLE live_reward IN EXCLUSIVE MODE")
             with pytest.raises(live.StoreError, match=r"another transaction keeps it locked \(timeout 0.5 s\)"):
                 experiment.reward(decision.id, 1.0)
 
