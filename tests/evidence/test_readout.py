@@ -14,8 +14,8 @@ from bandstrap.evidence import (
     AsymptoticContrasts,
     ContrastBins,
     Contrasts,
-    Evidence,
-    Values,
+    LogEvidence,
+    PolicyValues,
     health,
     readout,
     readout_of_log,
@@ -73,12 +73,12 @@ def test_states_do_not_depend_on_how_decisions_are_grouped_and_are_read_back(see
     rng = np.random.default_rng(seed)
     rewards[rng.random(1500) < 0.05] = math.nan
     shown, times = rng.random(1500) < 0.95, np.arange(1500) * 2.5
-    whole, parts = Evidence(2), Evidence(2)
+    whole, parts = LogEvidence(2), LogEvidence(2)
     whole.update(arms, rewards, weights, active=shown, times=times)
     for start, stop in itertools.pairwise([0, *sorted(cuts), 1500]):
         some = slice(start, stop)
         parts.update(arms[some], rewards[some], weights[some], active=shown[some], times=times[some])
-        parts = Evidence.from_dict(json.loads(json.dumps(parts.to_dict())))
+        parts = LogEvidence.from_dict(json.loads(json.dumps(parts.to_dict())))
     assert parts.to_dict() == whole.to_dict()
     assert whole.basis == "capped"
 
@@ -91,7 +91,7 @@ def test_states_do_not_depend_on_how_decisions_are_grouped_and_are_read_back(see
 def test_revenue_is_capped_at_the_third_largest_of_200_and_counted_after_them(seed, small):
     arms, rewards, weights = revenue_of(1600, seed)
     rewards[:small] = np.minimum(rewards[:small], 1.0)
-    state = Evidence(2)
+    state = LogEvidence(2)
     state.update(arms, rewards, weights)
     cap, begin = naive.cap_of(rewards.tolist())
     assert (state.basis, state.high, state.n_skipped) == ("capped", cap, begin)
@@ -101,13 +101,13 @@ def test_revenue_is_capped_at_the_third_largest_of_200_and_counted_after_them(se
     told = readout(state)
     above = np.maximum(rewards[begin:] - cap, 0).sum() / rewards[begin:].sum()
     assert told.share_beyond == pytest.approx(above)
-    given_ = Evidence(2, cap=cap)
+    given_ = LogEvidence(2, cap=cap)
     given_.update(arms[begin:], rewards[begin:], weights[begin:])
     assert [bin_.to_dict() for bin_ in given_.bins.bins] == [bin_.to_dict() for bin_ in direct.bins]
 
 
 def test_bases_of_evidence_in_turn():
-    state = Evidence(2)
+    state = LogEvidence(2)
     state.update([0, 1], [0, 1], [0.5, 0.5])
     assert state.basis == "unit"
     state.update([0, 1], [0.5, 7.0], [0.5, 0.5])
@@ -116,7 +116,7 @@ def test_bases_of_evidence_in_turn():
     state.update(0, -1, [0.5, 0.5])
     assert state.basis == "signed"
     assert "give low and high" in readout(state).sentence
-    declared = Evidence(2, low=-1, high=2)
+    declared = LogEvidence(2, low=-1, high=2)
     declared.update([0, 1, 1], [-5, 2, 3], [0.5, 0.5])
     assert (declared.basis, declared.n_beyond, declared.beyond) == ("declared", 2, -3.0)
 
@@ -147,12 +147,12 @@ def test_the_uncapped_sequence_is_that_of_the_slow_twin(seed, n, alpha):
 def test_rewards_however_large_or_small_give_no_nonsense():
     arms, rewards, weights = revenue_of(3000)
     for scale in (1e-300, 1e-100, 1e100, 1e200, 1e300):
-        state = Evidence(2)
+        state = LogEvidence(2)
         state.update(arms, rewards * scale / rewards.max(), weights)
         told = readout(state, control=0)
         assert json.loads(json.dumps(told.to_dict(), allow_nan=False))["word"] == "open"
-        Evidence.from_dict(json.loads(json.dumps(state.to_dict())))
-    constant = Evidence(2)
+        LogEvidence.from_dict(json.loads(json.dumps(state.to_dict())))
+    constant = LogEvidence(2)
     constant.update(arms, np.full(3000, 7.0), weights)
     assert readout(constant).word == "open"
 
@@ -167,7 +167,7 @@ def test_a_readout_has_the_numbers_of_its_parts():
     gaps = np.where(missing, math.nan, rewards)
     told = readout_of_log(arms, gaps, weights, labels=["a", "b", "c"], control="a", active=shown)
     here = shown & ~missing
-    whole, values = Contrasts(["a", "b", "c"]), Values(["a", "b", "c"])
+    whole, values = Contrasts(["a", "b", "c"]), PolicyValues(["a", "b", "c"])
     whole.update(arms[here], rewards[here], weights[here])
     values.update(arms[here], rewards[here], weights[here])
     exact = whole.intervals(0.05, simultaneous=True)
@@ -226,7 +226,7 @@ def test_unhealthy_logs_get_no_verdict_and_a_sentence():
 
 def test_arms_that_join_late():
     arms, rewards, weights = log_of(2, 2000, means=[0.1, 0.1])
-    state = Evidence(["a", "b"])
+    state = LogEvidence(["a", "b"])
     state.update(arms, rewards, weights)
     state.add_arm("late")
     arms, rewards, weights = log_of(3, 2000, 1, means=[0.1, 0.1, 0.5])
@@ -255,7 +255,7 @@ def test_gains_are_covered_at_the_end_of_adaptive_logs():
             wins += np.bincount(arms, rewards, 2)
             pulls += np.bincount(arms, minlength=2)
             truth += 50 * share * 0.1
-        state = Values(2, less_served=True)
+        state = PolicyValues(2, less_served=True)
         state.update(*map(np.concatenate, zip(*columns, strict=True)))
         lost = state.estimates()[0]
         missed += not -500 * lost.upper <= truth <= -500 * lost.lower
@@ -276,11 +276,11 @@ def test_gains_are_covered_at_the_end_of_adaptive_logs():
 )
 def test_bad_input_is_refused_and_changes_nothing(bad):
     options, parameter = bad
-    state = Evidence(2)
+    state = LogEvidence(2)
     state.update([0, 1, 0], [0, 1, math.nan], [0.5, 0.5])
     before = state.to_dict()
     given_ = {"arms": [0, 1], "rewards": [0, 1], "weights": [0.5, 0.5]} | options
-    with pytest.raises(InvalidInput, match=f"'{parameter}' parameter of Evidence.update"):
+    with pytest.raises(InvalidInput, match=f"'{parameter}' parameter of LogEvidence.update"):
         state.update(**given_)
     assert state.to_dict() == before
 
@@ -294,20 +294,20 @@ def test_other_refusals():
         ({"direction": "up"}, "direction"),
         ({"low": 1, "high": 0}, "high"),
     ):
-        with pytest.raises(InvalidInput, match=f"'{parameter}' parameter of Evidence"):
-            Evidence(2, **options)
+        with pytest.raises(InvalidInput, match=f"'{parameter}' parameter of LogEvidence"):
+            LogEvidence(2, **options)
     with pytest.raises(InvalidInput, match="at least 0 where a cap is given"):
-        Evidence(2, cap=5).update([0], [-1], [0.5, 0.5])
+        LogEvidence(2, cap=5).update([0], [-1], [0.5, 0.5])
     with pytest.raises(InvalidInput, match="'state'"):
         readout(Contrasts(2))
     for options in ({"control": "x"}, {"alpha": 0}, {"epsilon": -1}):
         with pytest.raises(InvalidInput, match=next(iter(options))):
-            readout(Evidence(2), **options)
-    good = Evidence(2).to_dict()
+            readout(LogEvidence(2), **options)
+    good = LogEvidence(2).to_dict()
     for name in good:
         with pytest.raises(InvalidInput, match="must be"):
-            Evidence.from_dict({key: value for key, value in good.items() if key != name})
-    nothing = readout(Evidence(2))
+            LogEvidence.from_dict({key: value for key, value in good.items() if key != name})
+    nothing = readout(LogEvidence(2))
     assert nothing.sentence == "Open: each arm may still be the best."
     assert list(nothing.lines())[1] == "0 decisions."
     assert math.isnan(nothing.gain.estimate)

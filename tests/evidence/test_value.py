@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bandstrap import UCB1
 from bandstrap.errors import InvalidInput
-from bandstrap.evidence import Values, rejection_replay, value
+from bandstrap.evidence import PolicyValues, rejection_replay, value
 from bandstrap.evidence.betting import BETS, log_threshold, log_wealth
 from bandstrap.evidence.value import ARRAYS
 from naive import evidence as naive
@@ -69,7 +69,7 @@ def test_the_mean_over_all_paths_of_five_adaptive_rounds(target, less_served):
             chance = weights[arm] * (means[arm] if reward else 1 - means[arm])
             follow((*past, (arm, reward)), probability * chance, truth + here, log_means, after)
 
-    follow((), 1.0, 0.0, np.zeros(len(BETS)), Values(2, [target], less_served=less_served))
+    follow((), 1.0, 0.0, np.zeros(len(BETS)), PolicyValues(2, [target], less_served=less_served))
     assert math.fsum(total) == pytest.approx(1, abs=1e-12)
     assert math.fsum(exact) == pytest.approx(1, abs=1e-12)
     assert 0.9 < math.fsum(wealth) < 1
@@ -88,7 +88,7 @@ def test_ends_and_estimates_are_those_of_the_slow_twin_and_rounded_outwards(seed
     target = np.random.default_rng(seed).dirichlet(np.ones(n_arms))
     target[0] = 0
     target /= target.sum()
-    state = Values(n_arms, [target], less_served=less_served)
+    state = PolicyValues(n_arms, [target], less_served=less_served)
     state.update(arms, rewards, weights)
     (found,) = state.estimates(alpha)
     given_ = (arms.tolist(), rewards.tolist(), weights.tolist(), state.targets[0].tolist(), Decimal(2) / Decimal(alpha))
@@ -127,17 +127,17 @@ def test_ips_and_snips_are_those_of_vw_estimators():
 @given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 200), max_size=5))
 def test_the_state_does_not_depend_on_how_decisions_are_grouped_and_is_read_back(seed, cuts):
     arms, rewards, weights = log_of(3, 200, seed)
-    whole, parts = Values(3), Values(3)
+    whole, parts = PolicyValues(3), PolicyValues(3)
     whole.update(arms, rewards, weights)
     for start, stop in itertools.pairwise([0, *sorted(cuts), 200]):
         parts.update(arms[start:stop], rewards[start:stop], weights[start:stop])
-        parts = Values.from_dict(json.loads(json.dumps(parts.to_dict())))
+        parts = PolicyValues.from_dict(json.loads(json.dumps(parts.to_dict())))
     assert parts.to_dict() == whole.to_dict()
 
 
 def test_arms_that_join_late_have_no_value_and_change_no_other():
     arms, rewards, weights = log_of(2, 300)
-    state, alone = Values(2), Values(2)
+    state, alone = PolicyValues(2), PolicyValues(2)
     for each_ in (state, alone):
         each_.update(arms, rewards, weights)
     state.add_arm("late")
@@ -187,19 +187,19 @@ def test_bad_input_is_refused_by_a_sentence(bad):
 
 
 def test_nothing_yet_and_damaged_states():
-    found = Values(2).estimates()[0]
+    found = PolicyValues(2).estimates()[0]
     assert (found.lower, found.upper, found.n_decisions, found.effective_size) == (0, 1, 0, 0)
     assert np.isnan(found.estimate)
-    state = Values(2)
+    state = PolicyValues(2)
     state.update(*log_of(2, 20))
     good = state.to_dict()
     for name in good:
         with pytest.raises(InvalidInput, match="must be"):
-            Values.from_dict({key: each_ for key, each_ in good.items() if key != name})
+            PolicyValues.from_dict({key: each_ for key, each_ in good.items() if key != name})
     for name in ARRAYS:
         for damaged in ("none", [[0.0]], (np.array(good[name]) * math.nan).tolist()):
             with pytest.raises(InvalidInput, match="must be"):
-                Values.from_dict(good | {name: damaged})
+                PolicyValues.from_dict(good | {name: damaged})
 
 
 def test_misses_of_values_at_any_time_while_the_level_rises():

@@ -9,7 +9,22 @@ import typer
 
 from bandstrap import __version__
 from bandstrap.basics.deprecation import OLD_NAME
-from bandstrap.cli import bound, check, compare, coverage, init, league, listing, live, paper, results, simulate, status
+from bandstrap.cli import (
+    bound,
+    check,
+    compare,
+    coverage,
+    evaluate,
+    init,
+    league,
+    listing,
+    live,
+    paper,
+    readout,
+    results,
+    simulate,
+    status,
+)
 from bandstrap.cli.terminal import Commands, any_streams, complain
 from bandstrap.engine.work.pool import Unfinished
 from bandstrap.errors import AccuracyWarning, AssumptionWarning, InvalidInput
@@ -25,6 +40,8 @@ app = typer.Typer(
 app.command("bound")(bound.bound)
 app.command("compare")(compare.compare)
 app.command("coverage")(coverage.coverage)
+app.command("readout")(readout.readout)
+app.command("evaluate")(evaluate.evaluate)
 app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("simulate")(simulate.simulate)

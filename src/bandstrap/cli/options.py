@@ -24,6 +24,9 @@ OutOfRangeName = Literal["refuse", "clip"]
 DurabilityName = Literal["full", "normal"]
 
 Format = Annotated[FormatName, typer.Option(help="Form in which the result is printed.")]
+ScreenFormat = Annotated[
+    Literal["table", "json"], typer.Option("--format", help="Form in which the result is printed.")
+]
 SideOption = Annotated[SideName, typer.Option(help="Side of the bound; upper and lower are one-sided.")]
 DataSeed = Annotated[
     int | None,

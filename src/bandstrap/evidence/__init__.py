@@ -4,10 +4,10 @@ from bandstrap.evidence.asymptotic import AsymptoticContrasts
 from bandstrap.evidence.bins import ContrastBins
 from bandstrap.evidence.contrasts import Contrast, ContrastIntervals, Contrasts, contrasts
 from bandstrap.evidence.health import Health, HealthFinding, health
-from bandstrap.evidence.readout import BinEffect, Effect, Interval, Readout, readout, readout_of_log
+from bandstrap.evidence.readout import BinEffect, Effect, EffectInterval, Readout, readout, readout_of_log
 from bandstrap.evidence.replay import ReplayEstimate, rejection_replay
-from bandstrap.evidence.state import Evidence
-from bandstrap.evidence.value import ValueEstimate, Values, value
+from bandstrap.evidence.state import LogEvidence
+from bandstrap.evidence.value import PolicyValues, ValueEstimate, value
 from bandstrap.evidence.verdict import StopVerdict, verdict
 
 __all__ = [
@@ -18,15 +18,15 @@ __all__ = [
     "ContrastIntervals",
     "Contrasts",
     "Effect",
-    "Evidence",
+    "EffectInterval",
     "Health",
     "HealthFinding",
-    "Interval",
+    "LogEvidence",
+    "PolicyValues",
     "Readout",
     "ReplayEstimate",
     "StopVerdict",
     "ValueEstimate",
-    "Values",
     "contrasts",
     "health",
     "readout",

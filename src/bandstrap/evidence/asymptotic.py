@@ -49,7 +49,7 @@ class AsymptoticContrasts:
     *Approximate.* Its error probability tends to alpha only as the start moves to later times. For revenue with a heavy
     tail it misses several times as often; ``python -m study evidence`` measures how often. No exact interval for a
     difference of means exists without a bound on rewards: a rare reward however large may not have been seen yet. The
-    exact alternative is a cap, see :class:`Evidence`.
+    exact alternative is a cap, see :class:`LogEvidence`.
 
     Examples
     --------

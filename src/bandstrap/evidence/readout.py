@@ -15,7 +15,7 @@ from bandstrap.errors import brief, check_number, requirement
 from bandstrap.evidence.asymptotic import FEWEST_DECISIONS, FEWEST_REWARDS
 from bandstrap.evidence.contrasts import ContrastIntervals, Contrasts
 from bandstrap.evidence.health import HealthFinding
-from bandstrap.evidence.state import CAP_REWARDS, Direction, Evidence
+from bandstrap.evidence.state import CAP_REWARDS, LogEvidence, RewardDirection
 from bandstrap.evidence.table import check_arm
 from bandstrap.evidence.value import ValueEstimate
 from bandstrap.evidence.verdict import Word, verdict
@@ -28,17 +28,17 @@ APPROXIMATE = f"Differences without a range are approximate: at 95 %, {MEASURED_
 
 
 @dataclass(frozen=True)
-class Interval:
+class EffectInterval:
     """An estimate with the ends of its interval; ``nan`` or infinite where there is none."""
 
     estimate: float
     lower: float
     upper: float
 
-    def scaled(self, factor: float) -> Interval:
+    def scaled(self, factor: float) -> EffectInterval:
         """The interval of a multiple; a negative factor turns it round."""
         ends = sorted((self.lower * factor, self.upper * factor))
-        return Interval(self.estimate * factor, *ends)
+        return EffectInterval(self.estimate * factor, *ends)
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Effect:
 
     arm: str
     over: str
-    difference: Interval
-    relative: Interval
+    difference: EffectInterval
+    relative: EffectInterval
     log10_evidence: float
-    uncapped: Interval | None
+    uncapped: EffectInterval | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class BinEffect:
     n_decisions: int
     arm: str
     over: str
-    difference: Interval
+    difference: EffectInterval
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Readout:
     alpha: float
     control: str
     epsilon: float | None
-    direction: Direction
+    direction: RewardDirection
     labels: tuple[str, ...]
     n_decisions: int
     n_inactive: int
@@ -134,8 +134,8 @@ class Readout:
     effects: tuple[Effect, ...]
     values: tuple[ValueEstimate, ...]
     served: float
-    gain: Interval
-    relative_gain: Interval
+    gain: EffectInterval
+    relative_gain: EffectInterval
     missing: HealthFinding
     traffic: HealthFinding
     bins: tuple[BinEffect, ...]
@@ -227,7 +227,7 @@ class Readout:
 
 
 def readout(
-    state: Evidence,
+    state: LogEvidence,
     alpha: float = 0.05,
     *,
     control: str | int | None = None,
@@ -254,9 +254,9 @@ def readout(
     Examples
     --------
     >>> import numpy as np
-    >>> from bandstrap.evidence import Evidence, readout
+    >>> from bandstrap.evidence import LogEvidence, readout
     >>> rng = np.random.default_rng(0)
-    >>> state = Evidence(["red", "green"])
+    >>> state = LogEvidence(["red", "green"])
     >>> arms = rng.choice(2, 6000, p=[0.7, 0.3])
     >>> state.update(arms, rng.random(6000) < np.array([0.1, 0.15])[arms], [0.7, 0.3])
     >>> for line in readout(state, control="red").lines():
@@ -265,8 +265,8 @@ def readout(
     6,000 decisions.
     Gained over 'red' for all: +94.49 (+42 to +151.7) in total, +16 % (+7 to +25) (approximate).
     """
-    if not isinstance(state, Evidence):
-        raise requirement("state", OWNER, "Evidence", brief(state))
+    if not isinstance(state, LogEvidence):
+        raise requirement("state", OWNER, "a LogEvidence", brief(state))
     alpha = check_number(alpha, "alpha", OWNER, above=0, below=1)
     if epsilon is not None:
         epsilon = check_number(epsilon, "epsilon", OWNER, above=0)
@@ -286,7 +286,7 @@ def readout(
     served = sign * mean_served(state)
     lost = state.gains.estimates(alpha)[place]  # of the control, less what was served
     counted = state.gains.n_decisions
-    gain = Interval(lost.estimate, lost.lower, lost.upper).scaled(-counted) if counted else unknown()
+    gain = EffectInterval(lost.estimate, lost.lower, lost.upper).scaled(-counted) if counted else unknown()
     base = values[place].estimate * counted
     if not math.isfinite(gain.estimate):
         gain = unknown()
@@ -322,7 +322,7 @@ def readout(
     )
 
 
-def effects_of(state: Evidence, exact: ContrastIntervals, alpha: float, place: int) -> Iterator[Effect]:
+def effects_of(state: LogEvidence, exact: ContrastIntervals, alpha: float, place: int) -> Iterator[Effect]:
     """Each arm against the control."""
     rough = state.approximate.intervals(alpha, simultaneous=True)
     for arm, label in enumerate(state.labels):
@@ -330,7 +330,7 @@ def effects_of(state: Evidence, exact: ContrastIntervals, alpha: float, place: i
             continue
         found, uncapped = exact[arm, place], rough[arm, place]
         is_known = state.is_exact and found.overlap > 0.0
-        difference = Interval(found.estimate, found.lower, found.upper) if is_known else unknown()
+        difference = EffectInterval(found.estimate, found.lower, found.upper) if is_known else unknown()
         base = abs(found.baseline)
         yield Effect(
             label,
@@ -338,13 +338,13 @@ def effects_of(state: Evidence, exact: ContrastIntervals, alpha: float, place: i
             difference,
             difference.scaled(1.0 / base) if is_known and base > 0.0 else unknown(),
             found.log_evidence / math.log(10.0),
-            Interval(uncapped.estimate, uncapped.lower, uncapped.upper)
+            EffectInterval(uncapped.estimate, uncapped.lower, uncapped.upper)
             if state.basis in ("waiting", "capped", "signed")
             else None,
         )
 
 
-def bins_of(state: Evidence, alpha: float, place: int) -> Iterator[BinEffect]:
+def bins_of(state: LogEvidence, alpha: float, place: int) -> Iterator[BinEffect]:
     """Effects in each time bin."""
     if not state.is_exact:
         return
@@ -355,11 +355,11 @@ def bins_of(state: Evidence, alpha: float, place: int) -> Iterator[BinEffect]:
         for arm, label in enumerate(state.labels):
             if arm != place and found[arm, place].overlap > 0.0:
                 one = found[arm, place]
-                difference = Interval(one.estimate, one.lower, one.upper)
+                difference = EffectInterval(one.estimate, one.lower, one.upper)
                 yield BinEffect(start, end, each.n_decisions, label, state.labels[place], difference)
 
 
-def mean_served(state: Evidence) -> float:
+def mean_served(state: LogEvidence) -> float:
     """Mean reward as served, of rewards within the range, in the direction in which more is better."""
     total: Contrasts = state.bins.total()
     if not total.n_decisions:
@@ -371,7 +371,7 @@ def turned(value: ValueEstimate, sign: float) -> ValueEstimate:
     """A value of rewards whose sign was turned, as it was reported."""
     if sign > 0:
         return value
-    turned_round = Interval(value.estimate, value.lower, value.upper).scaled(-1.0)
+    turned_round = EffectInterval(value.estimate, value.lower, value.upper).scaled(-1.0)
     return ValueEstimate(
         value.name,
         turned_round.estimate,
@@ -385,16 +385,16 @@ def turned(value: ValueEstimate, sign: float) -> ValueEstimate:
     )
 
 
-def no_range(state: Evidence) -> str:
+def no_range(state: LogEvidence) -> str:
     """The verdict while there is no exact evidence."""
     if state.basis == "waiting":
         return f"Open: {state.n_positive} of the {CAP_REWARDS} positive rewards that set the cap have come."
     return "Open: rewards are negative and have no range, so that no verdict is exact; give low and high."
 
 
-def unknown() -> Interval:
+def unknown() -> EffectInterval:
     """No interval."""
-    return Interval(math.nan, math.nan, math.nan)
+    return EffectInterval(math.nan, math.nan, math.nan)
 
 
 def without_nan(value: Any) -> Any:
@@ -415,10 +415,10 @@ def health_lines(found: HealthFinding, missing: str, present: str) -> Iterator[s
         )
 
 
-def show_interval(found: Interval | None) -> str:
+def show_interval(found: EffectInterval | None) -> str:
     """An estimate and its interval; a dash for none.
 
-    >>> show_interval(Interval(0.01234, -0.5, 0.6))
+    >>> show_interval(EffectInterval(0.01234, -0.5, 0.6))
     '+0.01234 (-0.5 to +0.6)'
     """
     if found is None or not math.isfinite(found.estimate):
@@ -428,10 +428,10 @@ def show_interval(found: Interval | None) -> str:
     return f"{found.estimate:+.4g} ({found.lower:+.4g} to {found.upper:+.4g})"
 
 
-def show_percent(found: Interval) -> str:
+def show_percent(found: EffectInterval) -> str:
     """An interval in per cent; a dash for none.
 
-    >>> show_percent(Interval(0.1234, -0.05, 0.3))
+    >>> show_percent(EffectInterval(0.1234, -0.05, 0.3))
     '+12 % (-5 to +30)'
     """
     if not all(map(math.isfinite, (found.estimate, found.lower, found.upper))):
@@ -467,13 +467,13 @@ def readout_of_log(
     Parameters
     ----------
     arms, rewards, weights, active, times
-        The decisions in their order; see :meth:`Evidence.update`.
+        The decisions in their order; see :meth:`LogEvidence.update`.
     labels
         Labels of the arms, in the order of the columns of ``weights``. Default: their positions.
     alpha, control, epsilon
         See :func:`bandstrap.evidence.readout`.
     rule
-        ``low``, ``high``, ``cap`` and ``direction`` of :class:`Evidence`.
+        ``low``, ``high``, ``cap`` and ``direction`` of :class:`LogEvidence`.
 
     Examples
     --------
@@ -485,6 +485,6 @@ def readout_of_log(
     if labels is not None and len(labels) != columns[0]:
         rule_ = f"one for each of the {columns[0]} columns of weights"
         raise requirement("labels", "readout_of_log", rule_, listed(map(str, labels), 5))
-    state = Evidence(columns[0] if labels is None else labels, **rule)
+    state = LogEvidence(columns[0] if labels is None else labels, **rule)
     state.update(arms, rewards, weights, active=active, times=times)
     return readout(state, alpha, control=control, epsilon=epsilon)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.evidence.table import check_arms, check_labels, check_range, check_rewards, check_weights
-from bandstrap.evidence.value import Values
+from bandstrap.evidence.value import PolicyValues
 
 # How far probabilities may be from equal: they are often written with six digits.
 UNIFORM_SLACK = 1e-5
@@ -86,7 +86,7 @@ def rejection_replay(
     -----
     Given all before, a decision is kept with probability ``1/K`` whatever the policy chooses. So the kept decisions have
     the distribution of a game of ``n_kept`` rounds, if mean rewards do not drift. The interval is that of
-    :class:`Values` for the decisions that were kept.
+    :class:`PolicyValues` for the decisions that were kept.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def rejection_replay(
         if policy.select() == known[arm]:
             policy.update(known[arm], reward)
             kept[i] = True
-    state = Values(2, [[1.0, 0.0]], low=low, high=high)  # what was served, with certainty
+    state = PolicyValues(2, [[1.0, 0.0]], low=low, high=high)  # what was served, with certainty
     n_kept = int(kept.sum())
     state.update(np.zeros(n_kept, dtype=np.int64), low + (high - low) * scaled[kept], [1.0, 0.0])
     (found,) = state.estimates(alpha)

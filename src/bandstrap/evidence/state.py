@@ -17,12 +17,12 @@ from bandstrap.evidence.betting import add_in_order
 from bandstrap.evidence.bins import ContrastBins
 from bandstrap.evidence.health import Health
 from bandstrap.evidence.table import ArmPlaces, check_arms, check_flags, check_labels, check_range, check_weights
-from bandstrap.evidence.value import Values
+from bandstrap.evidence.value import PolicyValues
 
 # How the range of exact evidence came about: given; [0, 1], since no reward lies outside; waiting for a cap, capped; or
 # there is none, because a reward was negative.
 Basis = Literal["declared", "unit", "waiting", "capped", "signed"]
-Direction = Literal["max", "min"]
+RewardDirection = Literal["max", "min"]
 # The cap of revenue is the third largest of the first 200 positive rewards.
 CAP_REWARDS = 200
 CAP_RANK = 3
@@ -31,7 +31,7 @@ COUNTS = ("n_decisions", "n_inactive", "n_missing", "n_skipped", "n_rewarded", "
 SUMS = ("earned", "counted_reward", "beyond")
 
 
-class Evidence:
+class LogEvidence:
     """Everything a readout needs, kept in a state of fixed size.
 
     Decisions are counted in their order. Those that were never shown, and those whose reward is missing, take part in
@@ -61,9 +61,9 @@ class Evidence:
     Examples
     --------
     >>> import numpy as np
-    >>> from bandstrap.evidence import Evidence, readout
+    >>> from bandstrap.evidence import LogEvidence, readout
     >>> rng = np.random.default_rng(0)
-    >>> state = Evidence(["red", "green"])
+    >>> state = LogEvidence(["red", "green"])
     >>> arms = rng.integers(2, size=4000)
     >>> state.update(arms, rng.random(4000) < np.array([0.1, 0.15])[arms], [0.5, 0.5])
     >>> readout(state, control="red").sentence
@@ -77,11 +77,11 @@ class Evidence:
         low: float | None = None,
         high: float | None = None,
         cap: float | None = None,
-        direction: Direction = "max",
+        direction: RewardDirection = "max",
     ) -> None:
-        owner = "Evidence"
+        owner = "LogEvidence"
         self.labels = check_labels(arms, owner)
-        self.direction: Direction = check_choice(direction, "direction", owner, ("max", "min"))
+        self.direction: RewardDirection = check_choice(direction, "direction", owner, ("max", "min"))
         self.cap = None if cap is None else check_number(cap, "cap", owner, above=0)
         if (low is None) != (high is None):
             raise requirement("high" if high is None else "low", owner, "given with the other end of the range", "none")
@@ -114,8 +114,8 @@ class Evidence:
         self.traffic = Health(self.labels)
         self.approximate = AsymptoticContrasts(self.labels)
         self.bins: ContrastBins
-        self.values: Values
-        self.gains: Values
+        self.values: PolicyValues
+        self.gains: PolicyValues
         self._restart()
 
     @property
@@ -132,8 +132,8 @@ class Evidence:
         """Begin exact evidence, with the present range."""
         low, high = sorted((self.sign * self.low, self.sign * self.high))
         self.bins = ContrastBins(self.labels, low=low, high=high)
-        self.values = Values(self.labels, low=low, high=high)
-        self.gains = Values(self.labels, low=low, high=high, less_served=True)
+        self.values = PolicyValues(self.labels, low=low, high=high)
+        self.gains = PolicyValues(self.labels, low=low, high=high, less_served=True)
         self.n_skipped = self.n_rewarded
         self.n_beyond, self.counted_reward, self.beyond = 0, 0.0, 0.0
 
@@ -161,7 +161,7 @@ class Evidence:
         times
             Time of each in seconds. Default: the number of decisions before it.
         """
-        owner = "Evidence.update"
+        owner = "LogEvidence.update"
         chosen = check_arms(arms, self.labels, owner)
         column = np.atleast_1d(
             read_numbers(rewards, "rewards", owner, "numbers, or nan for missing ones", kinds="biuf")
@@ -252,7 +252,6 @@ class Evidence:
         """Let an arm join that was not known before; it had probability 0 until now. See :meth:`Contrasts.add_arm`."""
         for part in (self.bins, self.values, self.gains, self.missing_rewards, self.traffic, self.approximate):
             part.add_arm(label)
-        # Values of arms have a row for each; so have gains.
         self.labels = self.bins.labels
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,9 +266,9 @@ class Evidence:
         }
 
     @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Evidence:
+    def from_dict(cls, state: Mapping[str, Any]) -> LogEvidence:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
-        owner = "Evidence.from_dict"
+        owner = "LogEvidence.from_dict"
         names = {
             "format",
             "arms",
@@ -314,8 +313,8 @@ def added(total: float, terms: Floats) -> float:
 
 PARTS: dict[str, Any] = {
     "bins": ContrastBins,
-    "values": Values,
-    "gains": Values,
+    "values": PolicyValues,
+    "gains": PolicyValues,
     "missing_rewards": Health,
     "traffic": Health,
     "approximate": AsymptoticContrasts,

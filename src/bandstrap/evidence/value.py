@@ -78,7 +78,7 @@ class ValueEstimate:
     uncovered: int
 
 
-class Values:
+class PolicyValues:
     r"""Evidence about the values of fixed policies, updated decision by decision.
 
     With ``W_i = pi(A_i)/p_i(A_i)``, rewards scaled to [0, 1], and a level ``r_i`` from earlier decisions:
@@ -132,10 +132,10 @@ class Values:
     Examples
     --------
     >>> import numpy as np
-    >>> from bandstrap.evidence import Values
+    >>> from bandstrap.evidence import PolicyValues
     >>> rng = np.random.default_rng(0)
     >>> arms = (rng.random(4000) < 0.2).astype(int)
-    >>> state = Values(["red", "green"])
+    >>> state = PolicyValues(["red", "green"])
     >>> state.update(arms, rng.random(4000) < np.array([0.1, 0.3])[arms], [0.8, 0.2])
     >>> for found in state.estimates():
     ...     print(found.name, f"{found.estimate:.3f} ({found.lower:.3f} to {found.upper:.3f})")
@@ -160,7 +160,7 @@ class Values:
         high: float = 1.0,
         less_served: bool = False,
     ) -> None:
-        owner = "Values"
+        owner = "PolicyValues"
         self.labels = check_labels(arms, owner)
         self.low, self.high = check_range(low, high, owner)
         n_arms = len(self.labels)
@@ -189,7 +189,7 @@ class Values:
 
     def update(self, arms: ArrayLike, rewards: ArrayLike, weights: ArrayLike) -> None:
         """Count one decision or several, in their order; see :meth:`Contrasts.update`."""
-        owner = "Values.update"
+        owner = "PolicyValues.update"
         chosen = check_arms(arms, self.labels, owner)
         scaled = check_rewards(rewards, len(chosen), self.low, self.high, owner)
         plain = np.atleast_1d(np.asarray(rewards, dtype=np.float64))
@@ -240,19 +240,19 @@ class Values:
         self.log_products[:, side] = add_in_order(self.log_products[:, side], logs + centres)
         self.magnitudes[:, side] = add_in_order(self.magnitudes[:, side], np.abs(logs) + np.abs(centres))
 
-    def restarted(self) -> Values:
+    def restarted(self) -> PolicyValues:
         """Values without evidence yet; the level goes on."""
         options: dict[str, Any] = {"low": self.low, "high": self.high, "less_served": self.less_served}
-        fresh = Values(self.labels, self.targets, names=self.names, **options)
+        fresh = PolicyValues(self.labels, self.targets, names=self.names, **options)
         fresh.level = self.level
         return fresh
 
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; policies have probability 0 of it, and it has a value of its own."""
         if len(self.labels) == MOST_ARMS:
-            raise requirement("label", "Values.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
+            raise requirement("label", "PolicyValues.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
         is_arms = self.names == self.labels and np.array_equal(self.targets, np.eye(len(self.labels)))
-        self.labels = check_labels([*self.labels, label], "Values.add_arm")
+        self.labels = check_labels([*self.labels, label], "PolicyValues.add_arm")
         self.targets = np.pad(self.targets, [(0, 0), (0, 1)])
         if is_arms:
             self.targets, self.names = np.eye(len(self.labels)), self.labels
@@ -276,9 +276,9 @@ class Values:
         }
 
     @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Values:
+    def from_dict(cls, state: Mapping[str, Any]) -> PolicyValues:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
-        owner = "Values.from_dict"
+        owner = "PolicyValues.from_dict"
         options = ("names", "low", "high", "less_served")
         needed = {"arms", "targets", *options, "n_decisions", "level", *ARRAYS}
         if not isinstance(state, Mapping) or set(state) != needed:
@@ -306,7 +306,7 @@ class Values:
         alpha
             Error probability of each interval, at all times together. Default: 0.05.
         """
-        alpha = check_number(alpha, "alpha", "Values.estimates", above=0, below=1)
+        alpha = check_number(alpha, "alpha", "PolicyValues.estimates", above=0, below=1)
         n, span = self.n_decisions, self.high - self.low
         slack = EPS * (n + ROUNDINGS) * self.magnitudes
         # Without decisions, or without overlap, nothing is known but the range.
@@ -379,7 +379,7 @@ def value(
 
     See Also
     --------
-    bandstrap.evidence.Values : formulas, assumptions and proof; decision by decision.
+    bandstrap.evidence.PolicyValues : formulas, assumptions and proof; decision by decision.
 
     Examples
     --------
@@ -395,7 +395,9 @@ def value(
     columns = np.shape(weights)[-1:] or (0,)
     if labels is not None and len(labels) != columns[0]:
         raise requirement("labels", "value", f"one for each of the {columns[0]} columns of weights", brief(labels))
-    state = Values(columns[0] if labels is None else labels, np.atleast_2d(np.asarray(target)), low=low, high=high)
+    state = PolicyValues(
+        columns[0] if labels is None else labels, np.atleast_2d(np.asarray(target)), low=low, high=high
+    )
     state.update(arms, rewards, weights)
     (found,) = state.estimates(alpha)
     if found.uncovered:

@@ -1,0 +1,191 @@
+"""``bandstrap evaluate``: what another policy, or one arm for all, would have earned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from bandstrap.cli.logs import (
+    ActiveColumn,
+    AlphaOption,
+    ArmsOption,
+    CapOption,
+    HighOption,
+    LogArgument,
+    LogSeparator,
+    LowOption,
+    Propensity,
+    RewardColumn,
+    open_given,
+)
+from bandstrap.cli.options import ScreenFormat
+from bandstrap.cli.terminal import print_table, say_wrapped, write_json
+from bandstrap.errors import InvalidInput, brief, check_number, requirement
+
+if TYPE_CHECKING:
+    from bandstrap.readout.log import DecisionLog
+
+OWNER = "bandstrap evaluate"
+
+
+def evaluate(
+    log: LogArgument,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="Policy: 'even', fixed shares such as red=0.7,green=0.3, or a policy that learns, such as ucb1:sigma=0.5."
+        ),
+    ] = None,
+    arm: Annotated[str | None, typer.Option(help="Arm that all would have seen.")] = None,
+    arm_column: Annotated[str | None, typer.Option(help="Column of the arms' labels.")] = None,
+    reward: RewardColumn = None,
+    propensity: Propensity = None,
+    arms: ArmsOption = None,
+    active: ActiveColumn = None,
+    separator: LogSeparator = None,
+    alpha: AlphaOption = 0.05,
+    low: LowOption = None,
+    high: HighOption = None,
+    cap: CapOption = None,
+    seed: Annotated[int, typer.Option(help="Seed of a policy that learns.")] = 0,
+    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
+) -> None:
+    """Estimate what another policy, or one arm for all, would have earned per decision.
+
+    A fixed policy is evaluated from the stored probabilities (doubly robust, with an interval that holds at all times). A
+    policy that learns is replayed: it keeps the decisions in which it agrees with the log, which must have given all arms
+    the same probability.
+    """
+    if (policy is None) == (arm is None):
+        raise InvalidInput(f"{OWNER} needs either --policy or --arm.")
+    source = open_given(log, arm_column, reward, propensity, arms, None, active, separator)
+    ends = check_ends(low, high, cap)
+    if arm is not None:
+        if arm not in source.labels:
+            raise requirement("arm", OWNER, f"one of the arms {list(source.labels)[:20]}", brief(arm))
+        shares: list[float] | None = [float(label == arm) for label in source.labels]
+    else:
+        shares = shares_of(str(policy), source.labels)
+    name = str(arm if arm is not None else policy)
+    if shares is None:
+        tell_replay(source, name, seed, ends, cap, alpha, format)
+    else:
+        tell_value(source, name, shares, ends, cap, alpha, format)
+
+
+def check_ends(low: float | None, high: float | None, cap: float | None) -> tuple[float, float]:
+    """The range of rewards: 0 to 1 by default."""
+    if cap is not None:
+        if low is not None or high is not None:
+            raise InvalidInput("--cap takes the place of --low and --high.")
+        return 0.0, check_number(cap, "cap", OWNER, above=0)
+    return (0.0 if low is None else low), (1.0 if high is None else high)
+
+
+def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:
+    """Probabilities of a fixed policy; ``None`` of one that learns."""
+    from bandstrap.readout.log import split_propensity
+
+    if policy == "even":
+        return [1.0 / len(labels)] * len(labels)
+    if "=" not in policy or ":" in policy.partition("=")[0]:
+        return None
+    parts = split_propensity(policy) or {}
+    for label, share in parts.items():
+        if label not in labels:
+            raise requirement("policy", OWNER, f"shares of the arms {list(labels)[:20]}", brief(label))
+        if not isinstance(share, float):
+            raise requirement("policy", OWNER, "a number for each arm, as in red=0.7,green=0.3", brief(policy))
+    return [float(parts.get(label, 0.0)) for label in labels]
+
+
+def counted(source: DecisionLog, cap: float | None) -> tuple[list[Any], int]:
+    """Decisions that were shown and have a reward, in batches, and the number of all others."""
+    found, left_out = [], 0
+    for batch in source.batches():
+        here = batch.active & ~np.isnan(batch.rewards)
+        left_out += int((~here).sum())
+        rewards = batch.rewards[here] if cap is None else np.minimum(batch.rewards[here], cap)
+        found.append((np.array(batch.arms)[here], rewards, batch.weights[here]))
+    return found, left_out
+
+
+def tell_value(
+    source: DecisionLog,
+    name: str,
+    shares: list[float],
+    ends: tuple[float, float],
+    cap: float | None,
+    alpha: float,
+    form: str,
+) -> None:
+    """Print the value of a fixed policy."""
+    from bandstrap.evidence import PolicyValues
+    from bandstrap.evidence.value import no_overlap
+
+    state = PolicyValues(source.labels, [shares], names=[name], low=ends[0], high=ends[1])
+    served, n = 0.0, 0
+    batches, left_out = counted(source, cap)
+    for batch in batches:
+        state.update(*batch)
+        served, n = served + math.fsum(batch[1]), n + len(batch[1])
+    (found,) = state.estimates(alpha)
+    if found.uncovered:
+        raise no_overlap(found)
+    if form == "json":
+        write_json(asdict(found) | {"alpha": alpha, "served": served / n if n else None, "left_out": left_out})
+        return
+    columns = ("policy", "mean reward", "lower", "upper", "as served", "decisions", "worth decisions")
+    row = (name, found.estimate, found.lower, found.upper, served / n if n else None, n, round(found.effective_size))
+    print_table(columns, [row])
+    tell_left_out(left_out)
+    say_wrapped(
+        f"Doubly robust; the interval contains the average value over these decisions with probability "
+        f"{100 * (1 - alpha):g} %, at all times at once."
+    )
+
+
+def tell_replay(
+    source: DecisionLog, name: str, seed: int, ends: tuple[float, float], cap: float | None, alpha: float, form: str
+) -> None:
+    """Print the value of a policy that learns."""
+    from bandstrap.evidence import rejection_replay
+    from bandstrap.names import NAMED_POLICIES, make
+
+    description = make(name, NAMED_POLICIES, "policy")
+    if getattr(description, "plays", "arms") != "arms":
+        raise requirement("policy", OWNER, "one that plays arms", brief(name))
+    options = description.settings() | {
+        "direction": source.direction or "max",
+        "arms": source.labels,
+        "rng": np.random.default_rng(seed),
+    }
+    player = type(description)(**options)
+    batches, left_out = counted(source, cap)
+    if not batches:
+        raise InvalidInput(f"{source.name} has no decisions.")
+    columns = [np.concatenate(each) for each in zip(*batches, strict=True)]
+    found = rejection_replay(player, *columns, labels=source.labels, low=ends[0], high=ends[1], alpha=alpha)
+    if form == "json":
+        write_json(asdict(found) | {"name": name, "alpha": alpha, "method": "rejection replay", "left_out": left_out})
+        return
+    shares = ", ".join(f"{label} {100 * share:.0f} %" for label, share in found.shares.items())
+    print_table(
+        ("policy", "mean reward", "lower", "upper", "kept", "of", "arms"),
+        [(name, found.estimate, found.lower, found.upper, found.n_kept, found.n_decisions, shares)],
+    )
+    tell_left_out(left_out)
+    say_wrapped(
+        "A policy that learns, by rejection replay on a uniformly randomised log: its value over the first "
+        f"{found.n_kept:,} decisions that it would have made, if mean rewards do not drift."
+    )
+
+
+def tell_left_out(n: int) -> None:
+    """Print how many decisions were not counted."""
+    if n:
+        say_wrapped(f"{n:,} decisions that were not shown, or have no reward, are left out.")

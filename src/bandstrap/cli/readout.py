@@ -1,0 +1,87 @@
+"""``bandstrap readout``: who won, how sure, and when to stop, from a log of decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bandstrap.cli.logs import (
+    ActiveColumn,
+    AlphaOption,
+    ArmsOption,
+    CapOption,
+    HighOption,
+    LogArgument,
+    LogSeparator,
+    LowOption,
+    Propensity,
+    RewardColumn,
+    TimeColumn,
+    open_given,
+)
+from bandstrap.cli.options import DirectionName, ScreenFormat
+from bandstrap.cli.terminal import print_display, say, say_wrapped, write_json
+
+ComparedControl = Annotated[str | None, typer.Option(help="Arm that the others are compared with. Default: the first.")]
+EpsilonOption = Annotated[float | None, typer.Option(help="Difference of mean rewards that does not matter.")]
+PageOption = Annotated[Path | None, typer.Option("--html", help="File for the readout as a page with a picture.")]
+
+
+def readout(
+    log: LogArgument,
+    arm: Annotated[str | None, typer.Option("--arm", "--arm-column", help="Column of the arms' labels.")] = None,
+    reward: RewardColumn = None,
+    propensity: Propensity = None,
+    arms: ArmsOption = None,
+    time: TimeColumn = None,
+    active: ActiveColumn = None,
+    separator: LogSeparator = None,
+    control: ComparedControl = None,
+    alpha: AlphaOption = 0.05,
+    epsilon: EpsilonOption = None,
+    low: LowOption = None,
+    high: HighOption = None,
+    cap: CapOption = None,
+    direction: Annotated[DirectionName | None, typer.Option(help="Direction in which rewards are better.")] = None,
+    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
+    html: PageOption = None,
+) -> None:
+    """Say which arm won, how sure that is, and whether to stop, from a log of an adaptive policy.
+
+    All intervals hold at all times, however the probabilities of the arms and the rewards changed. A log that a live
+    experiment exported needs no further options. Without --low and --high, rewards lie between 0 and 1; larger ones are
+    revenue, and capped.
+    """
+    from bandstrap.basics.storage import check_file
+    from bandstrap.evidence import LogEvidence
+    from bandstrap.evidence import readout as read
+
+    owner = "bandstrap readout"
+    if html is not None:
+        check_file(html, "html", owner)
+    source = open_given(log, arm, reward, propensity, arms, time, active, separator)
+    rule: dict[str, Any] = {"low": low, "high": high, "cap": cap, "direction": direction or source.direction or "max"}
+    state = LogEvidence(source.labels, **rule)
+    for batch in source.batches():
+        state.update(batch.arms, batch.rewards, batch.weights, active=batch.active, times=batch.times)
+    found = read(state, alpha, control=source.control if control is None else control, epsilon=epsilon)
+    tell(found, format, html, source.name, source.notes, calendar=source.has_times)
+
+
+def tell(found: Any, format: str, html: Path | None, title: str, notes: Any, *, calendar: bool) -> None:  # noqa: A002
+    """Print a readout, and write its page."""
+    from bandstrap.readout.page import display_of, write_readout_page
+
+    if html is not None:
+        write_readout_page(found, html, title, calendar=calendar, notes=notes)
+    if format == "json":
+        write_json(found.to_dict() | {"notes": list(notes)})
+        return
+    effects, values = display_of(found, notes)
+    print_display(effects)
+    say("")
+    print_display(values)
+    if html is not None:
+        say_wrapped(f"Page: {html}")

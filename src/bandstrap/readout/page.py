@@ -1,0 +1,96 @@
+"""A readout as text with tables, and as a page with a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bandstrap.basics.display import Display, format_cell
+from bandstrap.pages import drawn_as_data, write_page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bandstrap.evidence.readout import Readout
+
+# Arms in one picture.
+MOST_CURVES = 6
+# Beyond these, lengths of axes overflow.
+LARGEST_NUMBER = 1e300
+
+
+def display_of(found: Readout, notes: Sequence[str] = ()) -> list[Display]:
+    """The readout in a few lines and two tables: effects, and values."""
+    return [
+        Display([*found.lines(), *notes], found.effect_table()),
+        Display([], found.value_table(), list(found.promises())),
+    ]
+
+
+def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
+    """Effects over time; ``None`` where there is nothing to draw."""
+    from bandstrap.plots.effects import EffectCurve, plot_effects
+
+    curves = []
+    for effect in found.effects:
+        bins = [
+            (each.start, each.end, each.difference.estimate, each.difference.lower, each.difference.upper)
+            for each in found.bins
+            if each.arm == effect.arm
+        ]
+        overall = (effect.difference.estimate, effect.difference.lower, effect.difference.upper)
+        numbers = [number for each in bins for number in each] + list(overall)
+        if bins and all(math.isfinite(number) and abs(number) < LARGEST_NUMBER for number in numbers):
+            curves.append(EffectCurve(f"{effect.arm} over {effect.over}", bins, overall))
+    if not curves:
+        return None
+    return plot_effects(curves[:MOST_CURVES], "Effect over time", "gain per decision", calendar=calendar)
+
+
+def write_readout_page(
+    found: Readout, path: str | Path, title: str, *, calendar: bool = True, notes: Sequence[str] = ()
+) -> None:
+    """Write the readout as one page with everything in it, whole or not at all.
+
+    Parameters
+    ----------
+    found
+        The readout.
+    path
+        The file to write.
+    title
+        Name of the log or of the experiment.
+    calendar
+        Whether times are seconds since 1970. Default: true.
+    notes
+        More sentences, on decisions that are not counted.
+    """
+    from bandstrap.plots.style import draw_figure
+
+    figure = draw_readout(found, calendar=calendar)
+    picture = "" if figure is None else drawn_as_data(draw_figure(figure, "svg", as_text=True).decode())
+    span = None
+    if calendar and found.span is not None:
+        span = [datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%d %H:%M") for each in found.span]
+    write_page(
+        Path(path),
+        "bandstrap.readout",
+        "readout.html.j2",
+        filters={"cell": format_cell, "count": "{:,}".format},
+        found=found,
+        title=title,
+        span=span,
+        notes=list(notes),
+        tables=[rows_of(found.effect_table()), rows_of(found.value_table())],
+        picture=picture,
+        confidence=f"{100 * (1 - found.alpha):g} %",
+    )
+
+
+def rows_of(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """A table for the template: names, whether each column has numbers, and rows."""
+    numeric = [all(isinstance(cell, int | float) for cell in cells) for cells in columns.values()]
+    return {"names": list(columns), "numeric": numeric, "rows": list(zip(*columns.values(), strict=True))}
