@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from bandstrap import live
-from bandstrap.live.chain import first_link, next_link
+from bandstrap.live.chain import first_link, is_identity_of, next_link
 from bandstrap.live.store import Store
 from live.workers import rows_of
 
@@ -93,7 +93,7 @@ def test_links_of_an_old_log_are_those_that_its_entries_give(old):
     with Store.open(old) as store:
         rows = [store.experiment(name) for name in NAMES]
         assert len({row.identity for row in rows}) == 3
-        assert all(len(row.identity) == 32 for row in rows)
+        assert all(is_identity_of(row.identity, row.name, row.definition, row.created_by) for row in rows)
         for row in rows:
             link = first_link(row.identity)
             for entry in store.entries(row.id, 0, 1000, context=True):

@@ -92,8 +92,16 @@ TAMPERED = {
     ),
     "definition": (
         "UPDATE live_experiment SET definition = replace(definition, '\"seed\": 7', '\"seed\": 8')",
-        "from the log follows",
+        "definition or creator is not what it was created with",
     ),
+    "creator": ("UPDATE live_experiment SET created_by = 'eve'", "definition or creator is not what it was"),
+    "identity": ("UPDATE live_experiment SET identity = identity || 'a'", "definition or creator is not what it was"),
+    "build of a decision": (
+        f"UPDATE live_decision SET build = 'b' {ONE}",
+        "1 decision names the build 'b', which is not",
+    ),
+    "build": ("UPDATE live_build SET libraries = 'numpy'", "is not what its id says"),
+    "first entry": ("UPDATE live_learned SET link = link + 1 WHERE seq = 1", "does not begin with the identity"),
 }
 
 

@@ -331,14 +331,21 @@ def status(
 
 @app.command()
 def replay(
-    target: Target, name: NameArgument, as_json: AsJson = False, code: AllowCode = False, timeout: Timeout = None
+    target: Target,
+    name: NameArgument,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Check pages, indexes and references of the database as well.")
+    ] = False,
+    as_json: AsJson = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
 ) -> None:
     """Recompute every decision from the log and compare it with the stored one.
 
     The exit code is 1 if a decision differs.
     """
     with opened(target, name, code, timeout) as experiment:
-        found = experiment.replay()
+        found = experiment.replay(deep=deep)
     if as_json:
         write_json(found._asdict() | {"is_identical": found.is_identical})
     else:

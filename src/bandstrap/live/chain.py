@@ -15,9 +15,25 @@ from bandstrap.live.rows import LogEntry
 from bandstrap.live.weights import encoded
 
 
-def new_identity() -> str:
-    """The identity of an experiment: no other has the same."""
-    return secrets.token_hex(16)
+def new_identity(name: str, definition: str, created_by: str) -> str:
+    """The identity of an experiment: no other has the same. It ends with a hash of what was created.
+
+    >>> is_identity_of(new_identity("shop", "{}", "ann"), "shop", "{}", "ann")
+    True
+    """
+    random = secrets.token_hex(16)
+    return random + digest_of(random, name, definition, created_by)
+
+
+def is_identity_of(identity: str, name: str, definition: str, created_by: str) -> bool:
+    """Whether an identity was made with this name, definition and creator."""
+    random = identity[:32]
+    return identity == random + digest_of(random, name, definition, created_by)
+
+
+def digest_of(*words: str) -> str:
+    """64 bits of BLAKE2b in 16 characters."""
+    return hashlib.blake2b(encoded(*words), digest_size=8).hexdigest()
 
 
 def first_link(identity: str) -> int:

@@ -652,11 +652,20 @@ class Experiment:
         self._look()
         return status_of(self)
 
-    def replay(self) -> Replay:
-        """Make every decision again from the log, and compare it with what is stored, to the last bit."""
+    def replay(self, *, deep: bool = False) -> Replay:
+        """Make every decision again from the log, and compare it with what is stored, to the last bit.
+
+        Parameters
+        ----------
+        deep
+            Let the database check itself besides: every page and index of a SQLite file (``PRAGMA integrity_check``) and
+            its foreign keys; on PostgreSQL, the rows that each index leads to against those of its table. Default: no.
+        """
         from bandstrap.live.replay import replay
 
-        return replay(self.store, self._look())
+        if not isinstance(deep, bool):
+            raise requirement("deep", "replay", "True or False", brief(deep))
+        return replay(self.store, self._look(), deep=deep)
 
     def export(self, path: str | Path) -> None:
         """Write all decisions as a Parquet file, one row each with what became of it; whole or not at all.

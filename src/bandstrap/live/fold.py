@@ -435,5 +435,9 @@ def this_build(policy: Any) -> Build:
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
     machine = f"{platform.system()} {platform.machine()} {' '.join(platform.libc_ver())} {','.join(instructions)}"
-    digest = hashlib.blake2b("\0".join((code, versions(), machine)).encode(), digest_size=16).hexdigest()
-    return Build(digest, code, versions(), machine)
+    return Build(build_id(code, versions(), machine), code, versions(), machine)
+
+
+def build_id(code: str, libraries: str, machine: str) -> str:
+    """The id of a build: a hash of the rest."""
+    return hashlib.blake2b("\0".join((code, libraries, machine)).encode(), digest_size=16).hexdigest()

@@ -25,8 +25,8 @@ def migrate(database: Database, version: int) -> None:
 
 def chain_logs(database: Database) -> None:
     """Give each experiment an identity, and each entry of its log a link."""
-    for (experiment,) in database._ask("SELECT id FROM live_experiment"):
-        identity = new_identity()
+    for experiment, *about in database._ask("SELECT id, name, definition, created_by FROM live_experiment"):
+        identity = new_identity(*about)
         database._ask("UPDATE live_experiment SET identity = ? WHERE id = ?", identity, experiment)
         link, last = first_link(identity), 0
         while page := database._ask(

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from bandstrap.live.database import DatabaseRow, ReadOnly, StoreError
+from bandstrap.live.database import REPORTS, DatabaseRow, ReadOnly, StoreError
 from bandstrap.live.store import Store
 
 R = TypeVar("R")
@@ -106,6 +106,7 @@ class PostgresStore(Store):
     # A decision whose rewards are being added is settled next time.
     settling = " FOR UPDATE OF d SKIP LOCKED"
     skipping = " SKIP LOCKED"
+    unindexed = ""  # see faults()
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(timeout)
@@ -159,6 +160,36 @@ class PostgresStore(Store):
         text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], allow_nan=False)
         kinds = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         return f"SELECT * FROM json_to_recordset(?::json) AS t ({kinds})", [text]
+
+    def faults(self) -> list[str]:
+        """Indexes that lead to another number of rows than their table has."""
+        return self._run(self._find_faults, writes=True, patience=REPORTS)  # in a transaction, which writes nothing
+
+    def _find_faults(self) -> list[str]:
+        # One moment for all counts: others go on.
+        self._ask("ROLLBACK")
+        self._ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = []
+        indexes = self._ask(
+            "SELECT c.relname, i.relname, a.attname FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid"
+            " JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]"
+            " WHERE starts_with(c.relname, 'live_') AND pg_table_is_visible(c.oid) ORDER BY 1, 2"
+        )
+        for table, index, column in indexes:
+            counts = []
+            for through in (False, True):
+                ways = {"seqscan": not through, "indexscan": through, "indexonlyscan": through, "bitmapscan": False}
+                for way, is_allowed in ways.items():
+                    self._ask(f"SET LOCAL enable_{way} = {'on' if is_allowed else 'off'}")
+                ((count,),) = self._ask(
+                    f"SELECT count(*) FROM (SELECT {column} FROM {table} ORDER BY {column}) AS rows"
+                )
+                counts.append(count)
+            if counts[0] != counts[1]:
+                found.append(
+                    f"{self} is damaged: the index {index} of {table} leads to {counts[1]} of {counts[0]} rows."
+                )
+        return found
 
     def _lock_schema(self) -> None:
         self._ask("SELECT pg_advisory_xact_lock(?)", MAKING_TABLES)

@@ -6,12 +6,23 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bandstrap.errors import InvalidInput
+from bandstrap.live.chain import first_link, is_identity_of, next_link
 from bandstrap.live.database import StoreError
-from bandstrap.live.fold import PAGE, LiveState, checksum, read_log, read_snapshot, this_build, write_snapshot
-from bandstrap.live.rows import DecisionOutcome, DecisionRow, ExperimentRow, LogEntry
+from bandstrap.live.fold import (
+    PAGE,
+    LiveState,
+    build_id,
+    checksum,
+    read_log,
+    read_snapshot,
+    this_build,
+    write_snapshot,
+)
+from bandstrap.live.rows import DecisionOutcome, DecisionRow, ExperimentRow, LogEntry, Recount
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import Settle
 from bandstrap.live.store import Store
@@ -82,32 +93,52 @@ class Notes:
         self.first = self.first or sentence
 
 
-def replay(store: Store, row: ExperimentRow) -> Replay:
+def replay(store: Store, row: ExperimentRow, *, deep: bool = False) -> Replay:
     """Check the log, and make every decision again from it, in the order of versions.
 
-    Others may go on meanwhile: of what they add, decisions are replayed as far as the log goes.
+    Others may go on meanwhile: of what they add, decisions are replayed as far as the log goes. With ``deep`` the database
+    checks itself first.
     """
-    definition = Settings.from_json(row.definition)
     notes = Notes()
+    for sentence in store.faults() if deep else ():
+        notes.add(sentence)
+    try:
+        return checked(store, row, notes)
+    except (StoreError, InvalidInput):
+        raise
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:  # what no row of ours leads to
+        raise StoreError(notes.first or f"{store} is damaged: a row cannot be read ({error}).") from None
+
+
+def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
+    """Replay an experiment, and note all differences."""
+    definition = Settings.from_json(row.definition)
+    if not is_identity_of(row.identity, row.name, row.definition, row.created_by):
+        notes.add("The experiment's name, definition or creator is not what it was created with.")
     builds: Counter[str] = Counter()
     order: list[tuple[int, str]] = []
-    waiting = 0
+    waiting = n_rewards = n_learned = 0
     before = store.counts(row.id)
     for decision, outcome in store.records(row.id, definition.settle):
+        n_rewards += len(outcome.values) + outcome.late
+        n_learned += outcome.seq is not None
         builds[decision.build] += 1
         order.append((decision.version, decision.id))
         check_outcome(decision.id, outcome, definition.settle, notes)
         waiting += is_waiting(outcome, definition.settle)
-    after = store.counts(row.id)
+    recount, after = store.recount(row.id), store.counts(row.id)
     is_quiet = before._replace(now=after.now, due=after.due) == after
     if is_quiet and waiting > after.pending:
         lost = counted(waiting - after.pending, "decision is", "decisions are")
         notes.add(f"{lost} neither learned nor in the queue of those that will be.")
+    if is_quiet:
+        check_recount(Recount(len(order), n_rewards, n_learned), recount, notes)
     order.sort()
     groups = {version: [id_ for _, id_ in group] for version, group in itertools.groupby(order, key=lambda one: one[0])}
     state = LiveState(definition)
     build = this_build(state.policy).id
-    entries = checked_log(store, row.id, definition, after.version, notes)
+    check_builds(store, builds, notes)
+    entries = checked_log(store, row, definition, after.version, notes)
     stops = snapshots_by_version(store, row.id, definition, build, notes)
     n_replayed = 0
 
@@ -124,13 +155,25 @@ def replay(store: Store, row: ExperimentRow) -> Replay:
                 continue
             if version in stops and stops[version] != checksum(write_snapshot(state)):
                 notes.add(f"The snapshot of version {version} is not the state that follows from the log.")
+            before_these = n_replayed
             for decision in read_decisions(store, row.id, groups.get(version, [])):
                 compare(state, row.name, decision, notes)
                 n_replayed += 1
+            n_lost = len(groups.get(version, [])) - (n_replayed - before_these)
+            if n_lost:
+                notes.add(f"{counted(n_lost, 'decision', 'decisions')} of version {version} cannot be found by id.")
         state.fold(entries, again)
     except (StoreError, ValueError, LookupError, TypeError) as error:  # what follows a log that cannot be folded
         notes.add(f"The log cannot be folded beyond entry {state.version}: {error}")
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
+
+
+def check_recount(found: Recount, there: Recount, notes: Notes) -> None:
+    """Compare what was found through indexes with what the tables hold."""
+    for what, n_found, n_there in zip(Recount._fields, found, there, strict=True):
+        if n_found != n_there:
+            name = {"learned": "entries of the log"}.get(what, what)
+            notes.add(f"An index is damaged, or a row: {n_found} {name} were found of {n_there} that are stored.")
 
 
 def is_waiting(found: DecisionOutcome, settle: Settle) -> bool:
@@ -156,9 +199,20 @@ def check_outcome(decision: str, found: DecisionOutcome, settle: Settle, notes: 
         notes.add(f"{what} has {found.kind} {found.reward!r}, which is not what is to be learned {given}.")
 
 
-def checked_log(store: Store, experiment: int, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:
+def check_builds(store: Store, builds: Mapping[str, int], notes: Notes) -> None:
+    """Check that builds are what their ids say, and that each decision names one of them."""
+    known = set()
+    for id_, *about in store.ask("SELECT id, code, libraries, platform FROM live_build"):
+        known.add(id_)
+        if build_id(*about) != id_:
+            notes.add(f"The build {id_} is not what its id says.")
+    for id_ in builds.keys() - known:
+        notes.add(f"{counted(builds[id_], 'decision names', 'decisions name')} the build {id_!r}, which is not there.")
+
+
+def checked_log(store: Store, row: ExperimentRow, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:
     """The log up to ``last``, entry by entry, each compared with the decision that it learns from."""
-    done = 0
+    done, experiment = 0, row.id
     while done < last:
         page = store.entries(experiment, done, min(PAGE, last - done), context=definition.is_linear)
         if not page:
@@ -168,6 +222,8 @@ def checked_log(store: Store, experiment: int, definition: Settings, last: int, 
         for entry in page:
             if entry.kind != "change" and (entry.decision is None or entry.arm != arms.get(entry.decision)):
                 notes.add(f"Entry {entry.seq} of the log is of another arm than its decision, or of no decision.")
+            if entry.seq == 1 and entry.link != next_link(first_link(row.identity), entry):
+                notes.add("The log does not begin with the identity of its experiment.")
             yield entry
         done = page[-1].seq
 

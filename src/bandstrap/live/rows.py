@@ -110,6 +110,14 @@ class DecisionOutcome(NamedTuple):
         return self.source != "holdout" and self.start is not None
 
 
+class Recount(NamedTuple):
+    """Numbers of decisions, rewards, and entries of the log that are of a decision."""
+
+    decisions: int
+    rewards: int
+    learned: int
+
+
 class RowCounts(NamedTuple):
     """Numbers of rows of an experiment."""
 

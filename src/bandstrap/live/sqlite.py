@@ -81,6 +81,7 @@ class SqliteStore(Store):
     most_rows = 1000  # of up to 32 columns: a statement may have 32,766 parameters
     has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
     sequencing = rewarding = settling = skipping = ""
+    unindexed = " NOT INDEXED"
 
     def __init__(self, path: str | Path, durability: Durability, timeout: float, *, create: bool) -> None:
         super().__init__(timeout)
@@ -247,6 +248,16 @@ class SqliteStore(Store):
                 raise StoreError(f"{self} cannot be used: {REASONS[sqlite3.SQLITE_CORRUPT]}.")
         finally:
             copied.close()
+
+    @reporting
+    def faults(self) -> list[str]:
+        """What SQLite finds wrong with the file."""
+        found = [text for (text,) in self._ask("PRAGMA integrity_check") if text != "ok"]
+        lost = self._ask("PRAGMA foreign_key_check")
+        return [f"{self} is damaged: {text}." for text in found] + [
+            f"{self} is damaged: row {row} of {table} names a row of {parent} that is not there."
+            for table, row, parent, _ in lost
+        ]
 
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         return patiently(self._connection, self._deadline, statement, parameters)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -42,6 +43,7 @@ from bandstrap.live.rows import (
     ExperimentRow,
     LogEntry,
     NewReward,
+    Recount,
     RewardOutcome,
     RowCounts,
     Snapshot,
@@ -85,6 +87,7 @@ class Store(Database):
     rewarding: ClassVar[str]  # decisions, against those who would settle them
     settling: ClassVar[str]  # decisions d, against those who would add rewards; locked ones are left out
     skipping: ClassVar[str]  # added to such an end: rows that others have locked are left out
+    unindexed: ClassVar[str]  # after the name of a table: let its rows be found without an index
 
     def __init__(self, timeout: float) -> None:
         super().__init__(timeout)
@@ -133,7 +136,7 @@ class Store(Database):
             name,
             definition,
             actor,
-            new_identity(),
+            new_identity(name, definition, actor),
         )
         (row,) = self._ask(EXPERIMENT, name)
         return ExperimentRow(*row)
@@ -511,6 +514,24 @@ class Store(Database):
             *[experiment] * 5,
         )
         return RowCounts(*row)
+
+    @reporting
+    def recount(self, experiment: int) -> Recount:
+        """Numbers of rows that lead to a decision, each table read from its start to its end.
+
+        A row that is missing from an index is not found by it, and the rest looks whole.
+        """
+        counted = (
+            f"(SELECT count(*) FROM live_decision{self.unindexed} WHERE experiment = ?)",
+            f"(SELECT count(*) FROM live_reward{self.unindexed} WHERE experiment = ?)",
+            "(SELECT count(*) FROM live_learned WHERE experiment = ? AND kind <> 'change')",
+        )
+        ((n_decisions, n_rewards, n_learned),) = self._ask(f"SELECT {', '.join(counted)}", *[experiment] * 3)
+        return Recount(n_decisions, n_rewards, n_learned)
+
+    @abstractmethod
+    def faults(self) -> list[str]:
+        """What the database finds wrong with itself, in sentences: rows that indexes lack, references that lead nowhere."""
 
     @reporting
     def ask(self, query: str, *parameters: object) -> list[DatabaseRow]:
