@@ -22,6 +22,7 @@ from bandstrap.cli import (
     paper,
     readout,
     results,
+    serve,
     simulate,
     status,
 )
@@ -51,6 +52,9 @@ app.command("paper")(paper.paper)
 app.command("league")(league.league)
 app.command("list")(listing.listing)
 app.add_typer(live.app)
+app.command("serve")(serve.serve)
+app.command("board")(serve.board)
+app.add_typer(serve.token)
 
 
 def show_version(wanted: bool) -> None:

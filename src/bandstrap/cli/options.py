@@ -22,6 +22,7 @@ AggregateName = Literal["first", "last", "sum"]
 ModeName = Literal["live", "shadow"]
 OutOfRangeName = Literal["refuse", "clip"]
 DurabilityName = Literal["full", "normal"]
+ScopeName = Literal["decide", "reward", "read", "admin"]
 
 Format = Annotated[FormatName, typer.Option(help="Form in which the result is printed.")]
 ScreenFormat = Annotated[

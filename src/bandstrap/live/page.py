@@ -11,10 +11,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.storage import write_text
 from bandstrap.basics.text import shortened, visible
 from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
 from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
-from bandstrap.pages import drawn_as_data, write_page
+from bandstrap.pages import drawn_as_data, render_page
 from bandstrap.plots.bars import Bar, plot_bars
 from bandstrap.plots.groups import LARGEST_NUMBER, GroupInterval, plot_groups
 from bandstrap.plots.small import WIDTH
@@ -40,8 +41,12 @@ class Picture(NamedTuple):
 
 def write_status_page(status: Status, path: str | Path) -> None:
     """Fill the template and write the page, whole or not at all."""
-    write_page(
-        Path(path),
+    write_text(Path(path), render_status_page(status))
+
+
+def render_status_page(status: Status, **served: str) -> str:
+    """Fill the template; ``served`` are the addresses of a page that is served, as ``render_page`` takes them."""
+    return render_page(
         "bandstrap.live",
         "status.html.j2",
         filters={
@@ -56,6 +61,7 @@ def write_status_page(status: Status, path: str | Path) -> None:
         confidence=CONFIDENCE,
         recent=RECENT,
         pictures=list(draw(status)),
+        **served,
     )
 
 

@@ -1,5 +1,5 @@
 """What the HTML pages share: look, frame and number formats."""
 
-from bandstrap.pages.page import as_data, drawn_as_data, show_number, write_page
+from bandstrap.pages.page import as_data, drawn_as_data, render_page, show_number, write_page
 
-__all__ = ["as_data", "drawn_as_data", "show_number", "write_page"]
+__all__ = ["as_data", "drawn_as_data", "render_page", "show_number", "write_page"]

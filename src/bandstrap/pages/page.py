@@ -17,7 +17,17 @@ from bandstrap.basics.text import visible
 def write_page(
     path: Path, package: str, template: str, *, filters: dict[str, Callable[..., Any]] | None = None, **content: object
 ) -> None:
-    """Fill a package's template, which extends ``page.html.j2``, and write the page, whole or not at all."""
+    """Fill a package's template, and write the page, whole or not at all."""
+    write_text(path, render_page(package, template, filters=filters, **content))
+
+
+def render_page(
+    package: str, template: str, *, filters: dict[str, Callable[..., Any]] | None = None, **content: object
+) -> str:
+    """Fill a package's template, which extends ``page.html.j2``.
+
+    Where a page is served, ``script`` is the address of its script, and ``home`` that of the list it belongs to.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -30,7 +40,7 @@ def write_page(
     )
     environment.filters |= {"number": show_number, "picture": as_data} | (filters or {})
     source = environment.from_string((files(package) / template).read_text(encoding="utf-8"))
-    write_text(path, source.render(content))
+    return source.render(content)
 
 
 def shown(value: object) -> Any:

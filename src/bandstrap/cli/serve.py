@@ -1,0 +1,202 @@
+"""``bandstrap serve``, ``bandstrap board`` and ``bandstrap token``: experiments over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bandstrap.cli.live import Target, Timeout, as_duration
+from bandstrap.cli.options import DurabilityName, ScopeName
+from bandstrap.cli.terminal import Commands, complain, print_table, say
+from bandstrap.errors import InvalidInput, check_count, requirement
+
+if TYPE_CHECKING:
+    from bandstrap.live.store import Store
+
+TOKEN_HELP = "Create, list or revoke tokens of the service."  # noqa: S105 - no password
+token = typer.Typer(name="token", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=TOKEN_HELP)
+STORE = typer.Option(help="SQLite file, or the address postgresql://user@host/database.")
+Host = Annotated[str, typer.Option(help="Address to listen at; others than this machine reach 0.0.0.0.")]
+Port = Annotated[int, typer.Option(help="Port to listen at.")]
+
+
+def serve(
+    store: Annotated[str, STORE],
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Annotated[int, typer.Option(help="Number of processes, with PostgreSQL only.")] = 1,
+    durability: Annotated[
+        DurabilityName, typer.Option(help="Safety of an SQLite file, as for 'live create'.")
+    ] = "full",
+    timeout: Timeout = None,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="Host name under which the service answers; may be repeated; default: any.")
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None, typer.Option(help="Origin whose pages may ask the service; may be repeated; default: none.")
+    ] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Run policies in Python files that the database names.")
+    ] = False,
+) -> None:
+    """Serve decisions and take rewards over HTTP, with tokens; the board is at /ui/."""
+    need_extra("bandstrap serve")
+    import uvicorn
+
+    from bandstrap.live.database import TIMEOUT
+    from bandstrap.live.settings import check_duration
+    from bandstrap.live.store import Store, is_server
+    from bandstrap.serve.hub import Options
+
+    check_count(workers, "workers", "bandstrap serve")
+    check_port(port, "bandstrap serve")
+    if workers > 1 and not is_server(store):
+        raise requirement("workers", "bandstrap serve", "1 with SQLite, which one process serves best", workers)
+    options = Options(
+        store,
+        durability=durability,
+        timeout=check_duration(as_duration(timeout) or TIMEOUT, "timeout", "bandstrap serve", positive=True),
+        allow_code=allow_code,
+        allowed_hosts=tuple(allowed_host or ()),
+        cors_origins=tuple(cors_origin or ()),
+    )
+    Store.open(store, create=True, timeout=options.timeout).close()  # what is wrong with it is told here, once
+    with shared_metrics(workers), environment(BANDSTRAP_SERVE=json.dumps(dataclasses.asdict(options))):
+        uvicorn.run(
+            "bandstrap.serve.app:from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,
+            server_header=False,
+            log_level="warning",
+            timeout_graceful_shutdown=30,
+        )
+
+
+def board(target: Target, port: Port = 8001) -> None:
+    """Watch experiments in a browser on this machine; nothing can be changed, and no token is needed."""
+    need_extra("bandstrap board")
+    import uvicorn
+
+    from bandstrap.serve.board import make_board
+    from bandstrap.serve.hub import Hub, Options
+
+    check_port(port, "bandstrap board")
+    hub = Hub(Options(target))
+    hub.open(create=False)
+    complain(f"board: http://127.0.0.1:{port}/ui/ (Ctrl-C ends it)")
+    uvicorn.run(make_board(hub), host="127.0.0.1", port=port, access_log=False, log_level="warning")
+
+
+def need_extra(command: str) -> None:
+    """Refuse where the packages of the service are not installed."""
+    for module in ("fastapi", "uvicorn", "prometheus_client"):
+        if importlib.util.find_spec(module) is None:
+            raise InvalidInput(f"{command} needs {module}: pip install 'bandstrap[serve]'.")
+
+
+def check_port(port: int, owner: str) -> None:
+    """Refuse what is no port."""
+    if not 0 <= port < 1 << 16:
+        raise requirement("port", owner, "a number from 0 to 65535", port)
+
+
+@contextlib.contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Set variables for the worker processes, and take them back."""
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name, None)
+
+
+@contextlib.contextmanager
+def shared_metrics(workers: int) -> Iterator[None]:
+    """A folder in which several processes put their metrics together."""
+    if workers == 1:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder, environment(PROMETHEUS_MULTIPROC_DIR=folder):
+        yield
+
+
+# --- tokens -------------------------------------------------------------------------------------------------------------
+
+
+def opened(store: str) -> Store:
+    """The database, which must be there."""
+    from bandstrap.live.store import Store
+
+    return Store.open(store)
+
+
+@token.command()
+def create(
+    store: Annotated[str, STORE],
+    scope: Annotated[ScopeName, typer.Option(help="Calls that it allows; admin allows all.")],
+    experiment: Annotated[
+        str | None, typer.Option(help="The only experiment that it opens; default: all experiments.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="Time until it expires, such as 90d; default: it does not.")
+    ] = None,
+) -> None:
+    """Create a token, and print it; it is shown this once."""
+    from bandstrap.live.settings import check_duration
+    from bandstrap.serve.tokens import create_token
+
+    owner = "bandstrap token create"
+    lifetime = None if expires is None else check_duration(expires, "expires", owner, positive=True)
+    with opened(store) as database:
+        say(create_token(database, scope, experiment, lifetime))
+
+
+@token.command("list")
+def list_all(store: Annotated[str, STORE]) -> None:
+    """List tokens: ids, scopes, when they were created, expire and were last used."""
+    from bandstrap.live.report import show_time
+    from bandstrap.serve.tokens import list_tokens
+
+    def when(seconds: float | None) -> str:
+        return "-" if seconds is None else show_time(seconds)
+
+    with opened(store) as database:
+        found = list_tokens(database)
+    columns = ("id", "scope", "experiment", "created", "expires", "last used", "revoked")
+    rows = [
+        (
+            row.id,
+            row.scope,
+            row.experiment or "all",
+            *map(when, (row.created_at, row.expires_at, row.used_at, row.revoked_at)),
+        )
+        for row in found
+    ]
+    if rows:
+        print_table(columns, rows)
+    else:
+        say("no tokens")
+
+
+@token.command()
+def revoke(
+    store: Annotated[str, STORE], token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a token.")]
+) -> None:
+    """Revoke a token; services refuse it within five seconds."""
+    from bandstrap.serve.tokens import revoke_token
+
+    with opened(store) as database:
+        revoke_token(database, token_id)
+    say(f"revoked: {token_id}")

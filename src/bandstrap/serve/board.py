@@ -1,0 +1,172 @@
+"""The board: experiments of a database as pages that bring themselves up to date. It only reads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from bandstrap.errors import InvalidInput
+from bandstrap.live import Experiment, StoreError
+from bandstrap.live.page import render_status_page
+from bandstrap.live.report import show_time
+from bandstrap.pages import render_page
+from bandstrap.serve.hub import Hub
+from bandstrap.serve.problems import Problem
+
+COOKIE = "bandstrap_board"
+routes = APIRouter(prefix="/ui", default_response_class=HTMLResponse, include_in_schema=False)
+
+
+@routes.get("/board.js")
+async def script() -> Response:
+    """The one script: it asks for the page again."""
+    text = (files("bandstrap.serve") / "board.js").read_text(encoding="utf-8")
+    return Response(text, media_type="text/javascript")
+
+
+@routes.get("/")
+async def overview(request: Request) -> Response:
+    """All experiments."""
+    try:
+        token = await entry(request, None)
+        names = await hub_of(request).names() if token is None else [token]
+        rows = [row_of(name, await told(request, name, summary)) for name in names]
+    except Problem as problem:
+        return trouble(request, problem)
+    return page("board.html.j2", rows=rows, served_at="/ui/")
+
+
+@routes.get("/experiments/{name:path}")
+async def experiment(request: Request, name: str) -> Response:
+    """One experiment."""
+    try:
+        await entry(request, name)
+        status = await told(request, name, lambda found: found.status())
+    except Problem as problem:
+        return trouble(request, problem)
+    if isinstance(status, str):
+        return trouble(request, Problem(HTTPStatus.CONFLICT, status))
+    return html(render_status_page(status, script="/ui/board.js", home="/ui/"))
+
+
+@routes.post("/login")
+async def login(request: Request) -> Response:
+    """Keep a token in a cookie that no script can read."""
+    given = parse_qs((await request.body()).decode(errors="replace")).get("token", [""])[0].strip()
+    try:
+        await hub_of(request).access.check(f"Bearer {given}", "read", None, any_experiment=True)
+    except Problem as problem:
+        return trouble(request, problem)
+    answer = RedirectResponse("/ui/", HTTPStatus.SEE_OTHER)
+    is_secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, given, httponly=True, samesite="strict", secure=is_secure, path="/ui", max_age=86_400)
+    return answer
+
+
+# --- who looks, at what -------------------------------------------------------------------------------------------------
+
+
+def hub_of(request: Request) -> Hub:
+    """The hub of the application."""
+    hub: Hub = request.app.state.hub
+    return hub
+
+
+async def entry(request: Request, name: str | None) -> str | None:
+    """Let those in who may read; the one experiment that a token is for, ``None`` for all."""
+    if getattr(request.app.state, "is_open", False):
+        return None
+    header = f"Bearer {request.cookies.get(COOKIE, '')}"
+    token = await hub_of(request).access.check(header, "read", name, any_experiment=name is None)
+    return token.experiment
+
+
+async def told(request: Request, name: str, what: Any) -> Any:
+    """What an experiment says, or a sentence why it cannot."""
+    try:
+        return await hub_of(request).read(name, what)
+    except (InvalidInput, StoreError) as error:
+        return str(error)
+
+
+def summary(experiment: Experiment) -> dict[str, Any]:
+    """An experiment in one row."""
+    status = experiment.status()
+    best = max((arm for arm in status.arms if arm.weight is not None), key=lambda arm: arm.weight or 0.0, default=None)
+    return {
+        "policy": status.policy,
+        "mode": status.mode,
+        "created": show_time(status.created_at),
+        "decisions": sum(status.decisions.values()),
+        "rewards": status.rewards,
+        "pending": status.pending,
+        "leader": None if best is None else best.label,
+        "share": None if best is None else best.weight,
+    }
+
+
+def row_of(name: str, found: dict[str, Any] | str) -> dict[str, Any]:
+    """A row of the overview; ``trouble`` says why there is nothing to show."""
+    address = f"/ui/experiments/{quote(name, safe='')}"
+    return {"name": name, "address": address} | ({"trouble": found} if isinstance(found, str) else found)
+
+
+# --- pages --------------------------------------------------------------------------------------------------------------
+
+
+def page(template: str, *, status: int = HTTPStatus.OK, **content: object) -> HTMLResponse:
+    """A page of the board."""
+    filters = {"count": "{:,}".format, "share": "{:.1%}".format}
+    return html(
+        render_page("bandstrap.serve", template, filters=filters, script="/ui/board.js", **content), status=status
+    )
+
+
+def trouble(request: Request, problem: Problem) -> Response:
+    """A problem as a page; who is not known is asked for a token."""
+    is_unknown = problem.status == HTTPStatus.UNAUTHORIZED
+    return page("trouble.html.j2", status=problem.status, sentence=problem.sentence, asks_for_token=is_unknown)
+
+
+def html(text: str, *, status: int = HTTPStatus.OK) -> HTMLResponse:
+    """A page whose own style, and no other, is allowed by its policy."""
+    styles = re.findall("<style>(.*?)</style>", text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles]
+    allowed = " ".join(["'self'", *(f"'sha256-{digest}'" for digest in hashes)])
+    policy = (
+        f"default-src 'none'; img-src 'self' data:; style-src {allowed}; script-src 'self'; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    return HTMLResponse(text, status, {"Content-Security-Policy": policy})
+
+
+def make_board(hub: Hub, *, hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")) -> FastAPI:
+    """Make the board as an application of its own: without tokens, for this machine alone.
+
+    Pages from elsewhere cannot reach it by a name of theirs that leads to this machine: ``hosts`` are the only ones.
+    """
+    from contextlib import asynccontextmanager
+
+    from bandstrap.serve.app import Guard
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> Any:
+        yield
+        hub.close()
+
+    app = FastAPI(title="bandstrap board", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.hub, app.state.is_open = hub, True
+    app.include_router(routes)
+    app.add_api_route("/", lambda: RedirectResponse("/ui/"), include_in_schema=False)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(Guard)
+    return app

@@ -1,0 +1,190 @@
+"""Group commit: calls about one experiment wait in a queue, and one thread commits what has gathered, together.
+
+A call is answered after its commit, never before. While one transaction waits for the disk, the calls of the next gather,
+so that many connections share the cost of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from bandstrap.errors import InvalidInput
+from bandstrap.live import Decision, Experiment, StoreError
+from bandstrap.serve import limits
+from bandstrap.serve.problems import Problem
+
+W = TypeVar("W")
+R = TypeVar("R")
+
+
+class DecisionWish(NamedTuple):
+    """A decision that is asked for; ``available`` and ``actions`` are tuples, which calls are grouped by."""
+
+    unit: str | None
+    key: str | None
+    available: tuple[str, ...] | None
+    actions: tuple[tuple[float, ...], ...] | None
+    defer: bool
+
+
+class RewardWish(NamedTuple):
+    """A reward to be stored."""
+
+    decision: str
+    value: float
+    key: str | None
+
+
+class Call(NamedTuple, Generic[W]):
+    """Wishes of one request, and where their answers are waited for."""
+
+    kind: str
+    wishes: Sequence[Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[list[Any]]
+
+
+class Desk:
+    """One experiment, its queue, and the thread that commits.
+
+    Parameters
+    ----------
+    experiment
+        The experiment, which this desk closes.
+    on_commit
+        Told the number of calls, their kind and the seconds that a commit took.
+    """
+
+    def __init__(self, experiment: Experiment, on_commit: Callable[[int, str, float], None] = lambda *_: None) -> None:
+        self.experiment = experiment
+        self.caught_up_at = time.monotonic()
+        self._on_commit = on_commit
+        self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=f"commits of {experiment.name}", daemon=True)
+        self._thread.start()
+
+    # --- asked by the event loop ------------------------------------------------------------------------------------------
+
+    async def decide(self, wishes: Sequence[DecisionWish]) -> list[Decision | Exception]:
+        """Decisions, stored; a refusal in the place of one that is refused."""
+        return await self._put("decide", wishes)
+
+    async def reward(self, wishes: Sequence[RewardWish]) -> list[str | Exception]:
+        """What became of each reward: stored, duplicate or late; or a refusal."""
+        return await self._put("reward", wishes)
+
+    async def activate(self, ids: Sequence[str]) -> list[bool | Exception]:
+        """Whether each decision counts for the first time; or a refusal."""
+        return await self._put("activate", ids)
+
+    async def _put(self, kind: str, wishes: Sequence[Any]) -> list[Any]:
+        if self._queue.qsize() >= limits.QUEUE:
+            raise Problem(503, f"More than {limits.QUEUE} calls wait to be stored.", retry_after=1)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Any]] = loop.create_future()
+        self._queue.put(Call(kind, wishes, loop, answer))
+        return await answer
+
+    def lag(self) -> float:
+        """Seconds since the experiment was brought up to date, in intervals of ``refresh``."""
+        return (time.monotonic() - self.caught_up_at) / max(self.experiment.definition.refresh, 1.0)
+
+    def close(self) -> None:
+        """Commit what was accepted, then end."""
+        self._queue.put(None)
+        self._thread.join()
+        self.experiment.close()
+
+    # --- the thread that commits ------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        patience = max(self.experiment.definition.refresh, 0.1)
+        is_open = True
+        while is_open:
+            calls: list[Call[Any]] = []
+            with contextlib.suppress(queue.Empty):
+                first = self._queue.get(timeout=patience)
+                is_open = first is not None
+                if first is not None:
+                    calls.append(first)
+                while is_open and sum(len(call.wishes) for call in calls) < limits.BATCH:
+                    call = self._queue.get_nowait()
+                    is_open = call is not None
+                    if call is not None:
+                        calls.append(call)
+            for kind, commit in (("decide", self._decide), ("activate", self._activate), ("reward", self._reward)):
+                self._commit(kind, commit, [call for call in calls if call.kind == kind])
+            if not calls or time.monotonic() - self.caught_up_at >= patience:
+                with contextlib.suppress(StoreError):
+                    self.experiment.refresh()
+                    self.caught_up_at = time.monotonic()
+
+    def _commit(self, kind: str, commit: Callable[[Sequence[Any]], list[Any]], calls: Sequence[Call[Any]]) -> None:
+        """Commit calls of one kind together, and answer each."""
+        if not calls:
+            return
+        began = time.perf_counter()
+        wishes = [wish for call in calls for wish in call.wishes]
+        try:
+            answers = commit(wishes)
+        except Exception as error:  # noqa: BLE001 - one call must not end the thread that serves all
+            answers = [error] * len(wishes)
+        self._on_commit(len(wishes), kind, time.perf_counter() - began)
+        start = 0
+        for call in calls:
+            part = answers[start : start + len(call.wishes)]
+            start += len(call.wishes)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                call.loop.call_soon_threadsafe(give, call.answer, part)
+
+    def _decide(self, wishes: Sequence[DecisionWish]) -> list[Decision | Exception]:
+        answers: dict[int, Decision | Exception] = {}
+        groups: dict[tuple[object, bool, bool], list[int]] = {}
+        for i, wish in enumerate(wishes):
+            groups.setdefault((wish.available, wish.actions is None, wish.defer), []).append(i)
+        for (available, without_actions, defer), places in groups.items():
+
+            def decide(part: Sequence[int]) -> list[Decision]:
+                return self.experiment.decide_many(
+                    [wishes[i].unit for i in part],
+                    keys=[wishes[i].key for i in part],
+                    available=available,  # type: ignore[arg-type]  # noqa: B023 - called before the next turn
+                    actions=None if without_actions else [wishes[i].actions for i in part],  # type: ignore[misc]  # noqa: B023
+                    defer=defer,  # noqa: B023
+                )
+
+            answers |= zip(places, one_by_one(decide, places), strict=True)
+        return [answers[i] for i in range(len(wishes))]
+
+    def _reward(self, wishes: Sequence[RewardWish]) -> list[Any]:
+        return one_by_one(self.experiment.reward_many, wishes)
+
+    def _activate(self, ids: Sequence[str]) -> list[Any]:
+        return [one_by_one(lambda part: [self.experiment.activate(part[0])], [id_])[0] for id_ in ids]
+
+
+def one_by_one(call: Callable[[Sequence[W]], Sequence[R]], wishes: Sequence[W]) -> list[R | Exception]:
+    """What a call gives for wishes that it takes together, or refuses together: the refused ones are told apart."""
+    try:
+        return list(call(wishes))
+    except InvalidInput as refusal:
+        if len(wishes) == 1:
+            return [refusal]
+        half = len(wishes) // 2
+        return one_by_one(call, wishes[:half]) + one_by_one(call, wishes[half:])
+    except StoreError as failure:
+        return [failure] * len(wishes)
+
+
+def give(answer: asyncio.Future[list[Any]], value: list[Any]) -> None:
+    """Answer a call, unless its caller has gone."""
+    with contextlib.suppress(asyncio.InvalidStateError, CancelledError):
+        if not answer.done():
+            answer.set_result(value)

@@ -1,0 +1,51 @@
+"""What Prometheus is told: decisions, rewards, commits, latency, lag and the entropy of weights."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+# Where worker processes put their numbers together; set by ``bandstrap serve --workers``.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Metrics:
+    """The metrics of one process; with several workers those of all are shown."""
+
+    def __init__(self) -> None:
+        # Each application has a registry of its own: several may run in one process.
+        self.registry = CollectorRegistry()
+        own: dict[str, Any] = {"registry": self.registry, "namespace": "bandstrap"}
+        self.decisions = Counter("decisions", "Decisions answered.", ["experiment", "arm", "source"], **own)
+        self.rewards = Counter("rewards", "Rewards by what became of them.", ["experiment", "outcome"], **own)
+        self.refusals = Counter("refusals", "Requests refused.", ["status"], **own)
+        self.batch = Histogram(
+            "commit_calls",
+            "Calls that one transaction stored.",
+            ["kind"],
+            buckets=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+            **own,
+        )
+        self.commit = Histogram("commit_seconds", "Time of one transaction.", ["kind"], **own)
+        self.latency = Histogram("request_seconds", "Time of one request.", ["route"], **own)
+        gauges = own | {"multiprocess_mode": "max"}
+        self.lag = Gauge("lag_refreshes", "Age of a worker's state in intervals of refresh.", ["experiment"], **gauges)
+        self.entropy = Gauge(
+            "weight_entropy", "Entropy of the weights over that of even ones.", ["experiment"], **gauges
+        )
+
+    def note_commit(self, calls: int, kind: str, seconds: float) -> None:
+        """Count one transaction."""
+        self.batch.labels(kind).observe(calls)
+        self.commit.labels(kind).observe(seconds)
+
+    def render(self) -> tuple[bytes, str]:
+        """The text that Prometheus reads, and its media type."""
+        registry = self.registry
+        if SHARED in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry), CONTENT_TYPE_LATEST

@@ -1,0 +1,70 @@
+"""What the service takes: the shapes of requests, from which the OpenAPI document is made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bandstrap.serve import limits
+
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Shape(BaseModel):
+    """An object without other fields, whose values are not converted: "1" is no number."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class DecisionRequest(Shape):
+    """A decision that is asked for."""
+
+    unit: Text | None = Field(None, description="Visitor, user or order that the decision is for.")
+    key: Text | None = Field(None, description="Idempotency key: the same key gives the same decision.")
+    available: list[Text] | None = Field(None, max_length=limits.ITEMS, description="Arms that can be served.")
+    actions: list[list[float]] | None = Field(
+        None, max_length=limits.ITEMS, description="Features of the actions, for a linear policy."
+    )
+    defer: bool = Field(False, description="Leave the decision out until it is activated.")
+
+
+class RewardRequest(Shape):
+    """A reward of a decision, given by its id, or of a unit's last decision."""
+
+    decision: Text | None = Field(None, description="Id of a decision.")
+    unit: Text | None = Field(None, description="Unit whose last decision within the window the reward is of.")
+    value: float
+    key: Text | None = Field(None, description="Idempotency key, for a decision with several rewards.")
+
+
+class ArmRequest(Shape):
+    """What is to become of an arm."""
+
+    state: Literal["active", "paused"]
+
+
+class ChangeRequest(Shape):
+    """Settings to change; those left out stay."""
+
+    floor: float | None = None
+    holdout: float | None = None
+    control: str | None = None
+    burn_in: int | None = None
+    new_arm_share: float | None = None
+    mode: Literal["live", "shadow"] | None = None
+    refresh: float | str | None = None
+
+
+class ExperimentRequest(ChangeRequest):
+    """An experiment to create; fields that are left out have the defaults of ``bandstrap live create``."""
+
+    name: Text
+    policy: Text
+    arms: list[Text] | None = Field(None, max_length=limits.ITEMS)
+    seed: int | None = Field(None, ge=0, le=2**62)
+    direction: Literal["max", "min"] | None = None
+    window: float | str | None = None
+    default_reward: float | None = None
+    aggregate: Literal["first", "last", "sum"] | None = None
+    draws: int | None = None

@@ -1,0 +1,352 @@
+"""The service over HTTP: who may do what, what is refused, and that everything answered is stored."""
+
+import asyncio
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from bandstrap import live
+from bandstrap.live.store import Store
+from bandstrap.serve import limits
+from bandstrap.serve.app import make_app
+from bandstrap.serve.hub import Options
+from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
+from serve.serving import serving
+
+READER = "read"  # a kind of token
+UNIT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def service(tmp_path):
+    """A service over two experiments, and tokens of every kind."""
+    target = str(tmp_path / "shop.db")
+    for name in ("checkout", "other"):
+        live.create(target, name, policy="ucb1", arms=["red", "green"], seed=7, refresh=0).close()
+    with Store.open(target) as store:
+        tokens = {scope: create_token(store, scope) for scope in SCOPES}
+        tokens |= {f"{scope} of checkout": create_token(store, scope, "checkout") for scope in SCOPES}
+        tokens["expired"] = create_token(store, "admin", lifetime=1e-9)
+        tokens["revoked"] = create_token(store, "admin")
+        revoke_token(store, tokens["revoked"].split("_")[1])
+    app = make_app(Options(target))
+    with serving(app) as client:
+        yield SimpleNamespace(client=client, tokens=tokens, target=target, hub=app.state.hub)
+
+
+def ask(service, method, path, body=None, token="admin", **headers):  # noqa: S107 - a kind of token
+    if token is not None:
+        headers["Authorization"] = f"Bearer {service.tokens.get(token, token)}"
+    content = body if isinstance(body, bytes) else None
+    return service.client.request(
+        method, path, headers=headers | ({"Content-Type": "application/json"} if content is not None else {}),
+        content=content, json=None if content is not None else body,
+    )  # fmt: skip
+
+
+def rows(service):
+    """How many rows each table has."""
+    with sqlite3.connect(service.target) as base:
+        names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names.remove("live_build")  # which says what code is at work, not what it did
+        return {name: base.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
+
+
+# --- who may do what ------------------------------------------------------------------------------------------------------
+
+CALLS = [
+    ("POST", "/experiments", {"name": "new", "policy": "ucb1", "arms": ["a", "b"]}, "admin"),
+    ("GET", "/experiments", None, "read"),
+    ("GET", "/experiments/{}", None, "read"),
+    ("GET", "/experiments/{}/log", None, "read"),
+    ("PATCH", "/experiments/{}", {"floor": 0.05}, "admin"),
+    ("PUT", "/experiments/{}/arms/blue", None, "admin"),
+    ("DELETE", "/experiments/{}/arms/blue", None, "admin"),
+    ("POST", "/experiments/{}/decisions", {"key": "k"}, "decide"),
+    ("POST", "/experiments/{}/decisions", [{"key": "k"}, {"key": "l"}], "decide"),
+    ("POST", "/experiments/{}/decisions/{id}/activate", None, "decide"),
+    ("POST", "/experiments/{}/rewards", [{"decision": "{id}", "value": 1.0}], "reward"),
+    ("POST", "/ofrep/v1/evaluate/flags/{}", {"context": {"targetingKey": "u"}}, "decide"),
+    ("POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "u"}}, "decide"),
+    ("GET", "/metrics", None, "read"),
+]
+
+
+def test_every_route_is_opened_by_the_scopes_that_it_names_and_no_other(service):
+    made = ask(service, "POST", "/experiments/checkout/decisions", {"key": "first", "defer": True}).json()["id"]
+    for method, path, body, needed in CALLS:
+        where = path.replace("{id}", made).replace("{}", "checkout")
+        what = None if body is None else json.loads(json.dumps(body).replace("{id}", made))
+        is_for_one = "{}" in path or path.endswith("flags")
+        for kind in service.tokens:
+            scope, _, only = kind.partition(" of ")
+            got = ask(service, method, where, what, kind).status_code
+            if scope in ("expired", "revoked"):
+                assert got == 401, (kind, where)
+            elif scope not in (needed, "admin") or (only and not is_for_one):
+                assert got == 403, (kind, where)
+            else:
+                assert got < 300 or (got == 422 and "arms" in where), (
+                    kind,
+                    where,
+                    got,
+                )  # an arm that is there, or gone
+            if only and "{}" in path:  # another experiment's
+                assert (
+                    ask(service, method, path.replace("{id}", made).replace("{}", "other"), what, kind).status_code
+                    == 403
+                )
+
+
+def test_what_is_no_token_opens_nothing(service):
+    secret = service.tokens["admin"]
+    id_ = secret.split("_")[1]
+    wrong = [
+        None,
+        "x",
+        "bandstrap_",
+        f"bandstrap_{id_}_",
+        f"bandstrap_{id_}_wrong",
+        secret[:-1],
+        secret + "x",
+        secret.upper(),
+    ]
+    wrong += ["é" * 10, "bandstrap_" + "0" * 500 + "_x", "bandstrap_' OR 1=1 --_x"]
+    before = rows(service)
+    for token in wrong:
+        header = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
+        for method, path, body, _ in CALLS:
+            answer = service.client.request(method, path.format("checkout", id="x"), headers=header, json=body)
+            assert answer.status_code == 401, (token, path)
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert rows(service) == before
+    assert service.client.get("/healthz").status_code == 200
+
+
+def test_a_revoked_token_is_refused_once_it_is_read_again(service, monkeypatch):
+    assert ask(service, "GET", "/experiments", token=READER).status_code == 200
+    with Store.open(service.target) as store:
+        revoke_token(store, service.tokens["read"].split("_")[1])
+    monkeypatch.setattr(limits, "REVOCATION", 0.0)
+    assert ask(service, "GET", "/experiments", token=READER).status_code == 401
+
+
+def test_secrets_are_not_stored(service):
+    content = b"".join(path.read_bytes() for path in service_files(service))
+    for token in service.tokens.values():
+        assert token.split("_", 2)[2].encode() not in content
+
+
+def service_files(service):
+    from pathlib import Path
+
+    return [path for path in Path(service.target).parent.iterdir() if path.is_file()]
+
+
+def test_too_many_requests_of_one_token_are_told_when_to_come_back(service, monkeypatch):
+    monkeypatch.setattr(limits, "BURST", 3.0)
+    monkeypatch.setattr(limits, "RATE", 1e-6)
+    codes = [ask(service, "GET", "/experiments", token=READER).status_code for _ in range(5)]
+    assert codes == [200, 200, 200, 429, 429]
+    assert int(ask(service, "GET", "/experiments", token=READER).headers["Retry-After"]) >= 1
+    assert ask(service, "GET", "/experiments").status_code == 200  # others are not concerned
+
+
+# --- decisions and rewards ------------------------------------------------------------------------------------------------
+
+
+def test_calls_of_many_threads_are_committed_together_and_each_is_answered_for_itself(service):
+    def one(i):
+        body = {"unit": f"u{i}", "key": f"k{i}"} | ({"available": ["blue"]} if i % 10 == 3 else {})
+        return ask(service, "POST", "/experiments/checkout/decisions", body)
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(one, range(80)))
+    assert [answer.status_code for answer in answers] == [422 if i % 10 == 3 else 200 for i in range(80)]
+    assert all("'available'" in answers[i].json()["detail"] for i in range(3, 80, 10))
+    decisions = [answer.json() for answer in answers if answer.status_code == 200]
+    wishes = [{"decision": decision["id"], "value": 1.0} for decision in decisions]
+    outcomes = ask(service, "POST", "/experiments/checkout/rewards", [*wishes, {"decision": "none", "value": 1}]).json()
+    assert [item.get("outcome") for item in outcomes[:-1]] == ["stored"] * 72
+    assert outcomes[-1]["status"] == 404
+    again = ask(service, "POST", "/experiments/checkout/rewards", wishes[0]).json()
+    assert again == {"outcome": "duplicate"}
+    with live.open(service.target, "checkout") as experiment:
+        assert experiment.refresh() == 72
+        assert experiment.replay().is_identical
+        assert experiment.decide(key="k0")._asdict() == decisions[0]
+
+
+def test_the_header_is_the_key(service):
+    first, second = (
+        ask(service, "POST", "/experiments/checkout/decisions", {}, **{"Idempotency-Key": "k"}).json() for _ in range(2)
+    )
+    assert first == second
+    assert first["key"] == "k"
+    both = ask(service, "POST", "/experiments/checkout/decisions", {"key": "l"}, **{"Idempotency-Key": "k"})
+    assert both.status_code == 422
+
+
+def test_a_reward_of_a_unit_is_that_of_its_last_decision(service):
+    ids = [ask(service, "POST", "/experiments/checkout/decisions", {"unit": "u"}).json()["id"] for _ in range(3)]
+    with sqlite3.connect(service.target) as base:
+        for place, id_ in enumerate(ids):
+            base.execute("UPDATE live_decision SET decided_at = ? WHERE id = ?", (1000.0 + min(place, 1), id_))
+    send = {"unit": "u", "value": 1.0}
+    ambiguous = ask(service, "POST", "/experiments/checkout/rewards", send)
+    assert (ambiguous.status_code, "two decisions" in ambiguous.json()["detail"]) == (409, True)
+    with sqlite3.connect(service.target) as base:
+        base.execute("UPDATE live_decision SET decided_at = 1002 WHERE id = ?", (ids[0],))
+    assert ask(service, "POST", "/experiments/checkout/rewards", send).json() == {"outcome": "stored"}
+    with sqlite3.connect(service.target) as base:
+        assert base.execute("SELECT decision FROM live_reward").fetchall() == [(ids[0],)]
+    assert ask(service, "POST", "/experiments/checkout/rewards", {"unit": "nobody", "value": 1.0}).status_code == 404
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------------
+
+BODIES = rb"""
+nonsense
+{
+{"key": NaN}
+{"key": "a", "key": "b"}
+{"key": 1}
+{"key": ""}
+[]
+null
+1
+{"unit": "\ud800"}
+{"unit": "\u0000"}
+{"available": "red"}
+{"available": [1]}
+{"available": []}
+{"defer": "yes"}
+{"actions": [[1, 2]]}
+{"extra": 1}
+""".splitlines()
+BODIES += [b"\xff\xfe", b"[" * 5000, json.dumps({"key": "x" * 501}).encode(), json.dumps([{}] * 1001).encode()]
+BODIES += [b'{"key": "' + b"x" * limits.BODY + b'"}']
+REWARDS = rb"""
+{"decision": "x", "value": NaN}
+{"decision": "x", "value": Infinity}
+{"decision": "x", "value": 1e999}
+{"value": 1}
+{"decision": "x", "unit": "y", "value": 1}
+{"decision": "x", "value": "1"}
+{"decision": "x", "value": true}
+{"decision": "x"}
+{"decision": "x", "value": 1, "value": 2}
+[]
+""".splitlines()
+
+
+def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(service):
+    before = rows(service)
+    for path, bodies in (("decisions", BODIES), ("rewards", REWARDS)):
+        for body in bodies:
+            answer = ask(service, "POST", f"/experiments/checkout/{path}", body)
+            assert 400 <= answer.status_code < 500, (body[:60], answer.text)
+            assert answer.headers["Content-Type"] == "application/problem+json", body[:60]
+            found = answer.json()
+            assert found["status"] == answer.status_code
+            assert found["detail"].endswith("."), found
+    for method, path in (
+        ("GET", "/experiments/nobody"),
+        ("POST", "/experiments/nobody/decisions"),
+        ("GET", "/nothing"),
+        ("PUT", "/healthz"),
+    ):
+        answer = ask(service, method, path, {} if method == "POST" else None)
+        assert answer.status_code in (404, 405)
+        assert answer.headers["Content-Type"] == "application/problem+json"
+    file = ask(service, "POST", "/experiments", {"name": "evil", "policy": "/any/x.py:Evil", "arms": ["a", "b"]})
+    assert (file.status_code, rows(service)) == (403, before)
+
+
+def test_every_answer_says_how_it_may_be_used(service):
+    for path in ("/healthz", "/ui/", "/experiments", "/nothing"):
+        headers = service.client.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["X-Frame-Options"] == "DENY"
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+
+
+# --- OFREP ----------------------------------------------------------------------------------------------------------------
+
+
+def test_flags_are_experiments_and_bulk_evaluation_is_deferred(service):
+    body = {"context": {"targetingKey": "u", "country": "es"}}
+    bulk = ask(service, "POST", "/ofrep/v1/evaluate/flags", body)
+    flags = {flag["key"]: flag for flag in bulk.json()["flags"]}
+    assert set(flags) == {"checkout", "other"}
+    tag = bulk.headers["ETag"]
+    assert ask(service, "POST", "/ofrep/v1/evaluate/flags", body, **{"If-None-Match": tag}).status_code == 304
+    only = ask(service, "POST", "/ofrep/v1/evaluate/flags", body, "decide of checkout").json()["flags"]
+    assert [flag["key"] for flag in only] == ["checkout"]
+    with live.open(service.target, "checkout") as experiment:
+        assert experiment.status().inactive == 1
+        single = ask(service, "POST", "/ofrep/v1/evaluate/flags/checkout", body).json()
+        assert single == flags["checkout"]
+        assert (single["reason"], single["variant"] in ("red", "green")) == ("SPLIT", True)
+        assert experiment.status().inactive == 0
+    for wrong, code in (({}, "INVALID_CONTEXT"), ({"context": {}}, "TARGETING_KEY_MISSING"), (b"{", "PARSE_ERROR")):
+        answer = ask(service, "POST", "/ofrep/v1/evaluate/flags/checkout", wrong)
+        assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
+    missing = ask(service, "POST", "/ofrep/v1/evaluate/flags/nothing", body)
+    assert (missing.status_code, missing.json()["errorCode"]) == (404, "FLAG_NOT_FOUND")
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_board_escapes_names_and_asks_for_a_token(service):
+    ask(service, "POST", "/experiments", {"name": UNIT, "policy": "ucb1", "arms": [UNIT, "<b>"]})
+    assert service.client.get("/ui/").status_code == 401
+    wrong = service.client.post("/ui/login", content="token=x")
+    assert wrong.status_code == 401
+    entered = service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    assert entered.status_code == 303
+    assert "HttpOnly" in entered.headers["Set-Cookie"]
+    assert "SameSite=strict" in entered.headers["Set-Cookie"]
+    page = service.client.get("/ui/").text
+    one = service.client.get("/ui/experiments/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+    assert one.status_code == 200
+    for text in (page, one.text):
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert" in text
+        assert text.count("<script") == 1
+    assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+def test_the_service_is_ready_only_where_it_can_write(service, monkeypatch):
+    assert service.client.get("/readyz").status_code == 200
+    with sqlite3.connect(service.target) as holding:
+        holding.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(service.hub.store, "timeout", 0.2)
+        answer = service.client.get("/readyz")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        holding.rollback()
+    assert service.client.get("/readyz").status_code == 200
+
+
+def test_what_was_accepted_is_stored_when_the_service_ends(tmp_path):
+    target = str(tmp_path / "shop.db")
+    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    from bandstrap.serve.desk import DecisionWish, Desk
+
+    async def gone():
+        desk = Desk(live.open(target, "checkout"))
+        waiting = [
+            asyncio.ensure_future(desk.decide([DecisionWish(None, f"k{i}", None, None, False)])) for i in range(50)
+        ]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(desk.close)
+        return await asyncio.gather(*waiting)
+
+    answers = asyncio.run(gone())
+    with live.open(target, "checkout") as experiment:
+        assert sum(experiment.status().decisions.values()) == 50 == len(answers)
