@@ -16,12 +16,9 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {
     ("docs/live.md", "python"): "tests/live/test_shop.py",
     ("docs/live.md", "sql"): "tests/live/test_shop.py",
-<<<<<<< HEAD
     ("docs/howto/rights.md", "sql"): "tests/live/test_read_only.py",
     ("docs/howto/backup.md", "sh"): "tests/live/test_files.py",
-=======
     ("docs/howto/service.md", "js"): "tests/serve/test_page.py",
->>>>>>> 1ae1615 (Serve: a page whose every command is run, reference and changelog)
 }
 # Blocks of Python that need what a test has not, by page and a word in them: they are compiled, not run. Blocks of sh are
 # parsed: by the shell, and what they have of this package by its command line.

@@ -12,7 +12,7 @@ from bandstrap import live
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
-from bandstrap.serve.hub import Options
+from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
 from serve.serving import serving
 
@@ -32,7 +32,7 @@ def service(tmp_path):
         tokens["expired"] = create_token(store, "admin", lifetime=1e-9)
         tokens["revoked"] = create_token(store, "admin")
         revoke_token(store, tokens["revoked"].split("_")[1])
-    app = make_app(Options(target))
+    app = make_app(ServiceOptions(target))
     with serving(app) as client:
         yield SimpleNamespace(client=client, tokens=tokens, target=target, hub=app.state.hub)
 
@@ -269,8 +269,8 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
 def test_every_answer_says_how_it_may_be_used(service):
     for path in ("/healthz", "/ui/", "/experiments", "/nothing"):
         headers = service.client.get(path).headers
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["X-Frame-Options"] == "DENY"
+        assert headers["X-Content-Type-ServiceOptions"] == "nosniff"
+        assert headers["X-Frame-ServiceOptions"] == "DENY"
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert "script-src 'self'" in headers["Content-Security-Policy"]
 

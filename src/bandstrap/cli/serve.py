@@ -54,13 +54,13 @@ def serve(
     from bandstrap.live.database import TIMEOUT
     from bandstrap.live.settings import check_duration
     from bandstrap.live.store import Store, is_server
-    from bandstrap.serve.hub import Options
+    from bandstrap.serve.hub import ServiceOptions
 
     check_count(workers, "workers", "bandstrap serve")
     check_port(port, "bandstrap serve")
     if workers > 1 and not is_server(store):
         raise requirement("workers", "bandstrap serve", "1 with SQLite, which one process serves best", workers)
-    options = Options(
+    options = ServiceOptions(
         store,
         durability=durability,
         timeout=check_duration(as_duration(timeout) or TIMEOUT, "timeout", "bandstrap serve", positive=True),
@@ -89,10 +89,10 @@ def board(target: Target, port: Port = 8001) -> None:
     import uvicorn
 
     from bandstrap.serve.board import make_board
-    from bandstrap.serve.hub import Hub, Options
+    from bandstrap.serve.hub import Hub, ServiceOptions
 
     check_port(port, "bandstrap board")
-    hub = Hub(Options(target))
+    hub = Hub(ServiceOptions(target))
     hub.open(create=False)
     complain(f"board: http://127.0.0.1:{port}/ui/ (Ctrl-C ends it)")
     uvicorn.run(make_board(hub), host="127.0.0.1", port=port, access_log=False, log_level="warning")

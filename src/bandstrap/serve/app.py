@@ -24,7 +24,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, StoreError
 from bandstrap.serve import limits, problems
 from bandstrap.serve.desk import DecisionWish, Desk, RewardWish
-from bandstrap.serve.hub import Hub, Options
+from bandstrap.serve.hub import Hub, ServiceOptions
 from bandstrap.serve.problems import Problem
 from bandstrap.serve.shapes import (
     ArmRequest,
@@ -37,8 +37,8 @@ from bandstrap.serve.tokens import Scope, Token
 
 # Sent with every answer.
 HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
+    "X-Content-Type-ServiceOptions": "nosniff",
+    "X-Frame-ServiceOptions": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; "
@@ -305,7 +305,7 @@ async def metrics(request: Request) -> Response:
     return Response(body, media_type=media_type)
 
 
-def make_app(options: Options) -> FastAPI:
+def make_app(options: ServiceOptions) -> FastAPI:
     """Make the application over one database.
 
     Parameters
@@ -360,4 +360,4 @@ def from_environment() -> FastAPI:
     """Make the application as ``bandstrap serve`` told its worker processes."""
     import os
 
-    return make_app(Options(**json.loads(os.environ["BANDSTRAP_SERVE"])))
+    return make_app(ServiceOptions(**json.loads(os.environ["BANDSTRAP_SERVE"])))

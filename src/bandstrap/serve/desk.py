@@ -42,7 +42,7 @@ class RewardWish(NamedTuple):
     key: str | None
 
 
-class Call(NamedTuple, Generic[W]):
+class WaitingCall(NamedTuple, Generic[W]):
     """Wishes of one request, and where their answers are waited for."""
 
     kind: str
@@ -66,7 +66,7 @@ class Desk:
         self.experiment = experiment
         self.caught_up_at = time.monotonic()
         self._on_commit = on_commit
-        self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[WaitingCall[Any] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"commits of {experiment.name}", daemon=True)
         self._thread.start()
 
@@ -89,7 +89,7 @@ class Desk:
             raise Problem(503, f"More than {limits.QUEUE} calls wait to be stored.", retry_after=1)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Any]] = loop.create_future()
-        self._queue.put(Call(kind, wishes, loop, answer))
+        self._queue.put(WaitingCall(kind, wishes, loop, answer))
         return await answer
 
     def lag(self) -> float:
@@ -108,7 +108,7 @@ class Desk:
         patience = max(self.experiment.definition.refresh, 0.1)
         is_open = True
         while is_open:
-            calls: list[Call[Any]] = []
+            calls: list[WaitingCall[Any]] = []
             with contextlib.suppress(queue.Empty):
                 first = self._queue.get(timeout=patience)
                 is_open = first is not None
@@ -126,7 +126,9 @@ class Desk:
                     self.experiment.refresh()
                     self.caught_up_at = time.monotonic()
 
-    def _commit(self, kind: str, commit: Callable[[Sequence[Any]], list[Any]], calls: Sequence[Call[Any]]) -> None:
+    def _commit(
+        self, kind: str, commit: Callable[[Sequence[Any]], list[Any]], calls: Sequence[WaitingCall[Any]]
+    ) -> None:
         """Commit calls of one kind together, and answer each."""
         if not calls:
             return

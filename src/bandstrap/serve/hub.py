@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class ServiceOptions:
     """What a service is told.
 
     Attributes
@@ -54,7 +54,7 @@ class Options:
 class Hub:
     """Experiments, tokens and metrics of one service."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ServiceOptions) -> None:
         self.options = options
         self.metrics = Metrics()
         self._desks: dict[str, Desk] = {}

@@ -11,13 +11,13 @@ from bandstrap.serve import limits
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class Shape(BaseModel):
+class StrictShape(BaseModel):
     """An object without other fields, whose values are not converted: "1" is no number."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class DecisionRequest(Shape):
+class DecisionRequest(StrictShape):
     """A decision that is asked for."""
 
     unit: Text | None = Field(None, description="Visitor, user or order that the decision is for.")
@@ -29,7 +29,7 @@ class DecisionRequest(Shape):
     defer: bool = Field(False, description="Leave the decision out until it is activated.")
 
 
-class RewardRequest(Shape):
+class RewardRequest(StrictShape):
     """A reward of a decision, given by its id, or of a unit's last decision."""
 
     decision: Text | None = Field(None, description="Id of a decision.")
@@ -38,13 +38,13 @@ class RewardRequest(Shape):
     key: Text | None = Field(None, description="Idempotency key, for a decision with several rewards.")
 
 
-class ArmRequest(Shape):
+class ArmRequest(StrictShape):
     """What is to become of an arm."""
 
     state: Literal["active", "paused"]
 
 
-class ChangeRequest(Shape):
+class ChangeRequest(StrictShape):
     """Settings to change; those left out stay."""
 
     floor: float | None = None
