@@ -124,7 +124,7 @@ def test_what_a_server_gives_up_is_an_end_of_the_history():
     history, stored = sound()
     stored.changes.clear()
     assert judge(history, stored, failures=[2.8]).lost  # after the failure nothing may be given up
-    # What is found there already says nothing of the end: the reward of second 3 survived, that it is there twice was told at 4.
+    # What a call found there already says nothing of the end: the reward of second 3 survived, and was found at 4.
     history, stored = sound()
     given_up = call("ann", 3.2, "decide", [told("k5")], key="k5")
     findings = judge([*history[:3], given_up, history[3]], stored, failures=[4.6])
