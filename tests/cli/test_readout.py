@@ -161,11 +161,12 @@ def test_logs_that_a_live_experiment_exported(run, tmp_path):
         decisions = shop.decide_many([f"u{i}" for i in range(400)])
         for decision in decisions[:350]:
             shop.reward(decision.id, float(rng.random() < (0.1 if decision.arm == "red" else 0.5)))
+        shop.refresh()
         shop.export(tmp_path / "shop.parquet")
     frame = polars.read_parquet(tmp_path / "shop.parquet")
     found = read(run, "readout", tmp_path / "shop.parquet")
     first_open = int(np.argmax((frame["settled"] == "open").to_numpy()))
-    assert found["n_decisions"] == first_open
+    assert found["n_decisions"] == first_open > 0
     assert found["notes"] == [
         f"{400 - first_open:,} decisions from the first whose window is open are not counted yet."
     ]
