@@ -166,7 +166,7 @@ def test_logs_that_a_live_experiment_exported(run, tmp_path):
     frame = polars.read_parquet(tmp_path / "shop.parquet")
     found = read(run, "readout", tmp_path / "shop.parquet")
     first_open = int(np.argmax((frame["settled"] == "open").to_numpy()))
-    assert found["n_decisions"] == first_open
+    assert found["n_decisions"] == first_open > 0
     assert found["notes"] == [f"Decisions not counted yet, from the first whose window is open: {400 - first_open}."]
     here = frame[:first_open]
     direct = readout_of_log(
