@@ -88,6 +88,7 @@ class Store(Database):
     settling: ClassVar[str]  # decisions d, against those who would add rewards; locked ones are left out
     skipping: ClassVar[str]  # added to such an end: rows that others have locked are left out
     unindexed: ClassVar[str]  # after the name of a table: let its rows be found without an index
+    in_flight: ClassVar[float] = 0.0  # seconds that a transaction of others may last beside one that writes
 
     def __init__(self, timeout: float) -> None:
         super().__init__(timeout)
@@ -462,6 +463,27 @@ class Store(Database):
             sys.maxsize if at_most is None else at_most,
         )
         return next((Snapshot(*row) for row in rows), None)
+
+    # --- what is final ---------------------------------------------------------------------------------------------------
+
+    def final_until(self, experiment: int) -> float:
+        """A time before which no transaction under way can change anything, and nothing waits to be appended to the log.
+
+        Where one writes at a time, whoever writes sees all that was stored before.
+        """
+        try:
+            now, due = self._run(lambda: self._horizon(experiment), writes=True)
+        except ReadOnly:
+            now, due = self._run(lambda: self._horizon(experiment), writes=False)
+            now -= TIMEOUT
+        return min(now - self.in_flight, math.inf if due is None else due)
+
+    def _horizon(self, experiment: int) -> tuple[float, float | None]:
+        """Now, and when the first row of the queue is due."""
+        ((now, due),) = self._ask(
+            f"SELECT {self.now}, (SELECT min(due) FROM live_pending WHERE experiment = ?)", experiment
+        )
+        return now, due
 
     # --- reading all of it ----------------------------------------------------------------------------------------------
 
