@@ -102,8 +102,8 @@ SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
 
 # What those of the holdout are settled with, which nobody learns: a row for each of their rewards, or one without any.
 HELD = f"""
-SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number
-    LEFT JOIN live_reward w ON w.decision = d.number AND NOT w.late
+SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d
+    LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_reward w ON w.decision = d.number AND NOT w.late
 WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND NOT {IS_VOID.format("d.number")}
 ORDER BY d.decided_at, d.number, {ARRIVAL}
 """

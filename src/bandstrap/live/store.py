@@ -94,6 +94,7 @@ class Store(Database):
     skipping: ClassVar[str]  # added to such an end: rows that others have locked are left out
     unindexed: ClassVar[str]  # after the name of a table: let its rows be found without an index
     has_one_writer: ClassVar[bool]  # at a time; otherwise writers wait for each other's rows
+    in_flight: ClassVar[float] = 0.0  # seconds that a transaction of others may last beside one that writes
 
     def __init__(self, timeout: float) -> None:
         super().__init__(timeout)
@@ -329,8 +330,9 @@ class Store(Database):
         ``version`` and ``link`` are those up to which the caller has read the log; if it is another one up to there,
         :class:`OtherHistory` is raised.
 
-        Entries are in the order of the times at which they became due (then of decisions, in the order in which they were made): where rewards are learned on arrival
-        the time of the reward, or of the activation if the decision was deferred; otherwise the end of the window.
+        Entries are in the order of the times at which they became due (then of decisions, in the order in which they were
+        made): where rewards are learned on arrival the time of the reward, or of the activation if the decision was
+        deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
         stopped while it did, it is waited for; without ``wait`` the newest version is given as it is. So it is where
         the database may only be read.
@@ -431,7 +433,8 @@ class Store(Database):
         )
         if voided is not None:
             self._ask(
-                "INSERT INTO live_void (decision, experiment, seq) SELECT number, experiment, ? FROM live_decision WHERE id = ?",
+                "INSERT INTO live_void (decision, experiment, seq)"
+                " SELECT number, experiment, ? FROM live_decision WHERE id = ?",
                 entry.seq,
                 voided,
             )
@@ -522,6 +525,27 @@ class Store(Database):
             sys.maxsize if at_most is None else at_most,
         )
         return next((Snapshot(*row) for row in rows), None)
+
+    # --- what is final ---------------------------------------------------------------------------------------------------
+
+    def final_until(self, experiment: int) -> float:
+        """A time before which no transaction under way can change anything, and nothing waits to be appended to the log.
+
+        Where one writes at a time, whoever writes sees all that was stored before.
+        """
+        try:
+            now, due = self._run(lambda: self._horizon(experiment), writes=True)
+        except ReadOnly:
+            now, due = self._run(lambda: self._horizon(experiment), writes=False)
+            now -= TIMEOUT
+        return min(now - self.in_flight, math.inf if due is None else due)
+
+    def _horizon(self, experiment: int) -> tuple[float, float | None]:
+        """Now, and when the first row of the queue is due."""
+        ((now, due),) = self._ask(
+            f"SELECT {self.now}, (SELECT min(due) FROM live_pending WHERE experiment = ?)", experiment
+        )
+        return now, due
 
     # --- reading all of it ----------------------------------------------------------------------------------------------
 
