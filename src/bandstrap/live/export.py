@@ -57,7 +57,8 @@ class ExportRow(NamedTuple):
     version
         How many entries of the log the policy had learned.
     source
-        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served.
+        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served; or nobody, when one arm was
+        ``shipped`` to all.
     proposed
         The index of the arm that the policy would have served, in shadow.
     settled
