@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import write_text
@@ -22,6 +21,9 @@ from bandstrap.plots.small import WIDTH
 from bandstrap.plots.style import draw_figure
 from bandstrap.plots.timelines import Timeline, plot_timelines
 from bandstrap.plots.waiting import plot_waiting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Characters of a name beside its interval.
 SHORT_NAME = 18

@@ -119,7 +119,9 @@ class Store(Database):
             try:
                 from bandstrap.live.postgres import PostgresStore
             except ImportError:
-                raise StoreError("Live experiments in PostgreSQL need psycopg 3: pip install '.[postgres]'.") from None
+                raise StoreError(
+                    "Live experiments in PostgreSQL need psycopg 3: pip install 'bandstrap[postgres]'."
+                ) from None
 
             store: Store = PostgresStore(str(target), timeout)
         else:
