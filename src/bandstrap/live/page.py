@@ -12,7 +12,7 @@ import numpy as np
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import write_text
 from bandstrap.basics.text import shortened, visible
-from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
+from bandstrap.live.report import show_duration, show_period, show_reward, show_setting, show_share, show_time
 from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
 from bandstrap.pages import drawn_as_data, render_page
 from bandstrap.plots.bars import Bar, plot_bars
@@ -57,6 +57,7 @@ def render_status_page(status: Status, **served: str) -> str:
             "share": show_share,
             "reward": show_reward,
             "count": "{:,}".format,
+            "period": show_period,
         },
         status=status,
         settings={name: show_setting(name, value) for name, value in status.settings.items()},
