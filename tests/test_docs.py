@@ -449,12 +449,12 @@ def test_what_the_page_says_of_moving_levels_is_so():
     still, rises, jumps, swaps = (rows[f"{name}, floor 0.05"] for name in ("constant", "rises", "jumps", "swaps"))
     plain = still["plain"]["regret"]
     assert still['epochs="auto"']["regret"] < 1.1 * plain
-    assert 1.15 * plain < still["epochs=True"]["regret"] < 1.35 * plain < max(of["regret"] for of in still.values())
+    assert 1.15 * plain < still["epochs=True"]["regret"] < 1.35 * plain
+    assert max(still, key=lambda name: still[name]["regret"]) == "discount=0.95"
     for row, most in ((rises, 0.11), (jumps, 0.08)):
-        assert 0.2 < row["plain"]["ends_worse"] < 0.31
+        assert 0.2 < row["plain"]["ends_worse"] < 0.33
         assert max(row["epochs=True"]["ends_worse"], row['epochs="auto"']["ends_worse"]) < most
-        assert row["discount=0.95"]["regret"] > row["plain"]["regret"] or row is jumps
+        assert row["discount=0.95"]["regret"] > row["plain"]["regret"]
     assert min(swaps, key=lambda name: swaps[name]["regret"]) == "discount=0.95"
-    for name in ("rises", "jumps"):
-        for way in ("epochs=True", 'epochs="auto"'):
-            assert rows[f"{name}, no floor"][way]["ends_worse"] > rows[f"{name}, floor 0.05"][way]["ends_worse"]
+    for way in ("epochs=True", 'epochs="auto"'):
+        assert rows["rises, no floor"][way]["ends_worse"] > rises[way]["ends_worse"]

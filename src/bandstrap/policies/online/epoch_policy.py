@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import brief, check_count, check_number, requirement
 from bandstrap.policies.kernels import epoch_moments
+from bandstrap.policies.online.journal import ChangedRows
 from bandstrap.policies.online.policy import Label, Online, Policy
 from bandstrap.policies.states.epochs import ALWAYS, NEVER, TESTED, EpochSettings
-from bandstrap.policies.states.fields import PolicyState
+from bandstrap.policies.states.fields import PolicyState, declared_leaves
 
 # When epochs are swept: always, never, or if a test finds that the level of all rewards changes.
 WhenSwept = bool | Literal["auto"]
@@ -98,3 +99,20 @@ class EpochPolicy(Policy[Label]):
         if self.has_epochs:
             return epoch_moments.no_rewards(n_arms, order)
         return super().make_state(n_arms, capacity, order)
+
+    def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """The same; and which of them every reward may change for all arms."""
+        found = super()._long_fields()
+        state = self.make_state(1, 1, np.arange(1))
+        self._of_all = {name for name, field, _ in declared_leaves(state) if field.learned == "all"}
+        return found
+
+    def _rows_of(self, state: PolicyState, *counts: Any) -> ChangedRows:
+        """Where an update changes entries of its arm alone; the rest is saved whole."""
+        if not self.has_epochs:
+            return super()._rows_of(state, *counts)
+        turns, told, means = counts or (self._turns, self._counts, self._means)
+        places = ([name for name in names if name not in self._of_all] for names in (self._by_arm, self._across))
+        rows = ChangedRows(state, *places)
+        rows.numbers += [turns.waiting, told, means]
+        return rows

@@ -73,10 +73,10 @@ class ChangedRows:
         for name, field, values in declared_leaves(state):
             if not field.is_rewritten or (name in by_arm and len(values) == 0):
                 continue
-            if field.learned == "all" or name not in (*across, *by_arm):
-                self.whole.append(values)
-            elif name in across:
+            if name in across:
                 self.numbers.extend(values)
+            elif name not in by_arm:
+                self.whole.append(values)
             elif isinstance(values[0], list):
                 if values[0]:
                     self.lists.append(values)
