@@ -63,6 +63,7 @@ CALLS = [
     ("GET", "/experiments", None, "read"),
     ("GET", "/experiments/{}", None, "read"),
     ("GET", "/experiments/{}/log", None, "read"),
+    ("GET", "/experiments/{}/readout", None, "read"),
     ("PATCH", "/experiments/{}", {"floor": 0.05}, "admin"),
     ("PUT", "/experiments/{}/arms/blue", None, "admin"),
     ("DELETE", "/experiments/{}/arms/blue", None, "admin"),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bandstrap.errors import InvalidInput
 from bandstrap.live.chain import first_link, is_identity_of, next_link
 from bandstrap.live.database import StoreError
+from bandstrap.live.erasure import is_erased
 from bandstrap.live.fold import (
     PAGE,
     LiveState,
@@ -256,11 +257,17 @@ def compare(state: LiveState, name: str, stored: DecisionRow, notes: Notes) -> N
     what = f"Decision {stored.id} (key {stored.key!r}, version {stored.version})"
     try:
         available = None if stored.available is None else json.loads(stored.available)
-        again = state.choose(name, stored.unit, stored.key, available, stored.context)
+        drawn = None
+        if is_erased(stored):
+            arm = stored.arm if stored.proposed is None else stored.proposed
+            drawn = stored.source == "holdout", arm
+        again = state.choose(name, stored.unit, stored.key, available, stored.context, drawn=drawn)
     except (ValueError, TypeError, LookupError) as error:  # InvalidInput among them
         notes.add(f"{what} cannot be made again: {error}")
         return
-    expected = {"id": decision_id(name, stored.key)} | again._asdict()
+    if drawn is not None and not again.propensity > 0:
+        notes.add(f"{what} has an arm that could not be drawn.")
+    expected = {"id": stored.id if drawn else decision_id(name, stored.key)} | again._asdict()
     for field, value in expected.items():
         if getattr(stored, field) != value:
             notes.add(f"{what} has {field} {getattr(stored, field)!r}; from the log follows {value!r}.")

@@ -91,6 +91,14 @@ async def weights(request: Request, name: str, if_none_match: Annotated[str | No
     return tagged(found, if_none_match)
 
 
+@routes.get("/experiments/{name:name}/readout")
+@allowed("read")
+async def readout(request: Request, name: str) -> dict[str, Any]:
+    """Say who won, how sure that is, when to stop, and what was gained; valid whenever one asks."""
+    found = await hub_of(request).readout(name)
+    return found.to_dict()
+
+
 @routes.get("/experiments/{name:name}/log")
 @allowed("read")
 async def log(request: Request, name: str, after: Annotated[int, Query(ge=0, le=2**53)] = 0) -> dict[str, Any]:
