@@ -224,7 +224,9 @@ def test_a_reward_of_a_unit_is_that_of_its_last_decision(service):
         base.execute("UPDATE live_decision SET decided_at = 1002 WHERE id = ?", (ids[0],))
     assert ask(service, "POST", "/experiments/checkout/rewards", send).json() == {"outcome": "stored"}
     with sqlite3.connect(service.target) as base:
-        assert base.execute("SELECT decision FROM live_reward").fetchall() == [(ids[0],)]
+        assert base.execute(
+            "SELECT d.id FROM live_reward w JOIN live_decision d ON d.number = w.decision"
+        ).fetchall() == [(ids[0],)]
     assert ask(service, "POST", "/experiments/checkout/rewards", {"unit": "nobody", "value": 1.0}).status_code == 404
 
 

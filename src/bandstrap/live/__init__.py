@@ -19,18 +19,20 @@ from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
 from bandstrap.live.erasure import delete_unit
 from bandstrap.live.experiment import Decision, Experiment, LargeRewardWarning
-from bandstrap.live.opening import create, names, open  # noqa: A004 - as live.open
+from bandstrap.live.opening import ListedExperiment, create, names, open, overview  # noqa: A004 - as live.open
 
 __all__ = [
     "AppliedChange",
     "Decision",
     "Experiment",
     "LargeRewardWarning",
+    "ListedExperiment",
     "StoreError",
     "backup",
     "create",
     "delete_unit",
     "names",
     "open",
+    "overview",
     "restore",
 ]

@@ -40,22 +40,25 @@ FEW_PAGES = 2
 # Before the name of the build, in the table of snapshots.
 PREFIX = "evidence "
 
-COLUMNS = f"""d.id, d.decided_at, d.source, d.arm, d.weights, d.deferred, a.at, l.seq,
-    CASE WHEN l.kind IN ('reward', 'default') THEN l.reward END, {IS_VOID.format("d.id")}"""
+COLUMNS = f"""d.number, d.decided_at, d.source, d.arm, w.body, d.deferred, a.at, l.seq,
+    CASE WHEN l.kind IN ('reward', 'default') THEN l.reward END, {IS_VOID.format("d.number")}"""
 IN_TIME = f"""
-SELECT {COLUMNS} FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
-    LEFT JOIN live_learned l ON l.decision = d.id
-WHERE d.experiment = ? AND (d.decided_at, d.id) > (?, ?) ORDER BY d.decided_at, d.id LIMIT {PAGE}
+SELECT {COLUMNS} FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number
+    LEFT JOIN live_learned l ON l.decision = d.number LEFT JOIN live_text w ON w.hash = d.weights
+WHERE d.experiment = ? AND (d.decided_at, d.number) > (?, ?) ORDER BY d.decided_at, d.number LIMIT {PAGE}
 """
 IN_LOG = f"""
-SELECT {COLUMNS} FROM live_learned l JOIN live_decision d ON d.id = l.decision
-    LEFT JOIN live_activation a ON a.decision = d.id
+SELECT {COLUMNS} FROM live_learned l JOIN live_decision d ON d.number = l.decision
+    LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_text w ON w.hash = d.weights
 WHERE l.experiment = ? AND l.seq > ? AND l.seq <= ? ORDER BY l.seq LIMIT {PAGE}
 """
-BEFORE = "SELECT count(*) FROM live_decision WHERE experiment = ? AND (decided_at, id) <= (?, ?)"
-LATER = "SELECT count(*) FROM live_decision WHERE experiment = ? AND (decided_at, id) > (?, ?) AND source = 'policy'"
+BEFORE = "SELECT count(*) FROM live_decision WHERE experiment = ? AND (decided_at, number) <= (?, ?)"
+LATER = (
+    "SELECT count(*) FROM live_decision WHERE experiment = ? AND (decided_at, number) > (?, ?) AND source = 'policy'"
+)
 VOIDED = """
-SELECT count(*) FROM live_void v JOIN live_decision d ON d.id = v.decision WHERE v.experiment = ? AND d.source = 'policy'
+SELECT count(*) FROM live_void v JOIN live_decision d ON d.number = v.decision
+WHERE v.experiment = ? AND d.source = 'policy'
 """
 
 
@@ -63,13 +66,13 @@ SELECT count(*) FROM live_void v JOIN live_decision d ON d.id = v.decision WHERE
 class CountedDecisions:
     """Evidence, and the decisions that are counted in it: ``n_rows`` of all sources, up to a place.
 
-    The place is that of the last one: its time and id, or without a window its entry of the log. Decisions that were voided
-    are left out; ``n_voided`` are those known when the counting began.
+    The place is that of the last one: its time and number, or without a window its entry of the log. Decisions that were
+    voided are left out; ``n_voided`` are those known when the counting began.
     """
 
     log: LogEvidence
     time: float = -math.inf
-    id: str = ""
+    number: int = 0
     entry: int = 0
     n_rows: int = 0
     n_left_out: int = 0
@@ -90,7 +93,6 @@ class CountedDecisions:
             found = cls(
                 LogEvidence.from_dict(body["log"]),
                 -math.inf if time is None else check_number(time, "time", owner),
-                str(body["id"]),
                 *(check_count(body[name], name, owner, at_least=0) for name in COUNTS),
             )
         except (ValueError, TypeError, LookupError, RecursionError) as error:
@@ -100,7 +102,7 @@ class CountedDecisions:
         return found
 
 
-COUNTS = ("entry", "n_rows", "n_left_out", "n_voided")
+COUNTS = ("number", "entry", "n_rows", "n_left_out", "n_voided")
 
 
 class EvidenceKeeper:
@@ -199,9 +201,9 @@ class EvidenceKeeper:
         return int(n)
 
 
-def as_place(found: CountedDecisions) -> tuple[float, str]:
+def as_place(found: CountedDecisions) -> tuple[float, int]:
     """The place of the last decision in time; before the first, a time that every database takes."""
-    return max(found.time, -1e300), found.id
+    return max(found.time, -1e300), found.number
 
 
 def end_of(row: tuple[Any, ...], window: float) -> float:
@@ -234,11 +236,11 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
         )
     except (ValueError, TypeError, IndexError):
         ends = f"{rows[0][0]} to {rows[-1][0]}"
-        raise StoreError(f"A stored decision is damaged, one of those from {ends}: it cannot be counted.") from None
-    id_, time, *_, entry, _, _ = rows[-1]
+        raise StoreError(f"A stored decision is damaged, one of the numbers {ends}: it cannot be counted.") from None
+    number, time, *_, entry, _, _ = rows[-1]
     found.n_rows += len(rows)
     found.n_left_out += len(rows) - len(counted)
-    found.time, found.id, found.entry = float(time), str(id_), int(entry or 0)
+    found.time, found.number, found.entry = float(time), int(number), int(entry or 0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -276,5 +278,7 @@ def readout_of(
 
 def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) -> Iterator[str]:
     """What is not counted, and why."""
+    if state.shipped is not None:
+        yield f"{state.shipped!r} is served to all since version {state.ended}; counted are decisions of the policy before."
     others = state.settings.holdout > 0 or keeper.definition.holdout > 0 or found.n_left_out > found.n_voided
-    return left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)
+    yield from left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)

@@ -59,11 +59,12 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 in the holdout and in shadow mode.
+        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
-        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; or ``"shadow"``: everybody is.
+        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; ``"shadow"``: everybody is; or
+        ``"shipped"``: everybody is given the arm that the experiment was finished with.
     proposed
         In shadow mode, what the policy would have served.
     weights
@@ -572,11 +573,48 @@ class Experiment:
     def change(self, *, actor: str | None = None, wait: bool = False, **settings: object) -> AppliedChange:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh.
 
+        A mode brings an experiment back that was finished or archived.
         See :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
         """
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
         return self._change("settings", settings, actor, wait)
+
+    def finish(self, ship: str, *, holdout: float = 0.0, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """End the experiment: serve one arm to all from now on. Log and evidence are kept.
+
+        Decisions are stored with the source ``"shipped"`` and count in no evidence; :meth:`readout` goes on to show what
+        the policy's decisions said. ``change(mode="live")`` lets the policy decide again.
+
+        Parameters
+        ----------
+        ship
+            The arm that is served.
+        holdout
+            The share of units that is still given the control, so that the lift goes on to be measured. Default: 0.
+        actor, wait
+            See :meth:`add_arm`, also for what is returned.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from bandstrap import live
+        >>> file = tempfile.mkdtemp() + "/shop.db"
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     print(experiment.finish(ship="green"))
+        ...     print(experiment.decide("u17").arm, experiment.status().mode)
+        version 1; other workers follow within 1 s (their refresh)
+        green finished
+        """
+        return self._change("finish", {"arm": ship, "holdout": holdout}, actor, wait)
+
+    def archive(self, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Decide no more. What is stored stays, reports and exports too; ``change(mode="live")`` brings it back.
+
+        Decisions that were stored before are given back to whoever asks with their keys, and their rewards are taken. See
+        :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        """
+        return self._change("archive", {}, actor, wait)
 
     def void(self, decision: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
         """Take back the rewards of a decision, those to come included: nothing is learned of it any more.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
@@ -57,7 +58,8 @@ class ExportRow(NamedTuple):
     version
         How many entries of the log the policy had learned.
     source
-        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served.
+        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served; or nobody, when one arm was
+        ``shipped`` to all.
     proposed
         The index of the arm that the policy would have served, in shadow.
     settled
@@ -123,6 +125,7 @@ class BanditFeedback(TypedDict):
 
 def export(experiment: Experiment, path: str | Path) -> None:
     """Write the decisions of an experiment as a Parquet file; see :meth:`Experiment.export`."""
+    need("Experiment.export", "polars")
     path = Path(path)
     if path.suffix != ".parquet":  # the name would say of the file that it is something else
         raise requirement("path", "export", "the name of a Parquet file, which ends in .parquet", brief(str(path)))

@@ -108,6 +108,7 @@ class PostgresStore(Store):
     settling = " FOR UPDATE OF d SKIP LOCKED"
     skipping = " SKIP LOCKED"
     unindexed = ""  # see faults()
+    has_one_writer = False
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(timeout)
