@@ -17,6 +17,7 @@ from benchmarks import (  # noqa: E402
     online,
     quantiles,
     scale,
+    serve,
     simulation,
     skewed,
 )
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "decisions": decisions.tables,
     "online": online.tables,
     "live": live.tables,
+    "serve": serve.tables,
     "simulation": simulation.tables,
     "scale": scale.tables,
     "quantiles": quantiles.tables,

@@ -18,7 +18,7 @@ from bandstrap.client import Client
 class Service:
     """``bandstrap serve`` as a process, which can be killed and started again at the same port."""
 
-    def __init__(self, target, *options, log):
+    def __init__(self, target, *options, log, environment=None):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -34,12 +34,14 @@ class Service:
             str(self.port),
             *options,
         ]
-        self._log = log
+        self._log, self._environment = log, environment
         self.process = None
 
     def start(self):
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, start_new_session=True, env=self._environment
+            )
         for _ in range(600):
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{self.address}/healthz", timeout=5, trust_env=False).status_code == 200:
@@ -125,7 +127,10 @@ def check_stored(experiment, callers):
     counts = experiment.store.counts(experiment.row.id)
     assert counts.decisions == len(ids)
     given = {decision.id: value for decision, value, _ in answered if value is not None}
-    kept = experiment.store.ask("SELECT decision, value FROM live_reward WHERE experiment = ?", experiment.row.id)
+    kept = experiment.store.ask(
+        "SELECT d.id, w.value FROM live_reward w JOIN live_decision d ON d.number = w.decision WHERE w.experiment = ?",
+        experiment.row.id,
+    )
     assert len(kept) == len(given)
     assert dict(kept) == given
     assert {told for _, _, told in answered} <= {None, "stored", "duplicate"}

@@ -73,7 +73,7 @@ def erase(store: Store, experiment: int, which: str, *parameters: object) -> int
     secret = secrets.token_bytes(32)  # forgotten at the end: nobody can tell which unit a new name was
     n_erased = 0
     while found := erasable(store, experiment, which, *parameters):
-        replace(store, [(id_, None if unit is None else new_name(secret, unit)) for id_, unit in found])
+        replace(store, [(number, None if unit is None else new_name(secret, unit)) for number, unit in found])
         n_erased += len(found)
     if n_erased:
         store.forget()
@@ -86,21 +86,21 @@ def new_name(secret: bytes, unit: str) -> str:
 
 
 @reading
-def erasable(database: Database, experiment: int, which: str, *parameters: object) -> list[tuple[str, str | None]]:
-    """Some decisions that are to be erased: ids and units."""
+def erasable(database: Database, experiment: int, which: str, *parameters: object) -> list[tuple[int, str | None]]:
+    """Some decisions that are to be erased: numbers and units."""
     rows = database._ask(
-        f"SELECT id, unit FROM live_decision WHERE experiment = ? AND {which} LIMIT {PAGE}", experiment, *parameters
+        f"SELECT number, unit FROM live_decision WHERE experiment = ? AND {which} LIMIT {PAGE}", experiment, *parameters
     )
-    return [(id_, unit) for id_, unit in rows]
+    return [(number, unit) for number, unit in rows]
 
 
 @writing
-def replace(database: Store, rows: list[tuple[str, str | None]]) -> None:
+def replace(database: Store, rows: list[tuple[int, str | None]]) -> None:
     """Replace units, and keys by what follows from the id."""
     database._overwrite()
-    for id_, unit in rows:
-        database._ask(f"UPDATE live_decision SET key = '{ERASED}' || id, unit = ? WHERE id = ?", unit, id_)
-        database._ask(f"UPDATE live_reward SET key = '{ERASED}' || id WHERE decision = ? AND key <> ''", id_)
+    for number, unit in rows:
+        database._ask(f"UPDATE live_decision SET key = '{ERASED}' || id, unit = ? WHERE number = ?", unit, number)
+        database._ask(f"UPDATE live_reward SET key = '{ERASED}' || id WHERE decision = ? AND key <> ''", number)
 
 
 def is_erased(decision: DecisionRow) -> bool:
