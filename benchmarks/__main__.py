@@ -15,6 +15,7 @@ from benchmarks import (  # noqa: E402
     linear,
     live,
     online,
+    peers,
     quantiles,
     scale,
     serve,
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "linear": linear.tables,
     "bounds": bounds.tables,
     "skewed": skewed.tables,
+    "peers": peers.tables,
 }
 
 
