@@ -24,7 +24,7 @@ from scipy import stats
 from bandstrap import live
 from bandstrap.evidence import Contrasts, Health, PolicyValues
 from bandstrap.evidence.betting import BETS, LOG_PRIOR, lower_sum
-from bandstrap.evidence.health import FACTORS
+from bandstrap.evidence.health import FACTORS, log_evidence
 
 ALPHA = 0.05
 BATCH = 100
@@ -280,13 +280,13 @@ def health(n_runs: int) -> None:
             missing = rng.random(T) < rates
             logs = np.where(np.eye(2)[arms][:, :, None] > 0, np.log(FACTORS), 0.0) - np.log1p(0.5 * (FACTORS - 1.0))
             sides = [np.cumsum(np.where(side[:, None, None], logs, 0.0), axis=0) for side in (missing, ~missing)]
-            total = sum(np.exp(side).mean(axis=(1, 2)) for side in sides) / 2
-            alarms = np.flatnonzero(total >= 100.0)
+            path = log_evidence(np.stack(sides, axis=1))
+            alarms = np.flatnonzero(path >= math.log(100.0))
             delays[k] = alarms[0] + 1 - since if alarms.size else math.inf
             if k < 3:  # the package
                 state = Health(2)
                 state.update(arms, missing, [0.5, 0.5])
-                assert abs(state.peak - max(0.0, math.log(total.max()))) < 1e-6 * max(1.0, state.peak)  # noqa: S101
+                assert abs(state.peak - max(0.0, path.max())) < 1e-6 * max(1.0, state.peak)  # noqa: S101
         say(
             f"missing {first:.2f} and {second:.2f} from {since:,} on: fires {np.isfinite(delays).mean():.3f}, "
             f"median delay {np.median(delays):,.0f}"
