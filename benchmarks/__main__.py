@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     peers,
     quantiles,
     scale,
+    serve,
     simulation,
     skewed,
 )
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "online": online.tables,
     "live": live.tables,
     "evidence": evidence.tables,
+    "serve": serve.tables,
     "simulation": simulation.tables,
     "scale": scale.tables,
     "quantiles": quantiles.tables,
