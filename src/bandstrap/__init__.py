@@ -84,8 +84,8 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies.contextual import ContextualBootstrappedUCB as ContextualBootstrappedUCB
     from bandstrap.policies.contextual import ContextualEpsilonGreedy as ContextualEpsilonGreedy
     from bandstrap.policies.contextual import ContextualGreedy as ContextualGreedy
-    from bandstrap.policies.contextual import ContextualLinUCB as ContextualLinUCB
     from bandstrap.policies.contextual import ContextualLinearTS as ContextualLinearTS
+    from bandstrap.policies.contextual import ContextualLinUCB as ContextualLinUCB
     from bandstrap.policies.contextual import ContextualOFUL as ContextualOFUL
     from bandstrap.policies.contextual import RandUCB as RandUCB
     from bandstrap.policies.contextual import ShareUCB as ShareUCB

@@ -2,6 +2,8 @@
 
 from bandstrap.environments.arms import Arms, Empirical
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
+from bandstrap.environments.contextual import LinearContexts, Wheel
+from bandstrap.environments.contextual_tables import Classification, Rewards
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
 from bandstrap.environments.exponential import Exponential, MirroredExponential
 from bandstrap.environments.linear_bandit import LinearBandit
@@ -29,20 +31,24 @@ __all__ = [
     "Arms",
     "Bernoulli",
     "Beta",
+    "Classification",
     "Empirical",
     "Environment",
     "Exponential",
     "Gaussian",
     "Laplace",
     "LinearBandit",
+    "LinearContexts",
     "Logistic",
     "Lognormal",
     "MirroredExponential",
     "OwnPrizes",
     "Poisson",
+    "Rewards",
     "ScaleMixture",
     "StudentT",
     "SubWeibull",
     "TruncatedNormal",
     "UnequalVariances",
+    "Wheel",
 ]

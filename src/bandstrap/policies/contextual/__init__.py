@@ -13,6 +13,7 @@ from bandstrap.policies.contextual.square_cb import SquareCB
 
 __all__ = [
     "CONTEXTUAL_POLICIES",
+    "Contexts",
     "ContextualBootstrappedUCB",
     "ContextualEpsilonGreedy",
     "ContextualGreedy",
@@ -21,7 +22,6 @@ __all__ = [
     "ContextualOFUL",
     "ContextualOnline",
     "ContextualPolicy",
-    "Contexts",
     "RandUCB",
     "ShareUCB",
     "SquareCB",

@@ -7,7 +7,7 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel, borrowing
 from bandstrap.errors import check_count
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
@@ -23,6 +23,7 @@ class Params(NamedTuple):
     replicates: int
 
 
+@borrowing
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take in a reward, with a random sign in each replicate that stays what it is."""
     for b in range(params.replicates):
@@ -30,6 +31,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
     take_in(state, arm, reward)
 
 
+@borrowing
 def prepare(params: Params, state: State, round_: int) -> None:
     """Write down ``f + z`` times the root mean square of replicates."""
     look_at_all(state)

@@ -11,7 +11,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.errors import InvalidInput, brief, check_choice, check_count, check_number, is_number, read_numbers, requirement
+from bandstrap.errors import (
+    InvalidInput,
+    brief,
+    check_choice,
+    check_count,
+    check_number,
+    is_number,
+    read_numbers,
+    requirement,
+)
 
 OWNER = "Contexts"
 Kind = Literal["number", "category", "boolean"]
@@ -84,14 +93,16 @@ class ContextField(NamedTuple):
         if level in self.levels:
             return self.levels.index(level)
         if self.unknown == "refuse":
-            raise requirement(parameter, owner, f"given with {self.name!r} out of {list(self.levels)[:20]}", brief(level))
+            raise requirement(
+                parameter, owner, f"given with {self.name!r} out of {list(self.levels)[:20]}", brief(level)
+            )
         return len(self.levels)
 
     def described(self) -> dict[str, Any]:
         """What differs from the defaults, as JSON has it."""
         default = ContextField(self.name, self.kind)
         pairs = zip(self._fields, self, default, strict=True)
-        found = {key: list(value) if key == "levels" else value for key, value, usual in pairs if value != usual}
+        found = {key: list(self.levels) if key == "levels" else value for key, value, usual in pairs if value != usual}
         return {"kind": self.kind} | {key: value for key, value in found.items() if key != "name"}
 
 
@@ -175,7 +186,9 @@ class Contexts:
             numbers += products
         array = np.array(numbers)
         if (np.abs(array) > LARGEST_FEATURE).any():
-            raise requirement(parameter, owner, f"such that no product exceeds {LARGEST_FEATURE:g}", brief(dict(context)))
+            raise requirement(
+                parameter, owner, f"such that no product exceeds {LARGEST_FEATURE:g}", brief(dict(context))
+            )
         return array
 
     def to_json(self) -> str:
@@ -232,14 +245,20 @@ def read_field(name: object, about: object) -> ContextField:
     kind = check_choice(about.get("kind", "category"), f"{name}.kind", OWNER, get_args(Kind))
     for option in about:
         if option not in OPTIONS[kind]:
-            raise InvalidInput(f"The field {name!r} is a {kind}, which has no option {brief(option)}; it has {', '.join(OPTIONS[kind])}.")
+            raise InvalidInput(
+                f"The field {name!r} is a {kind}, which has no option {brief(option)}; it has {', '.join(OPTIONS[kind])}."
+            )
     levels, bits = about.get("levels", ()), about.get("bits", 0)
     centre, scale = about.get("centre", 0.0), about.get("scale")
     if kind == "category":
         rule = "two or more different texts, unless 'bits' is given"
-        if isinstance(levels, str) or not isinstance(levels, Sequence) or not all(isinstance(one, str) for one in levels):
+        if (
+            isinstance(levels, str)
+            or not isinstance(levels, Sequence)
+            or not all(isinstance(one, str) for one in levels)
+        ):
             raise requirement(f"{name}.levels", OWNER, rule, brief(levels))
-        if bits == 0 and (len(levels) < 2 or len({*levels}) < len(levels)) or (bits != 0 and levels):
+        if (bits == 0 and (len(levels) < 2 or len({*levels}) < len(levels))) or (bits != 0 and levels):
             raise requirement(f"{name}.levels", OWNER, rule, brief(list(levels)))
     if "centre" in about and scale is None:
         raise requirement(f"{name}.scale", OWNER, "given with a centre", "none")

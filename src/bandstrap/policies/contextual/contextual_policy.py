@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandstrap.basics.arrays import AnyArray, Floats
+from bandstrap.basics.arrays import Floats
 from bandstrap.basics.registry import register
 from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import brief, check_choice, check_count, check_flag, requirement
@@ -19,12 +18,9 @@ from bandstrap.policies.contextual.regressions import (
     ORIGIN,
     State,
     leader,
-    learn,
     look_at_all,
-    mean_reward,
     start_regressions,
 )
-from bandstrap.policies.kernels.restricted import duplicate
 from bandstrap.policies.linear.linear_policy import LARGEST_NUMBER
 from bandstrap.policies.online.described import Randomness, Rewards, has_axes
 from bandstrap.policies.online.journal import ChangedRows
@@ -145,7 +141,7 @@ class ContextualPolicy(Policy[Label]):
 
     # -- the state -------------------------------------------------------------------------------------------------
 
-    def start(self, n_arms: int, capacity: int, rng: np.random.Generator, dimension: int | None = None) -> State:  # type: ignore[override]
+    def start(self, n_arms: int, capacity: int, rng: np.random.Generator, dimension: int | None = None) -> State:
         """A new state for contexts of so many features, by default as many as were declared."""
         d = 1 + (dimension or self.dimension or 1)
         if dimension is not None:  # a simulation's
@@ -173,7 +169,9 @@ class ContextualPolicy(Policy[Label]):
         if self.features is not None:
             codes[:, 1:] = [self.features[arm % len(self.features)] for arm in range(n_arms)]
         own_size = 0 if self.model == "shared" else d
-        return start_regressions(order, is_scaled, np.sqrt(penalties), own_size, codes, self.n_replicates, is_shrunk)
+        return start_regressions(
+            order, is_scaled, np.sqrt(penalties), own_size, codes, self.n_replicates, is_shrunk, rng
+        )
 
     def _rows_of(self, state: Any, *others: Any, **named: Any) -> ChangedRows:
         """Where an update may change the state: anywhere while scales are being found, which takes all in again."""
@@ -252,7 +250,7 @@ class ContextualPolicy(Policy[Label]):
             owner = f"{type(self).__name__}.update"
             if context is None or isinstance(context, Mapping | str) or not has_axes(context):
                 raise requirement("context", owner, rule, brief(context))
-            several: list[Any] = list(context)  # type: ignore[arg-type]
+            several: list[Any] = list(context)
             arms, rewards = self._pairs(arm, reward)
             if len(several) != len(rewards):
                 raise requirement("context", owner, rule, f"{len(several)} contexts for {len(rewards)} rewards")

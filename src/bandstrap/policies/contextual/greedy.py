@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import requirement
 from bandstrap.policies.contextual import lin_ucb
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
@@ -30,6 +30,7 @@ def greedy_scores(state: State) -> None:
         state.scores[arm] = state.leverages[arm] if is_start else state.fits[arm]
 
 
+@borrowing
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """Any arm with probability epsilon, else the one with the highest prediction."""
     greedy_scores(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Unpack
 
-from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel, borrowing
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
 from bandstrap.policies.contextual.regressions import State, first_of_equals, learn, look_at_all, score
 from bandstrap.policies.online.policy import Label
@@ -17,6 +17,7 @@ class Params(NamedTuple):
     width: float
 
 
+@borrowing
 def prepare(params: Params, state: State, round_: int) -> None:
     """Write down ``f + width sqrt(v)``; with width 0 while all rewards are the same, the roots decide."""
     look_at_all(state)

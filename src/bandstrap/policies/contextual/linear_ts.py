@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel, borrowing
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
 from bandstrap.policies.contextual.probabilities import Law, chances_of_highest
 from bandstrap.policies.contextual.regressions import State, learn, look_at_all
@@ -24,6 +24,7 @@ class Params(NamedTuple):
     sigma: float
 
 
+@borrowing
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """The highest of ``f + sigma sqrt(v) N``, drawn for each arm."""
     look_at_all(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Unpack
 
-from bandstrap.engine.compiler.kernel import Kernel, inlined
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, inlined
 from bandstrap.errors import check_number, requirement
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
 from bandstrap.policies.contextual.regressions import State, learn, look_at_all, score
@@ -33,6 +33,7 @@ def growth(state: State, arm: int) -> float:
     return total
 
 
+@borrowing
 def prepare(params: Params, state: State, round_: int) -> None:
     """Write down ``f + radius sqrt(v)``."""
     look_at_all(state)

@@ -64,7 +64,7 @@ def chances_of_highest(law: Law, order: Entries) -> list[float]:
         distributions = distribution(law, y)
         column = y[:, None]
         densities = np.where((column > law.bottoms) & (column < law.tops), law.density(y), 0.0)
-        for k in np.flatnonzero(law.tops > least):
+        for k in np.flatnonzero(law.tops > least).tolist():
             others = np.delete(distributions, k, axis=1).prod(axis=1)
             chances[k] += float((mass * densities[:, k] * others).sum())
     return (chances / chances.sum()).tolist()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_count
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
 from bandstrap.policies.contextual.regressions import State, leader, learn, look_at_all
@@ -40,6 +40,7 @@ def write_scores(params: Params, state: State, point: int) -> None:
         state.scores[arm] = state.fits[arm] + width * math.sqrt(state.leverages[arm])
 
 
+@borrowing
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """The highest score with a width drawn by inversion."""
     look_at_all(state)

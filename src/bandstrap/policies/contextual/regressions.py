@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import inlined, jitable
+from bandstrap.engine.compiler.kernel import borrowing, inlined, jitable
 from bandstrap.policies.contextual.triangles import rotate, solve
 from bandstrap.policies.states.fields import Array, Counts, Field, Numbers, Order
 
@@ -30,8 +30,7 @@ N_SCALED = 128
 NUMBER, ORIGIN, SUM, SHRINKS = 0, 1, 2, 3
 
 Fixed = Annotated[Floats, Field("fact", "array", learned="never")]
-First = Annotated[Floats, Field("fact", "array", learned="added")]
-FirstArms = Annotated[NDArray[np.int64], Field("fact", "array", learned="added")]
+FirstArms = Annotated[NDArray[np.int64], Field("fact", "array")]
 Room = Annotated[Floats, Field("scratch", "array")]
 
 
@@ -57,10 +56,10 @@ class State(NamedTuple):
     codes: Fixed
     noise: Fixed
     common_noise: Fixed
-    first: First
+    first: Array
     first_arms: FirstArms
-    first_rewards: First
-    first_weights: First
+    first_rewards: Array
+    first_weights: Array
     context: Room
     x: Room
     row: Room
@@ -88,10 +87,12 @@ def start_regressions(
     codes: Floats,
     n_replicates: int,
     shrinks: bool,
+    rng: np.random.Generator,
 ) -> State:
     """Before the first reward; ``roots`` are the square roots of the penalties, of which the first is the intercept's."""
     n_arms, d = len(order), roots.size
     c = codes.shape[1] * d
+    noise, common_noise = rng.standard_normal((n_arms, own_size, n_replicates)), rng.standard_normal((c, n_replicates))
     n_targets = 2 + 2 * n_replicates
     n_first = N_SCALED if is_scaled.any() else 0
     state = State(
@@ -108,8 +109,8 @@ def start_regressions(
         is_scaled,
         roots,
         codes,
-        np.zeros((n_arms, own_size, n_replicates)),
-        np.zeros((c, n_replicates)),
+        noise,
+        common_noise,
         np.zeros((n_first, d)),
         np.zeros(n_first, dtype=np.int64),
         np.zeros(n_first),
@@ -273,6 +274,7 @@ def take_in(state: State, arm: int, reward: float) -> None:
         absorb(state, arm, reward)
 
 
+@borrowing
 def learn(params: object, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take in a reward with the context of its decision."""
     take_in(state, arm, reward)
@@ -329,6 +331,7 @@ def first_of_equals(state: State) -> bool:
     return True
 
 
+@borrowing
 def score(params: object, state: State, arm: int, shared: object, rng: np.random.Generator) -> float:
     """The score that ``prepare`` wrote down."""
     return float(state.scores[arm])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import Kernel, inlined, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.errors import check_flag
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
@@ -67,6 +67,7 @@ def index_at(state: State, arm: int, noise: Noise, tail: float) -> float:
     )
 
 
+@borrowing
 def prepare(params: Params, state: State, round_: int) -> None:
     """Write down the index of every arm at its share of the information."""
     look_at_all(state)
@@ -76,6 +77,7 @@ def prepare(params: Params, state: State, round_: int) -> None:
         state.scores[arm] = index_at(state, arm, noise, level(state, arm, total))
 
 
+@borrowing
 def choose_randomly(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """The highest index, with a level that is drawn for each arm."""
     look_at_all(state)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
 from bandstrap.policies.contextual.greedy import greedy_scores
 from bandstrap.policies.contextual.regressions import State, leader, learn
@@ -27,6 +27,7 @@ def share_of(params: Params, state: State, arm: int, best: int, round_: int) -> 
     return 1.0 / (len(state.order) + gamma * (state.scores[best] - state.scores[arm]))
 
 
+@borrowing
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:
     """Draw an arm by the inverse of its gap; what is left goes to the leader."""
     greedy_scores(state)

@@ -70,34 +70,32 @@ def solve_in_loops(
     first: int,
     last: int,
 ) -> None:
-    """:func:`solve` in loops, arm by arm, because compiled these are faster."""
-    d, n, n_targets = own.shape[1], solved.shape[1], dots.shape[1]
+    """:func:`solve` in loops; the arms are the inner ones, so that one need not wait for the division of another."""
+    d, size, n_targets = own.shape[1], x.size, dots.shape[1]
     for k in range(first, last):
-        row = solved[k]
+        row, code, products = solved[k], codes[k], dots[k]
         for j in range(d):
             row[j] = x[j]
-        for p in range(codes.shape[1]):
-            for j in range(x.size):
-                row[d + p * x.size + j] = codes[k, p] * x[j]
-        length = 0.0
-        products = dots[k]
+        for p in range(code.size):
+            part = row[d + p * size :]
+            for j in range(size):
+                part[j] = code[p] * x[j]
         for t in range(n_targets):
             products[t] = 0.0
-        for j in range(d):
-            u = row[j] / own[k, j, j]
-            length += u * u
+        leverages[k] = 0.0
+    for j in range(d + common.shape[0]):
+        for k in range(first, last):
+            tail, products = solved[k, j:], dots[k]
+            if j < d:
+                line, target = own[k, j, j:], own_targets[k, j]
+            else:
+                line, target = common[j - d, j - d :], common_targets[j - d]
+            u = tail[0] / line[0]
+            leverages[k] += u * u
             for t in range(n_targets):
-                products[t] += u * own_targets[k, j, t]
-            for i in range(j + 1, n):
-                row[i] -= u * own[k, j, i]
-        for j in range(common.shape[0]):
-            u = row[d + j] / common[j, j]
-            length += u * u
-            for t in range(n_targets):
-                products[t] += u * common_targets[j, t]
-            for i in range(j + 1, common.shape[0]):
-                row[d + i] -= u * common[j, i]
-        leverages[k] = length
+                products[t] += u * target[t]
+            for i in range(1, tail.size):
+                tail[i] -= u * line[i]
 
 
 def rotate(triangle: Floats, targets: Floats, row: Floats, values: Floats, start: int) -> None:
@@ -124,21 +122,22 @@ def rotate_pair(top: Floats, row: Floats, c: float, s: float) -> None:
 @compiled_body(rotate)
 def rotate_in_loops(triangle: Floats, targets: Floats, row: Floats, values: Floats, start: int) -> None:
     """:func:`rotate` in loops."""
-    width = row.size - start
+    tail = row[start:]
     for j in range(triangle.shape[0]):
-        head = row[start + j]
+        head = tail[j]
         if head != 0.0:
-            size = math.sqrt(triangle[j, j] * triangle[j, j] + head * head)
-            c, s = triangle[j, j] / size, head / size
-            triangle[j, j] = size
-            for i in range(j + 1, width):
-                top, low = triangle[j, i], row[start + i]
-                triangle[j, i] = c * top + s * low
-                row[start + i] = c * low - s * top
+            top, target, low = triangle[j, j:], targets[j], tail[j:]
+            size = math.sqrt(top[0] * top[0] + head * head)
+            c, s = top[0] / size, head / size
+            top[0] = size
+            for i in range(1, low.size):
+                a, b = top[i], low[i]
+                top[i] = c * a + s * b
+                low[i] = c * b - s * a
             for t in range(values.size):
-                top, low = targets[j, t], values[t]
-                targets[j, t] = c * top + s * low
-                values[t] = c * low - s * top
+                a, b = target[t], values[t]
+                target[t] = c * a + s * b
+                values[t] = c * b - s * a
 
 
 @jitable

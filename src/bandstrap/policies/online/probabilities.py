@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 # The unit in which probabilities are whole numbers.
 WHOLE = 1 << 53
 
