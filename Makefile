@@ -25,7 +25,7 @@ help:
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --editable .
+	$(VENV)/bin/python -m pip install --quiet --editable ".[cli,plots]"
 	@touch $@
 
 # pip is upgraded first because dependency groups, which other targets install, need 25.1.
@@ -76,7 +76,7 @@ lock:
 	rm -rf $(VENV)/lock
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(VENV)/lock/bin/python -m pip install --quiet --editable . --group dev
+	$(VENV)/lock/bin/python -m pip install --quiet --editable ".[all]" --group dev
 	grep "^#" $(LOCK) > $(VENV)/lock/new
 	$(VENV)/lock/bin/python -m pip freeze --exclude-editable >> $(VENV)/lock/new
 	mv $(VENV)/lock/new $(LOCK)

@@ -112,8 +112,8 @@ else:
         "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED IMEDUnknownVariance KLUCB LightTailedUCB MARS "
         "MBE MEDUnknownVariance MOSS MaillardSampling NPTS NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB "
         "SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap",
-        "policies.contextual": "Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy ContextualGreedy ContextualLinUCB "
-        "ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
+        "policies.contextual": "Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy ContextualGreedy "
+        "ContextualLinUCB ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
         "policies.saving.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }

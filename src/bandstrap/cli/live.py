@@ -12,15 +12,18 @@ import typer
 
 from bandstrap.basics.deprecation import with_new_names
 from bandstrap.basics.storage import check_file
+from bandstrap.cli.logs import AlphaOption
 from bandstrap.cli.options import (
     AggregateName,
     DirectionName,
     DurabilityName,
     ModeName,
     OutOfRangeName,
+    ScreenFormat,
     split_labels,
 )
-from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
+from bandstrap.cli.readout import ComparedControl, EpsilonOption, PageOption
+from bandstrap.cli.terminal import Commands, complain, print_table, say, say_wrapped, write_json
 from bandstrap.errors import brief, requirement
 
 if TYPE_CHECKING:
@@ -185,11 +188,11 @@ def create(
 
 @app.command("list")
 def list_names(target: Target, timeout: Timeout = None) -> None:
-    """List the experiments of a database, one name per line."""
+    """List the experiments of a database, one per line, and how they ended."""
     from bandstrap import live
 
-    for name in live.names(target, **given(timeout=as_duration(timeout))):
-        say(name)
+    for each in live.overview(target, **given(timeout=as_duration(timeout))):
+        say(str(each))
 
 
 @app.command()
@@ -288,6 +291,36 @@ def change(
 
 
 @app.command()
+def finish(
+    target: Target,
+    name: NameArgument,
+    ship: Annotated[str, typer.Option(metavar="ARM", help="Arm that is served to all from now on.")],
+    holdout: Annotated[
+        float, typer.Option(help="Share of units that is still given the control, to go on measuring the lift.")
+    ] = 0.0,
+    actor: Actor = None,
+    wait: Wait = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """End an experiment: serve one arm to all. Log and evidence are kept; 'change --mode live' undoes it."""
+    apply(target, name, code, timeout, lambda each: each.finish(ship, holdout=holdout, actor=actor, wait=wait))
+
+
+@app.command()
+def archive(
+    target: Target,
+    name: NameArgument,
+    actor: Actor = None,
+    wait: Wait = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Let an experiment decide no more. Nothing stored is lost; 'change --mode live' undoes it."""
+    apply(target, name, code, timeout, lambda each: each.archive(actor=actor, wait=wait))
+
+
+@app.command()
 def void(
     target: Target,
     name: NameArgument,
@@ -327,6 +360,28 @@ def status(
         print_status(found)
         if html is not None:
             say(f"page: {html}")
+
+
+@app.command()
+def readout(
+    target: Target,
+    name: NameArgument,
+    control: ComparedControl = None,
+    alpha: AlphaOption = 0.05,
+    epsilon: EpsilonOption = None,
+    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
+    html: PageOption = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Say which arm won, how sure that is, and whether to stop: at any time, and as often as you ask."""
+    from bandstrap.cli.readout import tell
+
+    if html is not None:
+        check_file(html, "html", "bandstrap live readout")
+    with opened(target, name, code, timeout) as experiment:
+        found = experiment.readout(alpha, control=control, epsilon=epsilon)
+    tell(found, format, html, name, calendar=True)
 
 
 @app.command()
@@ -515,6 +570,7 @@ def print_status(found: Status) -> None:
     if found.arms:
         columns = arm_table(found)
         print_table(list(columns), list(zip(*columns.values(), strict=True)))
+        say_wrapped(found.interval.promise)
     if found.changes:
         rows = [(each.seq, show_time(each.at), each.actor, each.what) for each in found.changes]
         print_table(("version", "time (UTC)", "by", "change"), rows)

@@ -1,9 +1,10 @@
 """Reward models; any scipy.stats distribution can be an arm."""
 
-from bandstrap.environments.arms import Arms, Empirical
+from bandstrap.environments.arms import Arms, Empirical, OfDistributions
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
-from bandstrap.environments.contextual import LinearContexts, Wheel
-from bandstrap.environments.contextual_tables import Classification, Rewards
+from bandstrap.environments.contextual import CONTEXTUAL_ENVIRONMENTS, LinearContexts, Wheel
+from bandstrap.environments.contextual_tables import Classification, RewardTable
+from bandstrap.environments.drifting import Drifting
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
 from bandstrap.environments.exponential import Exponential, MirroredExponential
 from bandstrap.environments.linear_bandit import LinearBandit
@@ -23,15 +24,17 @@ from bandstrap.environments.poisson import Poisson
 from bandstrap.environments.unequal_variances import UnequalVariances
 
 # Shared by others, not environments of their own.
-for _abstract in (Noisy, UnitInterval):
+for _abstract in (Noisy, OfDistributions, UnitInterval):
     del ENVIRONMENTS[_abstract.name]
 
 __all__ = [
+    "CONTEXTUAL_ENVIRONMENTS",
     "ENVIRONMENTS",
     "Arms",
     "Bernoulli",
     "Beta",
     "Classification",
+    "Drifting",
     "Empirical",
     "Environment",
     "Exponential",
@@ -44,7 +47,7 @@ __all__ = [
     "MirroredExponential",
     "OwnPrizes",
     "Poisson",
-    "Rewards",
+    "RewardTable",
     "ScaleMixture",
     "StudentT",
     "SubWeibull",

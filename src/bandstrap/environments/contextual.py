@@ -9,8 +9,10 @@ import numpy as np
 
 from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.engine.work.memory import WORD, check_memory
-from bandstrap.environments.environment import ENVIRONMENTS, Environment
+from bandstrap.environments.environment import Environment
 from bandstrap.errors import check_count, check_number, requirement
+
+CONTEXTUAL_ENVIRONMENTS: dict[str, type[Environment]] = {}
 
 
 class ContextualEnvironment(Environment):
@@ -19,6 +21,7 @@ class ContextualEnvironment(Environment):
     Subclasses give ``draw_contexts`` and ``draw_outcomes``. Policies of arms alone may play too: they do not see contexts.
     """
 
+    registry: ClassVar[dict[str, type[Environment]]] = CONTEXTUAL_ENVIRONMENTS
     dimension: int
     contextual: bool = True
 
@@ -163,4 +166,4 @@ class Wheel(ContextualEnvironment):
         return means, means + rng.normal(0.0, self.noise, means.shape), seen
 
 
-del ENVIRONMENTS[ContextualEnvironment.name]
+del CONTEXTUAL_ENVIRONMENTS[ContextualEnvironment.name]

@@ -10,8 +10,8 @@ import numpy as np
 
 from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.basics.calls import Call, fingerprint
-from bandstrap.environments.contextual import ContextualEnvironment
-from bandstrap.environments.environment import ENVIRONMENTS, LARGEST_NUMBER
+from bandstrap.environments.contextual import CONTEXTUAL_ENVIRONMENTS, ContextualEnvironment
+from bandstrap.environments.environment import LARGEST_NUMBER
 from bandstrap.errors import InvalidInput, brief, requirement
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Classification(TableEnvironment):
         self.check_digest(file, digest)
 
 
-class Rewards(TableEnvironment):
+class RewardTable(TableEnvironment):
     """Rows with a context and the reward of every arm.
 
     Parameters
@@ -117,6 +117,8 @@ class Rewards(TableEnvironment):
     digest
         Fingerprint of the data as a label shows it: a file that was edited since is refused.
     """
+
+    name: ClassVar[str] = "rewards"
 
     def __init__(
         self,
@@ -214,4 +216,4 @@ def encoded(table: polars.DataFrame, owner: str) -> Floats:
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((table.height, 0))
 
 
-del ENVIRONMENTS[TableEnvironment.name]
+del CONTEXTUAL_ENVIRONMENTS[TableEnvironment.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,8 @@ class Environment(metaclass=Declared):
     """
 
     name: ClassVar[str]
+    # Where environments of its kind are found by name.
+    registry: ClassVar[dict[str, type[Environment]]] = ENVIRONMENTS
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
     # The value of an omitted parameter, where it matters whether it was omitted.
     implied: ClassVar[Mapping[str, float]] = {"n_arms": 5}
@@ -59,8 +62,9 @@ class Environment(metaclass=Declared):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-        register(ENVIRONMENTS, cls.name, cls)
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        register(cls.registry, cls.name, cls)
 
     def __init__(
         self, means: NumberSequence | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None
@@ -133,6 +137,26 @@ class Environment(metaclass=Declared):
         Nothing that an arm keeps for a replication may be drawn here, since rewards may be drawn arm by arm and bit by bit.
         """
         raise NotImplementedError
+
+    def draw_moved(
+        self, means: Floats, traits: AnyArray, level: Floats, shift: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """A reward of each arm in each round, where means are multiplied by ``level[t]`` and ``shift[t]`` is added."""
+        moved = means[:, None] * level + shift
+        each = self.draw_rewards(moved.ravel(), np.repeat(traits, level.size, axis=0), 1, rng)
+        return each.reshape(moved.shape)
+
+    def moved_support(self, factor: float, shift: float) -> tuple[float, float]:
+        """The support with means multiplied and shifted; means that the environment cannot have then are refused."""
+        moved = copy.copy(self)
+        ends = self.means if self.means is not None else self.mean_range or self.default_range
+        new = factor * np.array(ends) + shift
+        if self.means is None:
+            moved.mean_range = (float(new[0]), float(new[1]))
+        else:
+            moved.means = tuple(new.tolist())
+        moved.check_means(new)
+        return moved.support
 
     def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, and ``tape[arm, i]``, the reward of an arm's pull number ``i``."""

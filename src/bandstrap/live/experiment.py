@@ -28,6 +28,8 @@ from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
+    from bandstrap.evidence import Readout
+    from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
 
@@ -57,11 +59,12 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 in the holdout and in shadow mode.
+        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
-        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; or ``"shadow"``: everybody is.
+        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; ``"shadow"``: everybody is; or
+        ``"shipped"``: everybody is given the arm that the experiment was finished with.
     proposed
         In shadow mode, what the policy would have served.
     weights
@@ -124,6 +127,7 @@ class Experiment:
         self._refreshed = 0.0
         self._build: Build | None = None
         self._largest = 0.0  # of the rewards known here, up to its sign
+        self._keeper: EvidenceKeeper | None = None
 
     @property
     def row(self) -> ExperimentRow:
@@ -227,6 +231,8 @@ class Experiment:
         fold.catch_up(state, self.store, self.row.id, newest)
         self._state, self._refreshed, self._has_read = state, began, True
         self._save_snapshot(state)
+        if state.version >= fold.FEWEST_ENTRIES:
+            self.keeper.keep_up(state)
         return state
 
     def _save_snapshot(self, state: fold.LiveState) -> None:
@@ -242,6 +248,16 @@ class Experiment:
                 self.store.save_snapshot(
                     self.row.id, state.version, self.build.id, state.link, body, fold.checksum(body)
                 )
+
+    @property
+    def keeper(self) -> EvidenceKeeper:
+        """Who counts decisions for the readout."""
+        if self._keeper is None:
+            from bandstrap.live.evidence import EvidenceKeeper
+
+            policy = self._checker()
+            self._keeper = EvidenceKeeper(self.store, self.row.id, self.build.id, self.definition, policy)
+        return self._keeper
 
     def _checker(self) -> Any:
         if self._referee is None:
@@ -557,11 +573,48 @@ class Experiment:
     def change(self, *, actor: str | None = None, wait: bool = False, **settings: object) -> AppliedChange:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh.
 
+        A mode brings an experiment back that was finished or archived.
         See :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
         """
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
         return self._change("settings", settings, actor, wait)
+
+    def finish(self, ship: str, *, holdout: float = 0.0, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """End the experiment: serve one arm to all from now on. Log and evidence are kept.
+
+        Decisions are stored with the source ``"shipped"`` and count in no evidence; :meth:`readout` goes on to show what
+        the policy's decisions said. ``change(mode="live")`` lets the policy decide again.
+
+        Parameters
+        ----------
+        ship
+            The arm that is served.
+        holdout
+            The share of units that is still given the control, so that the lift goes on to be measured. Default: 0.
+        actor, wait
+            See :meth:`add_arm`, also for what is returned.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from bandstrap import live
+        >>> file = tempfile.mkdtemp() + "/shop.db"
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     print(experiment.finish(ship="green"))
+        ...     print(experiment.decide("u17").arm, experiment.status().mode)
+        version 1; other workers follow within 1 s (their refresh)
+        green finished
+        """
+        return self._change("finish", {"arm": ship, "holdout": holdout}, actor, wait)
+
+    def archive(self, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Decide no more. What is stored stays, reports and exports too; ``change(mode="live")`` brings it back.
+
+        Decisions that were stored before are given back to whoever asks with their keys, and their rewards are taken. See
+        :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        """
+        return self._change("archive", {}, actor, wait)
 
     def void(self, decision: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
         """Take back the rewards of a decision, those to come included: nothing is learned of it any more.
@@ -651,6 +704,51 @@ class Experiment:
 
         self._look()
         return status_of(self)
+
+    def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
+        """Who won, how sure, when to stop and what was gained: valid at any time, and as often as one asks.
+
+        Parameters
+        ----------
+        alpha
+            Error probability of the verdict, and of all differences from the control together. Default: 0.05.
+        control
+            The arm that others are compared with. Default: the control of the experiment, or its first arm.
+        epsilon
+            Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used.
+
+        Returns
+        -------
+        Readout
+            Verdict, differences with intervals, values, gain, health, and effects over time; ``str(...)`` is one screen.
+
+        See Also
+        --------
+        bandstrap.evidence.readout : formulas and promises; ``bandstrap readout`` reads the same from an export.
+
+        Notes
+        -----
+        With a window, decisions count in their order once their windows are over. Without one they count when their reward
+        comes, and the readout is about decisions with a reward; whether one comes must then not depend on the arm.
+
+        Examples
+        --------
+        >>> import random, tempfile
+        >>> from bandstrap import live
+        >>> file, rng = tempfile.mkdtemp() + "/shop.db", random.Random(1)
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     decisions = experiment.decide_many([f"u{i}" for i in range(1000)])
+        ...     given = [(each.id, float(rng.random() < {"red": 0.1, "green": 0.3}[each.arm])) for each in decisions]
+        ...     outcomes = experiment.reward_many(given)
+        ...     found = experiment.readout(control="red")
+        >>> found.word, found.arm, found.effects[0].difference.lower > 0
+        ('ship', 'green', True)
+        """
+        from bandstrap.live.evidence import readout_of
+
+        self._look()
+        with self._lock:
+            return readout_of(self.keeper, self._catch_up(wait=True), alpha, control, epsilon)
 
     def replay(self, *, deep: bool = False) -> Replay:
         """Make every decision again from the log, and compare it with what is stored, to the last bit.

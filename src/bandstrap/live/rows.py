@@ -36,7 +36,7 @@ class DecisionRow(NamedTuple):
     key: str
     unit: str | None
     version: int
-    source: str  # "policy", "shadow" or "holdout"
+    source: str  # "policy", "shadow", "shipped" or "holdout"
     arm: int
     proposed: int | None
     propensity: float
@@ -46,6 +46,10 @@ class DecisionRow(NamedTuple):
     deferred: bool
     build: str
     decided_at: float = math.nan
+
+
+# Of these columns, texts that many decisions share: each is stored once, by its hash.
+SHARED = ("weights", "available", "build")
 
 
 class NewReward(NamedTuple):

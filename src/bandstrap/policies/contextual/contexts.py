@@ -23,10 +23,10 @@ from bandstrap.errors import (
 )
 
 OWNER = "Contexts"
-Kind = Literal["number", "category", "boolean"]
+FieldKind = Literal["number", "category", "boolean"]
 # What becomes of a level that was not declared, and of a field that is missing.
-Unknown = Literal["refuse", "other"]
-Missing = Literal["refuse", "allow"]
+OfUnknown = Literal["refuse", "other"]
+OfMissing = Literal["refuse", "allow"]
 # The largest feature, in size.
 LARGEST_FEATURE = 1e50
 MOST_BITS = 12
@@ -42,12 +42,12 @@ class ContextField(NamedTuple):
     """A field of a context, checked; see :class:`Contexts`."""
 
     name: str
-    kind: Kind
-    missing: Missing = "refuse"
+    kind: FieldKind
+    missing: OfMissing = "refuse"
     centre: float = 0.0
     scale: float | None = None
     levels: tuple[str, ...] = ()
-    unknown: Unknown = "refuse"
+    unknown: OfUnknown = "refuse"
     bits: int = 0
 
     @property
@@ -242,7 +242,7 @@ def read_field(name: object, about: object) -> ContextField:
         about = {"levels": about}
     if not isinstance(about, Mapping):
         raise requirement(name, OWNER, "a kind, a list of levels, or a table of options", brief(about))
-    kind = check_choice(about.get("kind", "category"), f"{name}.kind", OWNER, get_args(Kind))
+    kind = check_choice(about.get("kind", "category"), f"{name}.kind", OWNER, get_args(FieldKind))
     for option in about:
         if option not in OPTIONS[kind]:
             raise InvalidInput(
@@ -265,11 +265,11 @@ def read_field(name: object, about: object) -> ContextField:
     return ContextField(
         name,
         kind,
-        check_choice(about.get("missing", "refuse"), f"{name}.missing", OWNER, get_args(Missing)),
+        check_choice(about.get("missing", "refuse"), f"{name}.missing", OWNER, get_args(OfMissing)),
         check_number(centre, f"{name}.centre", OWNER),
         None if scale is None else check_number(scale, f"{name}.scale", OWNER, above=0),
         tuple(levels),
-        check_choice(about.get("unknown", "refuse"), f"{name}.unknown", OWNER, get_args(Unknown)),
+        check_choice(about.get("unknown", "refuse"), f"{name}.unknown", OWNER, get_args(OfUnknown)),
         check_count(bits, f"{name}.bits", OWNER, at_least=0, at_most=MOST_BITS),
     )
 

@@ -31,7 +31,7 @@ from bandstrap.policies.states.fields import PolicyState
 
 CONTEXTUAL_POLICIES: dict[str, type[ContextualPolicy[Any]]] = {}
 
-Model = Literal["disjoint", "shared", "hybrid"]
+ArmModel = Literal["disjoint", "shared", "hybrid"]
 Ridge = Literal["shrunk", "textbook"]
 # What a context is: a mapping from fields to values, or numbers.
 Context = Mapping[str, object] | ArrayLike
@@ -43,7 +43,7 @@ class ContextualOnline(Online[Label], total=False):
     """What the constructor of every contextual policy takes beside its own parameters; see :class:`ContextualPolicy`."""
 
     contexts: Contexts | Mapping[str, object] | str | int | None
-    model: Model
+    model: ArmModel
     features: Sequence[Sequence[float]] | None
     ridge: Ridge
     standardise: bool
@@ -58,8 +58,8 @@ class ContextualPolicy(Policy[Label]):
         What a context is made of: :class:`bandstrap.Contexts`, a table or JSON that it can be made from, or the number of
         features. Needed with ``arms``; in a simulation the environment knows it.
     model
-        ``"disjoint"`` (default): each arm has coefficients of its own. ``"shared"``: all arms have the same, for the context
-        and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are what it differs by.
+        ``"disjoint"`` (default): each arm has coefficients of its own. ``"shared"``: all arms have the same, for the
+        context and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are what it differs by.
     features
         Numbers known of each arm, in the order of arms, for ``"shared"`` and ``"hybrid"``; an arm of which none are known
         cannot be added later.
@@ -83,9 +83,9 @@ class ContextualPolicy(Policy[Label]):
     kept_as: ClassVar[dict[str, str]] = {"contexts": "declared"}
     largest_reward: ClassVar[float] = LARGEST_NUMBER
     n_initial: int = 0
-    # Whether a choice follows from scores without chance.
+    # Whether a choice draws random numbers.
     is_random: bool = False
-    # Whether indices are above what is predicted by a measure of doubt.
+    # Those of a bootstrap.
     n_replicates: int = 0
 
     def __init_subclass__(cls) -> None:
@@ -96,7 +96,7 @@ class ContextualPolicy(Policy[Label]):
         self,
         *,
         contexts: Contexts | Mapping[str, object] | str | int | None = None,
-        model: Model = "disjoint",
+        model: ArmModel = "disjoint",
         features: Sequence[Sequence[float]] | None = None,
         ridge: Ridge = "shrunk",
         standardise: bool = True,
@@ -107,7 +107,7 @@ class ContextualPolicy(Policy[Label]):
         self.dimension = check_count(contexts, "contexts", owner) if isinstance(contexts, int) else None
         if self.schema is not None:
             self.dimension = self.schema.width
-        self.model = check_choice(model, "model", owner, get_args(Model))
+        self.model = check_choice(model, "model", owner, get_args(ArmModel))
         self.ridge = check_choice(ridge, "ridge", owner, get_args(Ridge))
         self.standardise = check_flag(standardise, "standardise", owner)
         self.features = None if features is None else self._checked_features(features)

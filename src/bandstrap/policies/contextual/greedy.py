@@ -72,7 +72,8 @@ class ContextualGreedy(ContextualPolicy[Label]):
 
     References
     ----------
-    .. [1] Bastani, Bayati, Khosravi. Mostly exploration-free algorithms for contextual bandits. Management Science 67, 2021.
+    .. [1] Bastani, Bayati, Khosravi. Mostly exploration-free algorithms for contextual bandits. Management Science 67,
+       2021.
     """
 
     kernel = lin_ucb.KERNEL

@@ -36,8 +36,8 @@ class ContextualLinUCB(ContextualPolicy[Label]):
 
     for the prediction :math:`f_k` in the context and its leverage :math:`v_k`.
 
-    Assumes a linear mean, and a ``width`` that suits the scale of rewards: if these are ten times smaller, it should be too.
-    Prefer it where that is known.
+    Assumes a linear mean, and a ``width`` that suits the scale of rewards: if these are ten times smaller, it should
+    be too. Prefer it where that is known.
 
     Parameters
     ----------

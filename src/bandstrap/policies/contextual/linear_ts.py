@@ -10,7 +10,7 @@ import numpy as np
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel, borrowing
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
-from bandstrap.policies.contextual.probabilities import Law, chances_of_highest
+from bandstrap.policies.contextual.probabilities import IndexLaws, chances_of_highest
 from bandstrap.policies.contextual.regressions import State, learn, look_at_all
 from bandstrap.policies.online.policy import Label
 
@@ -91,10 +91,12 @@ class ContextualLinearTS(ContextualPolicy[Label]):
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
         """An integral over the laws of the draws."""
         look_at_all(state)
-        return chances_of_highest(NormalLaw(np.array(state.fits), params.sigma * np.sqrt(state.leverages)), state.order)
+        return chances_of_highest(
+            NormalLaws(np.array(state.fits), params.sigma * np.sqrt(state.leverages)), state.order
+        )
 
 
-class NormalLaw(Law):
+class NormalLaws(IndexLaws):
     """Normal laws, cut off where nothing is left of them."""
 
     def __init__(self, means: Floats, deviations: Floats) -> None:

@@ -14,7 +14,7 @@ from bandstrap.policies.states.fields import Entries
 N_NODES = 32
 
 
-class Law(Protocol):
+class IndexLaws(Protocol):
     """Laws of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
 
     bottoms: Floats
@@ -28,14 +28,14 @@ class Law(Protocol):
         """Its derivative in ``y_i``, likewise."""
 
 
-def distribution(law: Law, y: Floats) -> Floats:
+def distribution(law: IndexLaws, y: Floats) -> Floats:
     """``P(I_k <= y_i)``; atoms count from the top on."""
     inside = np.clip(law.below(y), 0.0, 1.0)
     column = y[:, None]
     return np.where(column >= law.tops, 1.0, np.where(column <= law.bottoms, 0.0, inside))
 
 
-def chances_of_highest(law: Law, order: Entries) -> list[float]:
+def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
     r"""``P(I_k > I_j for all j)``, by Gauss's rule between bottoms and tops, and the atoms.
 
     .. math:: \int f_k(y) \prod_{j \ne k} F_j(y)\,dy + 2 e_k \prod_{j \ne k} F_j(\mathrm{top}_k)

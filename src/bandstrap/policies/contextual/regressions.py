@@ -325,10 +325,10 @@ def find_noise(state: State) -> Noise:
 @jitable
 def first_of_equals(state: State) -> bool:
     """Whether all predictions are the same because all rewards were: then who is least known comes first."""
+    largest = 0.0
     for arm in range(len(state.squares)):
-        if state.squares[arm] > 0.0:
-            return False
-    return True
+        largest = max(largest, state.squares[arm])
+    return largest == 0.0
 
 
 @borrowing

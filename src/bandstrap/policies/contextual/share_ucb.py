@@ -12,7 +12,7 @@ from bandstrap.engine.compiler.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.errors import check_flag
 from bandstrap.multipliers.normal import normal_quantile
 from bandstrap.policies.contextual.contextual_policy import ContextualOnline, ContextualPolicy
-from bandstrap.policies.contextual.probabilities import Law, chances_of_highest
+from bandstrap.policies.contextual.probabilities import IndexLaws, chances_of_highest
 from bandstrap.policies.contextual.regressions import Noise, State, find_noise, learn, look_at_all, score
 from bandstrap.policies.online.policy import Label
 
@@ -107,7 +107,7 @@ class ShareUCB(ContextualPolicy[Label]):
               e_k = \min\Bigl(\tfrac12, \max(4, K-1) \frac{1/v_k}{\sum_j 1/v_j}\Bigr)
 
     for the prediction :math:`f_k`, its leverage :math:`v_k`, the variance :math:`s_k^2` of the arm's innovations, shrunk to
-    that of all arms, and :math:`\nu_k` degrees of freedom: the arm's rewards and those that the shrinkage counts for. An arm
+    that of all arms, and :math:`\nu_k` degrees of freedom: the arm's rewards and those that the shrinkage counts for. One
     that holds much of what is known here is judged by little more than its prediction, one about which little is known gets
     a bound that is seldom exceeded. The root is Student's quantile to second order, and can be inverted.
 
@@ -157,10 +157,10 @@ class ShareUCB(ContextualPolicy[Label]):
         if not self.randomized:
             return super().exact_weights(params, state, round_)
         look_at_all(state)
-        return chances_of_highest(IndexLaw(state), state.order)
+        return chances_of_highest(ShareLaws(state), state.order)
 
 
-class IndexLaw(Law):
+class ShareLaws(IndexLaws):
     """The laws of indices with drawn levels: ``P(I <= y) = 1 - 2 e(y)`` below the top, where an atom ``2 e_k`` sits."""
 
     def __init__(self, state: State) -> None:
