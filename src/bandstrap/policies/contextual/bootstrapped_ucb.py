@@ -57,8 +57,8 @@ class ContextualBootstrappedUCB(ContextualPolicy[Label]):
               V_k \delta_{kb} = \sum_i w_{ib} x_i \hat\epsilon_i + \bar s \sqrt P \eta_b
 
     A replicate has each innovation :math:`\hat\epsilon_i` with a random sign :math:`w_{ib}` that is drawn when the reward
-    is learned and never changes, and the penalty ``P`` with normal noise, without which an arm without rewards would have no
-    spread and be shut out. The level is that of :class:`bandstrap.ShareUCB`.
+    is learned and never changes, and the penalty ``P`` with normal noise, without which an arm without rewards would have
+    no spread and be shut out. The level is that of :class:`bandstrap.ShareUCB`.
 
     Assumes nothing of noise, which may differ from context to context. Prefer it where it does; elsewhere the formula of
     ShareUCB is as good, faster, and without chance.

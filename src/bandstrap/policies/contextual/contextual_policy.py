@@ -59,7 +59,8 @@ class ContextualPolicy(Policy[Label]):
         features. Needed with ``arms``; in a simulation the environment knows it.
     model
         ``"disjoint"`` (default): each arm has coefficients of its own. ``"shared"``: all arms have the same, for the
-        context and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are what it differs by.
+        context and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are what it
+        differs by.
     features
         Numbers known of each arm, in the order of arms, for ``"shared"`` and ``"hybrid"``; an arm of which none are known
         cannot be added later.

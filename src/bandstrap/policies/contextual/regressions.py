@@ -31,7 +31,7 @@ NUMBER, ORIGIN, SUM, SHRINKS = 0, 1, 2, 3
 
 Fixed = Annotated[Floats, Field("fact", "array", learned="never")]
 FirstArms = Annotated[NDArray[np.int64], Field("fact", "array")]
-Room = Annotated[Floats, Field("scratch", "array")]
+Workspace = Annotated[Floats, Field("scratch", "array")]
 
 
 class State(NamedTuple):
@@ -60,16 +60,16 @@ class State(NamedTuple):
     first_arms: FirstArms
     first_rewards: Array
     first_weights: Array
-    context: Room
-    x: Room
-    row: Room
-    values: Room
-    weights: Room
-    solved: Room
-    leverages: Room
-    dots: Room
-    fits: Room
-    scores: Room
+    context: Workspace
+    x: Workspace
+    row: Workspace
+    values: Workspace
+    weights: Workspace
+    solved: Workspace
+    leverages: Workspace
+    dots: Workspace
+    fits: Workspace
+    scores: Workspace
 
 
 class Noise(NamedTuple):
