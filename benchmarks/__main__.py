@@ -15,6 +15,7 @@ from benchmarks import (  # noqa: E402
     linear,
     live,
     online,
+    peers,
     quantiles,
     scale,
     simulation,
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "linear": linear.tables,
     "bounds": bounds.tables,
     "skewed": skewed.tables,
+    "peers": peers.tables,
 }
 
 

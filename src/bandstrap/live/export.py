@@ -6,6 +6,7 @@ learns from them. Both need what a log seldom has, the probability with which ea
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -151,7 +152,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
     """A decision as it is stored, as a row."""
     try:
         arm = arms[decision.arm] if arms else None
-        weights = None if decision.weights is None else json.loads(decision.weights)
+        weights = None if decision.weights is None else parsed(decision.weights)
         context = None if decision.context is None else json.loads(decision.context)
     except (ValueError, TypeError, IndexError):
         raise damaged(decision) from None
@@ -176,6 +177,12 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
         activated=outcome.activated_at,
         context=context,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def parsed(weights: str) -> list[float]:
+    """The chances that are stored with a decision; those of one version are the same list, not to be changed."""
+    return list(json.loads(weights))
 
 
 def columns() -> dict[str, DataType | DataTypeClass]:
@@ -215,9 +222,14 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
         try:
             rest = iter(rows)
             while batch := list(itertools.islice(rest, BATCH)):
-                found = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
+                found: dict[str, Any] = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
                 for name in ("time", "activated"):
                     found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
+                # Each list is converted once, however many rows it is that of.
+                lists = {id(weights): weights for weights in found["weights"]}
+                place = {key: i for i, key in enumerate(lists)}
+                distinct = polars.Series(list(lists.values()), dtype=schema["weights"])
+                found["weights"] = distinct.gather([place[id(weights)] for weights in found["weights"]])
                 yield polars.DataFrame(found, schema=schema)
         except Exception as error:
             failures.append(error)

@@ -267,6 +267,29 @@ class Store(Database):
             raise OtherHistory(f"{self} has another log than the one that these decisions are based on.")
         return stored
 
+    @reporting
+    def numbered(self, numbers: Sequence[int]) -> list[DecisionRow]:
+        """Decisions by number, as far as there are any, in this order."""
+        rows = self._ask_rows(
+            f"SELECT {DECISION} FROM r CROSS JOIN live_decision d WHERE d.number = r.number",
+            {"number": "int8"},
+            [(number,) for number in numbers],
+        )
+        place = {number: i for i, number in enumerate(numbers)}
+        return self._unpacked(sorted(rows, key=lambda row: place[row[0]]))
+
+    @reporting
+    def misnamed(self, experiment: int, last: int) -> list[int]:
+        """Entries of the log up to one, but for changes, whose decision is not there, or was served another arm."""
+        rows = self._ask(
+            "SELECT l.seq FROM live_learned l LEFT JOIN live_decision d ON d.number = l.decision WHERE l.experiment = ?"
+            " AND l.seq <= ? AND l.kind <> 'change' AND (d.arm IS NULL OR d.arm <> l.arm OR d.experiment <> l.experiment)"
+            " ORDER BY l.seq",
+            experiment,
+            last,
+        )
+        return [seq for (seq,) in rows]
+
     @reading
     def decisions(self, experiment: int, ids: Sequence[str]) -> list[DecisionRow | None]:
         """Decisions by id, in this order; ``None`` for unknown ones."""
@@ -553,9 +576,13 @@ class Store(Database):
 
     def records(self, experiment: int, settle: Settle) -> Iterator[tuple[DecisionRow, DecisionOutcome]]:
         """All decisions in the order of (time, number), with what became of them; read in pages, without a lock."""
+        return ((decision, found) for _, decision, found in self.numbered_records(experiment, settle))
+
+    def numbered_records(self, experiment: int, settle: Settle) -> Iterator[tuple[int, DecisionRow, DecisionOutcome]]:
+        """The same, and the number of each."""
         time, number = -math.inf, 0
         while page := self._page(experiment, settle, time, number):
-            yield from ((decision, found) for _, decision, found in page)
+            yield from page
             number, time = page[-1][0], page[-1][1].decided_at
 
     @reporting
@@ -643,21 +670,27 @@ class Store(Database):
 
     def _unpacked(self, rows: Sequence[Sequence[Any]]) -> list[DecisionRow]:
         """Decisions from their columns, with the texts that they share."""
-        packed = [DecisionRow._make(row[2:]) for row in rows]
-        texts = self._shared({hash_ for row in packed for hash_ in (row.weights, row.available, row.build)} - {None})
+        texts = self._shared(
+            {hash_ for *_, weights, available, _, _, build, _ in rows for hash_ in (weights, available, build)}
+        )
         return [
-            row._replace(
-                weights=texts.get(row.weights, own_weights),
-                available=texts.get(row.available),
-                build=texts.get(row.build, ""),
-                deferred=bool(row.deferred),  # which SQLite keeps as a number
+            DecisionRow._make(
+                (
+                    *plain,
+                    texts.get(weights, own_weights),
+                    texts.get(available),
+                    context,
+                    bool(deferred),  # which SQLite keeps as a number
+                    texts.get(build, ""),
+                    decided_at,
+                )
             )
-            for (_, own_weights, *_), row in zip(rows, packed, strict=True)
+            for _, own_weights, *plain, weights, available, context, deferred, build, decided_at in rows
         ]
 
     def _shared(self, hashes: set[Any]) -> Mapping[Any, str]:
-        """Texts by their hashes; for one that is lost, or not what was stored, words that are no JSON."""
-        unknown = hashes - self._texts.keys()
+        """Texts by their hashes, but for ``None``; for one that is lost, or another one, words that are no JSON."""
+        unknown = hashes - self._texts.keys() - {None}
         if not unknown:
             return self._texts
         found = self._ask_rows(
