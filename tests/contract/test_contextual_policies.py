@@ -236,7 +236,7 @@ def shares_against_weights(name, options, n_draws, n_rewards):
 @pytest.mark.parametrize(("name", "options"), RANDOM.items())
 def test_weights_are_the_shares_of_choices(name, options):
     """Four standard errors of a share of a half: one of the 75 comparisons fails by chance once in 200 such seeds."""
-    worst, spread = shares_against_weights(name, options, 2500, 9)
+    worst, spread = shares_against_weights(name, options, 2500, 12)
     assert worst < 4 * 0.5 / 50
     assert spread > 0.02  # chance has a part in it
 
@@ -244,7 +244,7 @@ def test_weights_are_the_shares_of_choices(name, options):
 @exhaustive
 @pytest.mark.parametrize(("name", "options"), RANDOM.items())
 def test_weights_are_the_shares_of_a_hundred_thousand_choices(name, options):
-    for n_rewards in (9, 60):
+    for n_rewards in (12, 60):
         assert shares_against_weights(name, options, 100_000, n_rewards)[0] < 0.005
 
 
