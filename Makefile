@@ -46,8 +46,10 @@ test-all: $(READY)
 	$(PYTEST) -m exhaustive
 
 fuzz: $(READY)
-	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
-		$(VENV)/bin/python -m pytest -s tests/fuzz tests/faults tests/live/test_faults.py
+	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 BANDSTRAP_PAUSES=50 \
+		BANDSTRAP_FAILOVERS=20 BANDSTRAP_CUTS=100 $(VENV)/bin/python -m pytest -s --timeout 7200 tests/fuzz tests/faults \
+		tests/live/test_faults.py tests/live/test_pauses.py tests/live/test_failover.py tests/live/test_disks.py \
+		tests/live/test_interleaving.py
 
 check: $(READY)
 	$(VENV)/bin/ruff check .

@@ -321,6 +321,20 @@ def archive(
 
 
 @app.command()
+def refresh(
+    target: Target,
+    name: NameArgument,
+    as_json: AsJson = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Learn all rewards that are due, for a cron job: calls of workers then find little to do."""
+    with opened(target, name, code, timeout) as experiment:
+        version = experiment.refresh()
+    write_json({"version": version}) if as_json else say(f"version {version}")
+
+
+@app.command()
 def void(
     target: Target,
     name: NameArgument,

@@ -243,7 +243,12 @@ def by_version(versions: array[int], numbers: array[int]) -> dict[int, NDArray[n
     found, all_numbers = np.asarray(versions, dtype=np.int64), np.asarray(numbers, dtype=np.int64)
     order = np.lexsort((all_numbers, found))
     distinct, starts = np.unique(found[order], return_index=True)
-    return dict(zip(distinct.tolist(), np.split(all_numbers[order], starts[1:]), strict=True))
+    ends = [*starts[1:], len(order)]
+    # Without decisions there are no starts, and one end.
+    return {
+        version: all_numbers[order[start:end]]
+        for version, start, end in zip(distinct.tolist(), starts, ends, strict=False)
+    }
 
 
 def read_decisions(store: Store, numbers: Sequence[int] | NDArray[np.int64]) -> Iterator[DecisionRow]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ R = TypeVar("R")
 Key = TypeVar("Key", str, tuple[str, str])
 
 # Due rows of the queue that one transaction settles, so that nobody waits long for the lock.
-BATCH = 10_000
+BATCH = 1000
 # Decisions of one page when all of them are read.
 PAGE = 5_000
 # Snapshots of a build that are kept: the newest, and others should that one be damaged.
@@ -349,7 +350,16 @@ class Store(Database):
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
-    def refresh(self, experiment: int, settle: Settle, version: int = 0, link: int = 0, *, wait: bool = True) -> int:
+    def refresh(
+        self,
+        experiment: int,
+        settle: Settle,
+        version: int = 0,
+        link: int = 0,
+        *,
+        wait: bool = True,
+        end: float = math.inf,
+    ) -> int:
         """Append to the log what is due, and give its length, the newest version.
 
         ``version`` and ``link`` are those up to which the caller has read the log; if it is another one up to there,
@@ -360,7 +370,7 @@ class Store(Database):
         deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
         stopped while it did, it is waited for; without ``wait`` the newest version is given as it is. So it is where
-        the database may only be read.
+        the database may only be read, and where more is due than can be appended until ``end`` (``time.monotonic()``).
         """
         is_due, newest, found = self._due(experiment, version)
         if version and found != link:
@@ -368,6 +378,7 @@ class Store(Database):
         while is_due:
             try:
                 is_due, newest = self._sequence(experiment, settle, wait)
+                is_due = is_due and time.monotonic() <= end
             except ReadOnly:
                 break  # reports are of the log as it is; whoever may write appends what is due
         return newest
@@ -475,6 +486,14 @@ class Store(Database):
             experiment,
         )
         return rows[0][0] if rows else None
+
+    @reading
+    def last_change(self, experiment: int, last: int) -> int:
+        """The last entry of the log, up to one, that changes arms or settings, or voids a decision; 0 without any."""
+        ((seq,),) = self._ask(
+            "SELECT coalesce(max(seq), 0) FROM live_change WHERE experiment = ? AND seq <= ?", experiment, last
+        )
+        return int(seq)
 
     @reading
     def largest_reward(self, experiment: int, most: int) -> tuple[int, float]:
