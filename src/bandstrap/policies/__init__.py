@@ -10,6 +10,7 @@ from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
+from bandstrap.policies.contextual import CONTEXTUAL_POLICIES
 from bandstrap.policies.edgeworth_ucb import EdgeworthUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.epsilon_greedy import EpsilonGreedy
@@ -50,6 +51,7 @@ del POLICIES[EpochPolicy.name]
 
 __all__ = [
     "CHKUCB",
+    "CONTEXTUAL_POLICIES",
     "IMED",
     "KLUCB",
     "LINEAR_POLICIES",
