@@ -17,6 +17,7 @@ from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.chain import hash_of
 from bandstrap.live.changes import body_of
+from bandstrap.live.evidence import PREFIX
 from bandstrap.live.fold import LiveState, read_snapshot
 from bandstrap.live.history import CountHistory
 from bandstrap.live.settings import Settings, SettingValues
@@ -542,7 +543,7 @@ def shown_settings(state: LiveState) -> SettingValues:
 
 def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
     """The newest snapshot, tried out."""
-    newest = counting.newest_snapshot(experiment.store, experiment.row.id)
+    newest = counting.newest_snapshot(experiment.store, experiment.row.id, PREFIX)
     if newest is None:
         return None
     trouble = None
