@@ -12,6 +12,7 @@ from benchmarks import (  # noqa: E402
     bounds,
     compiling,
     decisions,
+    flagship,
     linear,
     live,
     online,
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "linear": linear.tables,
     "bounds": bounds.tables,
     "skewed": skewed.tables,
+    "flagship": flagship.tables,
 }
 
 
