@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.compiler.kernel import Kernel
+from bandstrap.engine.compiler.kernel import Kernel, inlined
 from bandstrap.errors import check_number
 from bandstrap.policies.online.policy import Label, Online, Policy
 from bandstrap.policies.states.fields import Counts, Numbers, Order
@@ -18,10 +18,10 @@ LEAST_WEIGHT = 1e-300
 
 
 class Params(NamedTuple):
-    """Noise scale, discount and the factor of the logarithm."""
+    """Noise scale, logarithm of the discount and the factor of the logarithm of rounds."""
 
     sigma: float
-    discount: float
+    log_discount: float
     xi: float
 
 
@@ -42,25 +42,31 @@ class Shared(NamedTuple):
     width: float
 
 
+@inlined
+def kept(params: Params, state: State, arm: int, round_: int) -> float:
+    """The part of an arm's pulls that counts in a round."""
+    return math.exp(params.log_discount * (round_ - state.last[arm]))
+
+
 def prepare(params: Params, state: State, round_: int) -> Shared:
     """Count all discounted pulls."""
     total = 0.0
     for arm in range(len(state.pulls)):
-        total += state.weights[arm] * params.discount ** (round_ - state.last[arm])
+        total += state.weights[arm] * kept(params, state, arm, round_)
     return Shared(round_, 4.0 * params.sigma * math.sqrt(params.xi * math.log(max(total, 1.0))))
 
 
 def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random.Generator) -> float:
     """The discounted mean plus ``4 sigma sqrt(xi log(n)/N)``."""
-    weight = state.weights[arm] * params.discount ** (shared.round_ - state.last[arm])
+    weight = state.weights[arm] * kept(params, state, arm, shared.round_)
     return state.sums[arm] / state.weights[arm] + shared.width / math.sqrt(max(weight, LEAST_WEIGHT))
 
 
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Discount what the arm had, and add the pull and the reward."""
-    kept = params.discount ** (round_ - state.last[arm])
-    state.weights[arm] = kept * state.weights[arm] + 1.0
-    state.sums[arm] = kept * state.sums[arm] + reward
+    part = kept(params, state, arm, round_)
+    state.weights[arm] = part * state.weights[arm] + 1.0
+    state.sums[arm] = part * state.sums[arm] + reward
     state.last[arm] = round_
     state.pulls[arm] += 1
 
@@ -125,7 +131,7 @@ class DiscountedUCB(Policy[Label]):
 
     def make_params(self, horizon: int | None) -> Params:
         """Numbers for the kernel."""
-        return Params(self.sigma, self.discount, self.xi)
+        return Params(self.sigma, math.log(self.discount), self.xi)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: all at zero."""

@@ -93,10 +93,10 @@ class TsallisINF(Policy[Label]):
 
     Notes
     -----
-    This is the policy of 1/2 with learning rates ``1/sqrt(t)``, and losses estimated by importance weighting; there is no
-    pull at the start that is not drawn. The probability that a loss is divided by is that of the moment when the reward is
-    learned. A reward that comes late was drawn with another: then the estimate is biased, and the theorem does not hold. A probability below 1e-12 counts as 1e-12.
-    Once the arms to choose from are fewer than all, :meth:`weights` are counted.
+    This is the policy of 1/2 with learning rates ``1/sqrt(t)``, and losses estimated by importance weighting; each arm is
+    pulled once first, which the paper does not ask for. The probability that a loss is divided by is that of the moment
+    when the reward is learned, and counts as 1e-12 where it is less. A reward that comes late was drawn with another: then
+    the estimate is biased, and the theorem does not hold.
 
     See Also
     --------
@@ -106,8 +106,6 @@ class TsallisINF(Policy[Label]):
     --------
     >>> from bandstrap import TsallisINF
     >>> policy = TsallisINF(arms=["a", "b"], rng=0)
-    >>> policy.weights()
-    {'a': 0.5, 'b': 0.5}
     >>> policy.update(["a", "b"], [0.0, 1.0])
     >>> policy.weights()["b"] > 0.6
     True
@@ -120,7 +118,6 @@ class TsallisINF(Policy[Label]):
 
     kernel = KERNEL
     name = "tsallis_inf"
-    n_initial = 0
 
     def __init__(self, **online: Unpack[Online[Label]]) -> None:
         self.support = (0.0, 1.0)
