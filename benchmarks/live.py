@@ -333,15 +333,14 @@ def append(target: str, first: int, last: int) -> None:
     rng = np.random.default_rng(first)
     n = last - first + 1
     arms, values = rng.integers(len(ARMS), size=n).tolist(), rng.random(n).tolist()
-    ids = rng.bytes(16 * n).hex()
     with live.open(target, "long") as experiment:
         before = experiment.store.entries(1, first - 2, 1) if first > 1 else []
         link = before[0].link if before else first_link(experiment.row.identity)
     rows = []
-    for i, (seq, arm, value) in enumerate(zip(range(first, last + 1), arms, values, strict=True)):
-        entry = LogEntry(seq, "reward", ids[32 * i : 32 * i + 32], arm, value, None, None, None)
+    for seq, arm, value in zip(range(first, last + 1), arms, values, strict=True):
+        entry = LogEntry(seq, "reward", None, arm, value, None, None, None)
         link = next_link(link, entry)
-        rows.append((*entry[:5], link))
+        rows.append((seq, "reward", seq, arm, value, link))  # of a decision that is not there
     connection = sqlite3.connect(target)
     with connection:
         connection.executemany(

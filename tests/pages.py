@@ -19,6 +19,7 @@ ELSEWHERE = {
     ("docs/howto/rights.md", "sql"): "tests/live/test_read_only.py",
     ("docs/howto/backup.md", "sh"): "tests/live/test_files.py",
     ("docs/howto/service.md", "js"): "tests/serve/test_page.py",
+    ("docs/howto/edge.md", "js"): "tests/serve/test_edge.py",
 }
 # Blocks of Python that need what a test has not, by page and a word in them: they are compiled, not run. Blocks of sh are
 # parsed: by the shell, and what they have of this package by its command line.

@@ -57,7 +57,8 @@ def heatmap():
     matches = polars.read_parquet(LEAGUE / "horizon-2000.parquet")
     rows = matches.select("environment", "policy", "relative").iter_rows()
     multiples = {(environment, policy): relative for environment, policy, relative in rows}
-    kinds = [environment.name for environment in read_league().environments]
+    played = {environment for environment, _ in multiples}  # one that was entered since has no column yet
+    kinds = [environment.name for environment in read_league().environments if environment.name in played]
     lines = []
     for row in polars.read_parquet(LEAGUE / "overall-2000.parquet").iter_rows(named=True):
         found = [row["relative"], *(multiples[kind, row["policy"]] for kind in kinds)]

@@ -21,6 +21,8 @@ NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_
 NAMED_POLICIES = POLICIES | LINEAR_POLICIES
 # The option that a first value without a key stands for, where one is allowed: the data file.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
+# The first option of an environment that changes another, which is a call in its turn.
+INNER = "environment"
 # What makes something of a class in a user's own file.
 FROM_FILE = {"policy": own_policies.make_policy, "environment": own_environments.make_environment}
 # Names that were given up, and are still understood.
@@ -37,21 +39,29 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     if call.name not in registry:
         known = ", ".join(repr(name) for name in registry)
         raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
-    return registry[call.name].from_call(**call.options)
+    options = call.options
+    if FIRST_OPTIONS.get(call.name) == INNER and isinstance(options.get(INNER), str):
+        options = options | {INNER: make(options[INNER], registry, kind)}
+    return registry[call.name].from_call(**options)
 
 
 def anchored_environment(text: str, folder: Path) -> str:
-    """A call whose file, of code or of data, is looked for in ``folder`` unless its path is absolute."""
+    """A call whose file, of code or of data, is looked for in ``folder`` unless its path is absolute.
+
+    So is that of an environment inside another's call.
+    """
     try:
         if parse_file_call(text) is not None:
             return anchored(text, folder)
         call = parse_call(text, FIRST_OPTIONS)
     except InvalidInput:  # refused later, with its place in the file
         return text
-    file = call.options.get(FIRST_OPTIONS.get(call.name, ""))
-    if not isinstance(file, str):
+    first = FIRST_OPTIONS.get(call.name, "")
+    value = call.options.get(first)
+    if not isinstance(value, str):
         return text
-    return str(call._replace(options=call.options | {FIRST_OPTIONS[call.name]: str(folder / file)}))
+    found = anchored_environment(value, folder) if first == INNER else str(folder / value)
+    return str(call._replace(options=call.options | {first: found}))
 
 
 def check_game(policy: object, environment: EnvironmentLike, horizon: int, feedback: Feedback = AT_ONCE) -> None:

@@ -158,17 +158,16 @@ def test_logs_that_a_live_experiment_exported(run, tmp_path):
         tmp_path / "shop.db", "shop", policy="bernoulli_ts", arms=["red", "green"], floor=0.1, window="1h", seed=1
     ) as shop:
         rng = np.random.default_rng(0)
-        decisions = shop.decide_many([f"u{i}" for i in range(400)])
+        decisions = shop.decide_many([f"u{i}" for i in range(400)], keys=[f"k{i}" for i in range(400)])
+        decisions.sort(key=lambda decision: decision.id)  # the order of decisions of one moment
         for decision in decisions[:350]:
             shop.reward(decision.id, float(rng.random() < (0.1 if decision.arm == "red" else 0.5)))
         shop.export(tmp_path / "shop.parquet")
     frame = polars.read_parquet(tmp_path / "shop.parquet")
     found = read(run, "readout", tmp_path / "shop.parquet")
     first_open = int(np.argmax((frame["settled"] == "open").to_numpy()))
-    assert found["n_decisions"] == first_open
-    assert found["notes"] == [
-        f"{400 - first_open:,} decisions from the first whose window is open are not counted yet."
-    ]
+    assert found["n_decisions"] == first_open > 0
+    assert found["notes"] == [f"Decisions not counted yet, from the first whose window is open: {400 - first_open}."]
     here = frame[:first_open]
     direct = readout_of_log(
         here["arm"].to_list(), here["reward"].to_numpy(), np.array(here["weights"].to_list()), labels=["red", "green"]

@@ -107,9 +107,10 @@ LAWED = {
     "unequal, all alike": (UnequalVariances(MEANS, scale_range=(2, 2)), lambda m: stats.norm(m, 2)),
     "arms": (Arms([stats.norm(1, 2), stats.gamma(2)]), lambda m: {1.0: stats.norm(1, 2), 2.0: stats.gamma(2)}[m]),
 }
-# One of each, with drawn means where it has some; linear bandits have a file of their own.
+# One of each, with drawn means where it has some; linear bandits, and environments that change, have files of their own.
+HAVE_OTHER_PARAMETERS = ("arms", "drifting", "empirical", "linear_bandit")
 ONE_OF_EACH = [
-    *(cls() for name, cls in sorted(ENVIRONMENTS.items()) if name not in ("arms", "empirical", "linear_bandit")),
+    *(cls() for name, cls in sorted(ENVIRONMENTS.items()) if name not in HAVE_OTHER_PARAMETERS),
     Arms([stats.norm(), stats.uniform()]),
     Empirical({"a": [1, 2, 3], "b": [0.5]}),
 ]
@@ -336,6 +337,7 @@ def test_the_registry_holds_every_environment_and_nothing_abstract():
         "arms",
         "bernoulli",
         "beta",
+        "drifting",
         "empirical",
         "exponential",
         "gaussian",

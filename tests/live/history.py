@@ -118,10 +118,16 @@ class Judgement:
         """How many failures came before the end of a call."""
         return bisect.bisect(self.failures, call.ended)
 
-    def acknowledge(self, call, is_there, what):
-        """Note something that was acknowledged."""
+    def spans(self, call):
+        """Whether a server failed during a call: either that server or the next one may have answered it."""
+        return bisect.bisect(self.failures, call.began) != self.era(call)
+
+    def acknowledge(self, call, is_there, what, *, wrote=True):
+        """Note something that was acknowledged; what a call found there already says nothing of when the history ends."""
         self.findings.acknowledged += 1
         if is_there:
+            if not wrote or self.spans(call):
+                return
             self.survived[self.era(call)] = max(self.survived[self.era(call)], call.began)
         else:
             self.missing.append((call, what))
@@ -129,7 +135,7 @@ class Judgement:
     def tell_lost(self):
         """Whatever is missing is lost, unless a server that failed later may have given it up."""
         for call, what in self.missing:
-            era = self.era(call)
+            era = bisect.bisect(self.failures, call.began)
             if era < len(self.failures) and self.survived[era] <= call.ended:
                 self.findings.given_up += 1
             else:
@@ -150,10 +156,11 @@ class Judgement:
             wanted.update(call.arguments.get("keys") or [call.arguments["key"]])
             for told in call.result if call.is_acknowledged else ():
                 key = told["key"]
-                row = rows.get(key)
+                row, is_first = rows.get(key), key not in answers
                 if answers.setdefault(key, told) != told:
                     self.findings.wrong.append(f"two answers to key {key}: {answers[key]} and {told}")
-                self.acknowledge(call, row is not None, f"decision of key {key} to {call.worker}")
+                what = f"decision of key {key} to {call.worker}"
+                self.acknowledge(call, row is not None, what, wrote=is_first)
                 if row is None:
                     continue
                 kept = {name: row[name] for name in told}
@@ -178,15 +185,16 @@ class Judgement:
                 if call.result is None:
                     may_be_new.add(place)
             for (place, value), outcome in zip(given, call.result if call.is_acknowledged else (), strict=False):
-                answered.append((call, place))
+                answered.append((call, place, outcome != "duplicate"))
                 if outcome != "duplicate":
                     new[place].append((self.era(call), call, value, outcome))
-        for call, place in answered:
+        for call, place, wrote in answered:
             # What is stored anew after a failure is not what was stored before it.
             again = max((era for era, *_ in new.get(place, ())), default=0)
-            self.acknowledge(call, place in rows and self.era(call) >= again, f"reward of {place} to {call.worker}")
+            is_there = place in rows and self.era(call) >= again
+            self.acknowledge(call, is_there, f"reward of {place} to {call.worker}", wrote=wrote)
         for place, told in new.items():
-            eras = Counter(era for era, *_ in told)
+            eras = Counter(era for era, call, *_ in told if not self.spans(call))
             self.findings.doubled += [f"reward of {place}: stored {n} times" for n in eras.values() if n > 1]
             _, call, value, outcome = max(told, key=lambda one: one[0])
             row = rows.get(place)
@@ -208,8 +216,9 @@ class Judgement:
         for call in self.asked("activate"):
             id_ = call.arguments["decision"]
             if call.is_acknowledged:
-                self.acknowledge(call, id_ in there | needless, f"activation of {id_} by {call.worker}")
-                firsts[id_, self.era(call)] += call.result is True
+                what = f"activation of {id_} by {call.worker}"
+                self.acknowledge(call, id_ in there | needless, what, wrote=call.result is True)
+                firsts[id_, self.era(call)] += call.result is True and not self.spans(call)
         self.findings.doubled += [f"{n} first activations of {id_}" for (id_, _), n in firsts.items() if n > 1]
         known = {call.arguments["decision"] for call in self.asked("activate")}
         own = {row["id"] for row in self.stored.decisions}
@@ -242,7 +251,7 @@ class Judgement:
         seen, known = defaultdict(list), set()
         refreshes = []
         for call in self.history:
-            if not call.is_acknowledged:
+            if not call.is_acknowledged or self.spans(call):
                 continue
             if call.method == "refresh":
                 seen[call.worker, self.era(call)].append(call.result)

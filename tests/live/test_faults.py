@@ -649,7 +649,7 @@ def test_a_damaged_log_is_told_in_a_sentence(target, tmp_path, damage, sentence)
 
 def test_a_damaged_decision_is_told_in_a_sentence(target, tmp_path):
     shop_with_snapshots(target, tmp_path / "worker.diary")
-    change_rows(target, "UPDATE live_decision SET weights = '[' WHERE key = 'worker-0-3'")
+    change_rows(target, "UPDATE live_decision SET weights = 17 WHERE key = 'worker-0-3'")
     with live.open(target, "shop") as experiment:
         with pytest.raises(live.StoreError, match=r"^The stored decision \w* is damaged: it cannot be read\.$"):
             experiment.decide(key="worker-0-3")

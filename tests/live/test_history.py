@@ -124,6 +124,16 @@ def test_what_a_server_gives_up_is_an_end_of_the_history():
     history, stored = sound()
     stored.changes.clear()
     assert judge(history, stored, failures=[2.8]).lost  # after the failure nothing may be given up
+    # What a call found there already says nothing of the end: the reward of second 3 survived, and was found at 4.
+    history, stored = sound()
+    given_up = call("ann", 3.2, "decide", [told("k5")], key="k5")
+    findings = judge([*history[:3], given_up, history[3]], stored, failures=[4.6])
+    assert (findings.lost, findings.given_up) == ([], 1)
+    # A call during which the server failed may have been answered by either server.
+    history[9] = history[9]._replace(began=8.8)
+    stored.decisions.pop(2)
+    findings = judge(history[:10], stored, failures=[9.8])
+    assert (findings.lost, findings.given_up) == ([], 1)
     # A reward that was given up is stored when it is sent again.
     history, stored = sound()
     history[3] = history[3]._replace(result=["stored"])

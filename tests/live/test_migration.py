@@ -66,8 +66,9 @@ def test_a_database_of_0_9_0_is_brought_up_and_replays_identically(old):
         assert store.experiments() == NAMES
     for table, rows in before.items():
         after = rows_of(old, table)
-        kept = [{name: row[name] for name in rows[0]} for row in after]
-        assert sorted(map(repr, kept)) == sorted(map(repr, rows)), table
+        columns = rows[0].keys() - ({"id"} if table in ("live_reward", "live_pending") else set())
+        first, second = ([[row[name] for name in sorted(columns)] for row in part] for part in (after, rows))
+        assert sorted(map(repr, first)) == sorted(map(repr, second)), table
     for name, n_decisions, n_entries, n_waiting in (
         ("arrival", 80, 40, 0),
         ("linear", 30, 30, 0),

@@ -12,6 +12,7 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live import fold
+from bandstrap.live.chain import hash_of
 from live.checkout import at, make
 
 PATIENCE = 300  # seconds after which something hangs
@@ -33,11 +34,14 @@ def played(target, n=60):
 
 
 def tamper(target, statement, *values):
-    """Change the database behind the experiment's back."""
+    """Change the database behind the experiment's back; ``text`` stores a text that decisions share."""
     with sqlite3.connect(target) as connection:
+        for text in re.findall(r"text\('(.*?)'\)", statement):
+            connection.execute("INSERT OR IGNORE INTO live_text VALUES (?, ?)", (hash_of(text), text))
+        connection.create_function("text", 1, hash_of)
         changed = connection.execute(statement, values).rowcount
     connection.close()
-    assert changed == 1
+    assert changed >= 1
 
 
 def test_an_untouched_experiment_is_identical(tmp_path):
@@ -58,13 +62,13 @@ TAMPERED = {
         f"UPDATE live_decision SET propensity = propensity * (1 + 2.3e-16) {ONE}",
         "has propensity",
     ),
-    "weights": (f"UPDATE live_decision SET weights = '[0.2, 0.3, 0.5]' {ONE}", "has weights"),
+    "weights": (f"UPDATE live_decision SET weights = text('[0.2, 0.3, 0.5]') {ONE}", "has weights"),
     "source": (f"UPDATE live_decision SET source = 'shadow' {ONE}", "has source 'shadow'"),
     "proposed": (f"UPDATE live_decision SET proposed = 1 {ONE}", "has proposed 1"),
     "key": (f"UPDATE live_decision SET key = 'another' {ONE}", "has id"),
-    "available": (f"UPDATE live_decision SET available = '[0, 1]' {ONE}", "has (arm|propensity|weights)"),
-    "available that is no JSON": (f"UPDATE live_decision SET available = 'x' {ONE}", "cannot be made again"),
-    "an unknown arm": (f"UPDATE live_decision SET available = '[17]' {ONE}", "cannot be made again"),
+    "available": (f"UPDATE live_decision SET available = text('[0, 1]') {ONE}", "has (arm|propensity|weights)"),
+    "available that is no JSON": (f"UPDATE live_decision SET available = text('x') {ONE}", "cannot be made again"),
+    "an unknown arm": (f"UPDATE live_decision SET available = text('[17]') {ONE}", "cannot be made again"),
     "version": (f"UPDATE live_decision SET version = 0 {ONE}", "has (arm|propensity|weights)"),
     "version that is not there": (
         f"UPDATE live_decision SET version = 999 {ONE}",
@@ -97,8 +101,16 @@ TAMPERED = {
     "creator": ("UPDATE live_experiment SET created_by = 'eve'", "definition or creator is not what it was"),
     "identity": ("UPDATE live_experiment SET identity = identity || 'a'", "definition or creator is not what it was"),
     "build of a decision": (
-        f"UPDATE live_decision SET build = 'b' {ONE}",
+        f"UPDATE live_decision SET build = text('b') {ONE}",
         "1 decision names the build 'b', which is not",
+    ),
+    "shared text": (
+        "UPDATE live_text SET body = replace(body, '0', '1') WHERE body LIKE '[0.%'",
+        "has weights 'the text",
+    ),
+    "lost text": (
+        "DELETE FROM live_text WHERE body NOT LIKE '[%'",
+        "names? the build 'the text [-0-9]+, which is lost'",
     ),
     "build": ("UPDATE live_build SET libraries = 'numpy'", "is not what its id says"),
     "first entry": ("UPDATE live_learned SET link = link + 1 WHERE seq = 1", "does not begin with the identity"),
@@ -148,10 +160,8 @@ def test_a_change_of_a_kind_that_comes_later_is_told(tmp_path):
 def test_decisions_of_another_build_are_counted(tmp_path):
     target = tmp_path / "a.db"
     played(target)
-    with sqlite3.connect(target) as connection:
-        connection.execute("UPDATE live_decision SET build = 'older' WHERE version < 5")
-        connection.execute("UPDATE live_decision SET arm = (arm + 1) % 3 WHERE version = 3 AND source = 'policy'")
-    connection.close()
+    tamper(target, "UPDATE live_decision SET build = text('older') WHERE version < 5")
+    tamper(target, "UPDATE live_decision SET arm = (arm + 1) % 3 WHERE version = 3 AND source = 'policy'")
     report = live.open(target, "checkout").replay()
     assert set(report.builds) == {"older", report.build}
     assert "decisions were made by another build" in str(report)

@@ -11,9 +11,21 @@ from bandstrap import live
 from bandstrap.live import fold
 from bandstrap.live.database import HistoryWarning
 from live.checkout import make
-from live.workers import rows_of
+from live.workers import plain_rows_of, rows_of
 
-TABLES = ("experiment", "build", "decision", "activation", "reward", "learned", "change", "void", "snapshot", "pending")
+TABLES = (
+    "experiment",
+    "build",
+    "text",
+    "decision",
+    "activation",
+    "reward",
+    "learned",
+    "change",
+    "void",
+    "snapshot",
+    "pending",
+)
 
 
 # --- restored in place --------------------------------------------------------------------------------------------------
@@ -22,7 +34,7 @@ TABLES = ("experiment", "build", "decision", "activation", "reward", "learned", 
 def backup(target):
     """All that is in a database, to be restored later."""
     if target.startswith("postgresql"):
-        return {f"live_{name}": rows_of(target, f"live_{name}") for name in TABLES}
+        return {f"live_{name}": plain_rows_of(target, f"live_{name}") for name in TABLES}
     copy = sqlite3.connect(":memory:")
     with closing(sqlite3.connect(target)) as source:
         source.backup(copy)

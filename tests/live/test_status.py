@@ -169,7 +169,7 @@ def test_what_the_database_counts_is_what_the_rows_say(either, world):
         lags = [
             received - decided
             for received, decided in experiment.store.ask(
-                "SELECT r.received_at, d.decided_at FROM live_reward r JOIN live_decision d ON d.id = r.decision"
+                "SELECT r.received_at, d.decided_at FROM live_reward r JOIN live_decision d ON d.number = r.decision"
                 " WHERE r.experiment = ?",
                 experiment.row.id,
             )

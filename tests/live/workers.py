@@ -274,8 +274,31 @@ def kind_of(target):
 # --- what must hold afterwards ------------------------------------------------------------------------------------------
 
 
+# Parts of rows that name a decision by its number, or a text by its hash.
+NUMBERED = ("live_activation", "live_reward", "live_learned", "live_pending", "live_void")
+SHARED = ("weights", "available", "build")
+
+
 def rows_of(target, table):
-    """A table as it is, without the store's own code."""
+    """A table, without the store's own code: decisions by their ids, and texts in full."""
+    rows = plain_rows_of(target, table)
+    if rows and table in NUMBERED and is_numbered(target):
+        ids = {row["number"]: row["id"] for row in plain_rows_of(target, "live_decision")}
+        return [row | {"decision": ids.get(row["decision"])} for row in rows]
+    if rows and table == "live_decision" and "number" in rows[0]:
+        texts = {row["hash"]: row["body"] for row in plain_rows_of(target, "live_text")}
+        rows = [row | {name: texts.get(row[name]) for name in SHARED} for row in rows]
+        return [row | {"weights": row["own_weights"] or row["weights"]} for row in rows]
+    return rows
+
+
+def is_numbered(target):
+    """Whether the schema is that of version 2 or later."""
+    return plain_rows_of(target, "live_schema")[0]["version"] > 1
+
+
+def plain_rows_of(target, table):
+    """A table as it is."""
     query = f"SELECT * FROM {table}"  # noqa: S608 - names of ours
     if str(target).startswith("postgresql"):
         import psycopg

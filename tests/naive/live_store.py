@@ -70,8 +70,8 @@ class NaiveStore:
             else:
                 continue
             if time <= self.now:
-                due.append((time, decision))
-        for _, decision in sorted(due):
+                due.append((time, len(due), decision))  # at the same time, in the order in which they were made
+        for _, _, decision in sorted(due):
             kind, reward = self.settled(decision)
             self.log.append((kind, decision, self.decisions[decision][1], reward))
         return len(self.log)

@@ -147,15 +147,25 @@ class Tables:
         self.name, self.definition = name, json.loads(definition)
 
         def rows(table, order):
-            return base.execute(f"SELECT * FROM {table} WHERE experiment = ? ORDER BY {order}", (number,)).fetchall()  # noqa: S608
+            query = f"SELECT * FROM {table} WHERE experiment = ? ORDER BY {order}"  # noqa: S608
+            found = map(dict, base.execute(query, (number,)).fetchall())
+            return [row | {"decision": ids[row["decision"]]} if row.get("decision") in ids else row for row in found]
 
-        self.decisions = {row["id"]: row for row in rows("live_decision", "id")}
+        ids, texts = {}, dict(map(tuple, base.execute("SELECT hash, body FROM live_text")))
+        decisions = rows("live_decision", "number")
+        for row in decisions:
+            row |= {name: texts.get(row[name]) for name in ("available", "build")}
+            row["weights"] = row["own_weights"] if row["weights"] is None else texts[row["weights"]]
+        ids = {row["number"]: row["id"] for row in decisions}
+        self.decisions = {row["id"]: row for row in decisions}
         self.log = rows("live_learned", "seq")
         self.entries = {entry["decision"]: entry for entry in self.log if entry["kind"] != "change"}
         self.changes = {row["seq"]: row for row in rows("live_change", "seq")}
         voids = [row for row in self.changes.values() if row["kind"] == "void"]
         self.voided = {json.loads(row["body"])["decision"]: (row["seq"], row["at"]) for row in voids}
-        self.activated = dict(tuple(row) for row in base.execute("SELECT decision, at FROM live_activation"))
+        self.activated = {
+            ids.get(number): at for number, at in base.execute("SELECT decision, at FROM live_activation")
+        }
         self.rewards = defaultdict(list)
         for row in rows("live_reward", "received_at, id"):
             self.rewards[row["decision"]].append(row)
@@ -194,7 +204,7 @@ def wrong_entries(tables, refreshed_at):
         if due > settled:
             yield f"{id_} was due at {due} and learned at {settled}"
         if (entry["kind"], entry["reward"], entry["arm"]) != (kind, value, decision["arm"]):
-            yield f"{id_} is in the log as {tuple(entry)}, not as {kind} {value} of arm {decision['arm']}"
+            yield f"{id_} is in the log as {entry}, not as {kind} {value} of arm {decision['arm']}"
         if waits(tables) or not decision["deferred"]:  # otherwise its activation may have put it in the log
             dues.append((entry["seq"], due, id_))
     for (_, before, first), (_, after, second) in itertools.pairwise(sorted(dues)):

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
@@ -16,7 +17,7 @@ from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
 from serve.serving import serving
 
-READER = "read"  # a kind of token
+READER, DECIDER = "read", "decide"  # kinds of tokens
 UNIT = "<script>alert(1)</script>"
 
 
@@ -51,7 +52,7 @@ def rows(service):
     """How many rows each table has."""
     with sqlite3.connect(service.target) as base:
         names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        names.remove("live_build")  # which says what code is at work, not what it did
+        names = [name for name in names if name not in ("live_build", "serve_written")]  # not what was done
         return {name: base.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
 
 
@@ -71,8 +72,15 @@ CALLS = [
     ("POST", "/experiments/{}/rewards", [{"decision": "{id}", "value": 1.0}], "reward"),
     ("POST", "/ofrep/v1/evaluate/flags/{}", {"context": {"targetingKey": "u"}}, "decide"),
     ("POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "u"}}, "decide"),
+    ("POST", "/experiments/{}/imports", {"key": "forced", "arm": "red", "forced": True}, "decide"),
+    ("PUT", "/experiments/new", {"policy": "ucb1", "arms": ["a", "b"]}, "admin"),
+    ("GET", "/experiments/{}/weights", None, "read decide"),
     ("GET", "/metrics", None, "read"),
+    ("GET", "/readyz", None, "read decide reward"),
+    ("GET", "/openapi.json", None, "read decide reward"),
 ]
+# Calls of a token for one experiment that name none: what they answer is of that one, or of none.
+OF_ANY = ("flags", "readyz", "openapi.json")
 
 
 def test_every_route_is_opened_by_the_scopes_that_it_names_and_no_other(service):
@@ -80,13 +88,13 @@ def test_every_route_is_opened_by_the_scopes_that_it_names_and_no_other(service)
     for method, path, body, needed in CALLS:
         where = path.replace("{id}", made).replace("{}", "checkout")
         what = None if body is None else json.loads(json.dumps(body).replace("{id}", made))
-        is_for_one = "{}" in path or path.endswith("flags")
+        is_for_one = "{}" in path or path.endswith(OF_ANY)
         for kind in service.tokens:
             scope, _, only = kind.partition(" of ")
             got = ask(service, method, where, what, kind).status_code
             if scope in ("expired", "revoked"):
                 assert got == 401, (kind, where)
-            elif scope not in (needed, "admin") or (only and not is_for_one):
+            elif scope not in (*needed.split(), "admin") or (only and not is_for_one):
                 assert got == 403, (kind, where)
             else:
                 assert got < 300 or (got == 422 and "arms" in where), (
@@ -99,6 +107,16 @@ def test_every_route_is_opened_by_the_scopes_that_it_names_and_no_other(service)
                     ask(service, method, path.replace("{id}", made).replace("{}", "other"), what, kind).status_code
                     == 403
                 )
+
+
+def test_every_route_is_in_the_matrix_of_scopes(service):
+    """A route that is added must be added to the matrix; one without a permission cannot be added at all."""
+    document = ask(service, "GET", "/openapi.json").json()
+    there = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    paths = {(method, path.replace("{}", "{name}").replace("{id}", "{decision}")) for method, path, *_ in CALLS}
+    paths = {(method, path.replace("arms/blue", "arms/{arm}").replace("/new", "/{name}")) for method, path in paths}
+    assert there - paths == {("GET", "/healthz")}
+    assert paths - there == {("GET", "/openapi.json")}
 
 
 def test_what_is_no_token_opens_nothing(service):
@@ -121,6 +139,9 @@ def test_what_is_no_token_opens_nothing(service):
         for method, path, body, _ in CALLS:
             answer = service.client.request(method, path.format("checkout", id="x"), headers=header, json=body)
             assert answer.status_code == 401, (token, path)
+            if token is None:  # nothing is read of what comes without one
+                broken = service.client.request(method, path.format("checkout", id="x"), content=b"{")
+                assert broken.status_code == 401, path
             assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert rows(service) == before
     assert service.client.get("/healthz").status_code == 200
@@ -202,8 +223,65 @@ def test_a_reward_of_a_unit_is_that_of_its_last_decision(service):
         base.execute("UPDATE live_decision SET decided_at = 1002 WHERE id = ?", (ids[0],))
     assert ask(service, "POST", "/experiments/checkout/rewards", send).json() == {"outcome": "stored"}
     with sqlite3.connect(service.target) as base:
-        assert base.execute("SELECT decision FROM live_reward").fetchall() == [(ids[0],)]
+        assert base.execute(
+            "SELECT d.id FROM live_reward w JOIN live_decision d ON d.number = w.decision"
+        ).fetchall() == [(ids[0],)]
     assert ask(service, "POST", "/experiments/checkout/rewards", {"unit": "nobody", "value": 1.0}).status_code == 404
+
+
+def test_decisions_made_elsewhere_are_stored_with_one_outcome_each(service):
+    weights = ask(service, "GET", "/experiments/checkout/weights", token=DECIDER)
+    assert weights.json()["salt"]
+    assert "salt" not in ask(service, "GET", "/experiments/checkout/weights", token=READER).json()
+    tag = {"If-None-Match": weights.headers["ETag"]}
+    assert ask(service, "GET", "/experiments/checkout/weights", None, "decide", **tag).status_code == 304
+    items = [{"key": "e1", "arm": arm, "version": 0} for arm in ("red", "green", "blue")]
+    outcomes = ask(service, "POST", "/experiments/checkout/imports", [*items, {"key": "e2", "arm": "red"}]).json()
+    assert sorted(one.get("outcome", "refused") for one in outcomes) == ["refused"] * 3 + ["stored"]
+    (stored,) = [one for one in outcomes if one.get("outcome") == "stored"]
+    assert (stored["source"], stored["propensity"]) == ("policy", 0.5)
+    assert (
+        ask(service, "POST", "/experiments/checkout/rewards", {"decision": stored["id"], "value": 1}).status_code == 200
+    )
+    assert ask(service, "PATCH", "/experiments/checkout", {"floor": 0.1}).status_code == 200
+    assert ask(service, "GET", "/experiments/checkout/weights", None, "decide", **tag).status_code == 200
+
+
+def test_what_was_served_by_force_is_counted_and_what_was_stored_instead_voided(service):
+    answers = [
+        ask(service, "POST", "/experiments/checkout/decisions", {"key": f"k{i}", "unit": f"u{i}"}).json()
+        for i in (0, 1)
+    ]
+    other = {"red": "green", "green": "red"}
+    arms = [answers[0]["arm"], other[answers[1]["arm"]]]
+    items = [{"key": f"k{i}", "unit": f"u{i}", "arm": arm, "forced": True} for i, arm in enumerate(arms)]
+    items.append({"key": "k2", "unit": "u2", "arm": "red", "forced": True})
+    for word in ("forced", "duplicate"):
+        outcomes = ask(service, "POST", "/experiments/checkout/imports", items).json()
+        assert outcomes == [{"outcome": word}] * 3
+    assert (
+        ask(service, "POST", "/experiments/checkout/imports", {"key": "k", "arm": "no", "forced": True}).status_code
+        == 422
+    )
+    with live.open(service.target, "checkout") as experiment:
+        assert experiment.state.voided == {answers[1]["id"]}
+        assert experiment.replay().is_identical
+    counts = {arm: arms.count(arm) + (arm == "red") for arm in ("red", "green")}
+    found = ask(service, "GET", "/experiments/checkout").json()["forced"]
+    assert found == {arm: n for arm, n in counts.items() if n}
+    by_unit = ask(service, "POST", "/experiments/checkout/rewards", {"unit": "u2", "value": 1.0})
+    assert (by_unit.status_code, "by force" in by_unit.json()["detail"]) == (409, True)
+
+
+def test_names_may_have_a_slash(service):
+    name, arm = "a/b%2Fc", "x/y"
+    ask(service, "POST", "/experiments", {"name": name, "policy": "ucb1", "arms": [arm, "z"], "refresh": 0})
+    path = "/experiments/" + quote(name, safe="")
+    assert ask(service, "POST", path + "/decisions", {}).json()["arm"] in (arm, "z")
+    assert ask(service, "GET", path).json()["name"] == name
+    assert ask(service, "PUT", path + "/arms/" + quote(arm, safe=""), {"state": "paused"}).status_code == 200
+    assert ask(service, "POST", path + "/decisions", {}).json()["arm"] == "z"
+    assert service.client.get("/experiments/a/b").status_code == 404
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------------
@@ -269,8 +347,8 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
 def test_every_answer_says_how_it_may_be_used(service):
     for path in ("/healthz", "/ui/", "/experiments", "/nothing"):
         headers = service.client.get(path).headers
-        assert headers["X-Content-Type-ServiceOptions"] == "nosniff"
-        assert headers["X-Frame-ServiceOptions"] == "DENY"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["X-Frame-Options"] == "DENY"
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert "script-src 'self'" in headers["Content-Security-Policy"]
 
@@ -323,14 +401,14 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
 
 
 def test_the_service_is_ready_only_where_it_can_write(service, monkeypatch):
-    assert service.client.get("/readyz").status_code == 200
+    assert ask(service, "GET", "/readyz").status_code == 200
     with sqlite3.connect(service.target) as holding:
         holding.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(service.hub.store, "timeout", 0.2)
-        answer = service.client.get("/readyz")
+        answer = ask(service, "GET", "/readyz")
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         holding.rollback()
-    assert service.client.get("/readyz").status_code == 200
+    assert ask(service, "GET", "/readyz").status_code == 200
 
 
 def test_what_was_accepted_is_stored_when_the_service_ends(tmp_path):

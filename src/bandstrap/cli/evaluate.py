@@ -63,7 +63,7 @@ def evaluate(
     if (policy is None) == (arm is None):
         raise InvalidInput(f"{OWNER} needs either --policy or --arm.")
     source = open_given(log, arm_column, reward, propensity, arms, None, active, separator)
-    ends = check_ends(low, high, cap)
+    ends = check_ends(low, high, cap, source.range or (0.0, 1.0))
     if arm is not None:
         if arm not in source.labels:
             raise requirement("arm", OWNER, f"one of the arms {list(source.labels)[:20]}", brief(arm))
@@ -77,13 +77,15 @@ def evaluate(
         tell_value(source, name, shares, ends, cap, alpha, format)
 
 
-def check_ends(low: float | None, high: float | None, cap: float | None) -> tuple[float, float]:
-    """The range of rewards: 0 to 1 by default."""
+def check_ends(
+    low: float | None, high: float | None, cap: float | None, known: tuple[float, float]
+) -> tuple[float, float]:
+    """The range of rewards: that of the experiment by default."""
     if cap is not None:
         if low is not None or high is not None:
             raise InvalidInput("--cap takes the place of --low and --high.")
         return 0.0, check_number(cap, "cap", OWNER, above=0)
-    return (0.0 if low is None else low), (1.0 if high is None else high)
+    return (known[0] if low is None else low), (known[1] if high is None else high)
 
 
 def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:

@@ -12,14 +12,17 @@ import typer
 
 from bandstrap.basics.deprecation import with_new_names
 from bandstrap.basics.storage import check_file
+from bandstrap.cli.logs import AlphaOption
 from bandstrap.cli.options import (
     AggregateName,
     DirectionName,
     DurabilityName,
     ModeName,
     OutOfRangeName,
+    ScreenFormat,
     split_labels,
 )
+from bandstrap.cli.readout import ComparedControl, EpsilonOption, PageOption
 from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
 from bandstrap.errors import brief, requirement
 
@@ -327,6 +330,28 @@ def status(
         print_status(found)
         if html is not None:
             say(f"page: {html}")
+
+
+@app.command()
+def readout(
+    target: Target,
+    name: NameArgument,
+    control: ComparedControl = None,
+    alpha: AlphaOption = 0.05,
+    epsilon: EpsilonOption = None,
+    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
+    html: PageOption = None,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Say which arm won, how sure that is, and whether to stop: at any time, and as often as you ask."""
+    from bandstrap.cli.readout import tell
+
+    if html is not None:
+        check_file(html, "html", "bandstrap live readout")
+    with opened(target, name, code, timeout) as experiment:
+        found = experiment.readout(alpha, control=control, epsilon=epsilon)
+    tell(found, format, html, name, calendar=True)
 
 
 @app.command()

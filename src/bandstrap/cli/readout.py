@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,9 @@ from bandstrap.cli.logs import (
 )
 from bandstrap.cli.options import DirectionName, ScreenFormat
 from bandstrap.cli.terminal import print_display, say, say_wrapped, write_json
+
+if TYPE_CHECKING:
+    from bandstrap.evidence import Readout
 
 ComparedControl = Annotated[str | None, typer.Option(help="Arm that the others are compared with. Default: the first.")]
 EpsilonOption = Annotated[float | None, typer.Option(help="Difference of mean rewards that does not matter.")]
@@ -62,24 +66,26 @@ def readout(
     if html is not None:
         check_file(html, "html", owner)
     source = open_given(log, arm, reward, propensity, arms, time, active, separator)
+    if low is high is cap is None and source.range is not None:
+        low, high = source.range
     rule: dict[str, Any] = {"low": low, "high": high, "cap": cap, "direction": direction or source.direction or "max"}
     state = LogEvidence(source.labels, **rule)
     for batch in source.batches():
         state.update(batch.arms, batch.rewards, batch.weights, active=batch.active, times=batch.times)
     found = read(state, alpha, control=source.control if control is None else control, epsilon=epsilon)
-    tell(found, format, html, source.name, source.notes, calendar=source.has_times)
+    tell(replace(found, notes=source.notes), format, html, source.name, calendar=source.has_times)
 
 
-def tell(found: Any, format: str, html: Path | None, title: str, notes: Any, *, calendar: bool) -> None:  # noqa: A002
+def tell(found: Readout, format: str, html: Path | None, title: str, *, calendar: bool) -> None:  # noqa: A002
     """Print a readout, and write its page."""
-    from bandstrap.readout.page import display_of, write_readout_page
+    from bandstrap.readout.page import write_readout_page
 
     if html is not None:
-        write_readout_page(found, html, title, calendar=calendar, notes=notes)
+        write_readout_page(found, html, title, calendar=calendar)
     if format == "json":
-        write_json(found.to_dict() | {"notes": list(notes)})
+        write_json(found.to_dict())
         return
-    effects, values = display_of(found, notes)
+    effects, values = found.displays()
     print_display(effects)
     say("")
     print_display(values)

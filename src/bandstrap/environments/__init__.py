@@ -1,7 +1,8 @@
 """Reward models; any scipy.stats distribution can be an arm."""
 
-from bandstrap.environments.arms import Arms, Empirical
+from bandstrap.environments.arms import Arms, Empirical, OfDistributions
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
+from bandstrap.environments.drifting import Drifting
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
 from bandstrap.environments.exponential import Exponential, MirroredExponential
 from bandstrap.environments.linear_bandit import LinearBandit
@@ -21,7 +22,7 @@ from bandstrap.environments.poisson import Poisson
 from bandstrap.environments.unequal_variances import UnequalVariances
 
 # Shared by others, not environments of their own.
-for _abstract in (Noisy, UnitInterval):
+for _abstract in (Noisy, OfDistributions, UnitInterval):
     del ENVIRONMENTS[_abstract.name]
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Arms",
     "Bernoulli",
     "Beta",
+    "Drifting",
     "Empirical",
     "Environment",
     "Exponential",

@@ -24,7 +24,22 @@ def as_laws(laws: object) -> tuple[object, ...]:
     return tuple(laws) if isinstance(laws, Sequence) or (isinstance(laws, np.ndarray) and laws.ndim > 0) else ()
 
 
-class Arms(Environment):
+class OfDistributions(Environment):
+    """Arms whose rewards are drawn from distributions of their own, not by their means."""
+
+    def draw_moved(
+        self, means: Floats, traits: AnyArray, level: Floats, shift: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Rewards multiplied and shifted."""
+        return self.draw_rewards(means, traits, level.size, rng) * level + shift
+
+    def moved_support(self, factor: float, shift: float) -> tuple[float, float]:
+        """The support multiplied and shifted."""
+        low, high = self.support
+        return factor * low + shift, factor * high + shift
+
+
+class Arms(OfDistributions):
     """One frozen ``scipy.stats`` distribution per arm.
 
     Parameters
@@ -70,7 +85,7 @@ class Arms(Environment):
         return f"arms:{names},digest={fingerprint(*map(law_content, self.distributions))}"
 
 
-class Empirical(Environment):
+class Empirical(OfDistributions):
     """Rewards drawn with replacement from rewards that were observed; the means are those of the data.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Mapping, Sequence
@@ -133,6 +134,26 @@ class Environment(metaclass=Declared):
         Nothing that an arm keeps for a replication may be drawn here, since rewards may be drawn arm by arm and bit by bit.
         """
         raise NotImplementedError
+
+    def draw_moved(
+        self, means: Floats, traits: AnyArray, level: Floats, shift: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """A reward of each arm in each round, where means are multiplied by ``level[t]`` and ``shift[t]`` is added."""
+        moved = means[:, None] * level + shift
+        each = self.draw_rewards(moved.ravel(), np.repeat(traits, level.size, axis=0), 1, rng)
+        return each.reshape(moved.shape)
+
+    def moved_support(self, factor: float, shift: float) -> tuple[float, float]:
+        """The support with means multiplied and shifted; means that the environment cannot have then are refused."""
+        moved = copy.copy(self)
+        ends = self.means if self.means is not None else self.mean_range or self.default_range
+        new = factor * np.array(ends) + shift
+        if self.means is None:
+            moved.mean_range = (float(new[0]), float(new[1]))
+        else:
+            moved.means = tuple(new.tolist())
+        moved.check_means(new)
+        return moved.support
 
     def tape(self, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """Means, and ``tape[arm, i]``, the reward of an arm's pull number ``i``."""

@@ -152,12 +152,15 @@ class Health:
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; it had probability 0 until now.
 
-        Its bets start with their share: if arms join in reaction to results, the error probability is at most ``K/k``
-        times alpha, with ``k`` arms at first and ``K`` in the end.
+        The largest ``E`` becomes what it would have been, had the arm been known from the start: its bets stood at 1. If
+        arms join in reaction to results, the error probability is at most ``K/k`` times alpha, with ``k`` arms at first
+        and ``K`` in the end.
         """
         if len(self.labels) == MOST_ARMS:
             raise requirement("label", "Health.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
+        n_arms = len(self.labels)
         self.labels = check_labels([*self.labels, label], "Health.add_arm")
+        self.peak += math.log((n_arms + math.exp(-self.peak)) / (n_arms + 1))
         self.log_products = np.pad(self.log_products, [(0, 0), (0, 1), (0, 0)])
         self.counts, self.expected = (np.pad(each, [(0, 0), (0, 1)]) for each in (self.counts, self.expected))
 

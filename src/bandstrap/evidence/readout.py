@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandstrap.basics.display import Display, as_html, as_text
 from bandstrap.basics.text import listed
 from bandstrap.errors import brief, check_number, requirement
 from bandstrap.evidence.asymptotic import FEWEST_DECISIONS, FEWEST_REWARDS
@@ -109,6 +110,8 @@ class Readout:
         Health of rewards, and of what was shown.
     bins
         Effects over time.
+    notes
+        Sentences on decisions that are not counted.
     """
 
     sentence: str
@@ -139,6 +142,7 @@ class Readout:
     missing: HealthFinding
     traffic: HealthFinding
     bins: tuple[BinEffect, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -197,6 +201,17 @@ class Readout:
             yield f"{100 * self.share_beyond:.2g} % of all reward lies beyond {self.low:g} to {self.high:g} and is cut off."
         yield from health_lines(self.missing, "rewards are missing", "rewards are there")
         yield from health_lines(self.traffic, "decisions are not shown", "decisions are in the log")
+        yield from self.notes
+
+    def displays(self) -> tuple[Display, Display]:
+        """The readout on one screen: effects below what is said of all, and values above what they promise."""
+        return Display(list(self.lines()), self.effect_table()), Display([], self.value_table(), list(self.promises()))
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(as_text, self.displays()))
+
+    def _repr_html_(self) -> str:
+        return "\n".join(map(as_html, self.displays()))
 
     def effect_table(self) -> dict[str, list[object]]:
         """Columns of the effects."""

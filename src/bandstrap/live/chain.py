@@ -54,6 +54,11 @@ def next_link(link: int, entry: LogEntry) -> int:
     return hashed(encoded(link, entry.seq, entry.kind, arm, reward, *(word or "" for word in words)))
 
 
+def hash_of(text: str) -> int:
+    """What a text that decisions share is stored under."""
+    return hashed(text.encode())
+
+
 def hashed(data: bytes) -> int:
     """64 bits of BLAKE2b as a number from -2^63 to 2^63 - 1."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)

@@ -43,16 +43,16 @@ GROUP BY source, arm, chosen, build, stretch
 RECENT = """
 SELECT chosen, count(*) FROM (
     SELECT coalesce(proposed, arm) AS chosen FROM live_decision
-    WHERE experiment = ? AND source <> 'holdout' ORDER BY decided_at DESC, id DESC LIMIT ?
+    WHERE experiment = ? AND source <> 'holdout' ORDER BY decided_at DESC, number DESC LIMIT ?
 ) AS recent GROUP BY chosen
 """
 
 # Decisions of the policy that count and have no reward in the log; and those of them that still wait for one.
 WITHOUT_REWARD = f"""
 SELECT count({START}), count(CASE WHEN l.decision IS NULL AND NOT {IS_CLOSED.format(now="?")} THEN {START} END)
-FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id LEFT JOIN live_learned l ON l.decision = d.id
+FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_learned l ON l.decision = d.number
 WHERE d.experiment = ? AND d.source <> 'holdout' AND coalesce(l.kind, 'nothing') = 'nothing'
-    AND NOT {IS_VOID.format("d.id")}
+    AND NOT {IS_VOID.format("d.number")}
 """
 
 # Entries of the log that were learned.
@@ -78,7 +78,7 @@ SELECT place, n, lag FROM (
     SELECT lag, row_number() OVER (ORDER BY lag) AS place, count(*) OVER () AS n FROM (
         SELECT r.received_at - d.decided_at AS lag
         FROM (SELECT decision, received_at FROM live_reward WHERE experiment = ? ORDER BY id DESC LIMIT ?) AS r
-            JOIN live_decision d ON d.id = r.decision
+            JOIN live_decision d ON d.number = r.decision
     ) AS waited
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
@@ -88,7 +88,7 @@ SELECT place, n, lag FROM (
 UNITS = f"""
 WITH units AS (
     SELECT min(decided_at) AS began, avg(reward) AS mean
-    FROM live_learned l JOIN live_decision d ON d.id = l.decision
+    FROM live_learned l JOIN live_decision d ON d.number = l.decision
     WHERE {IS_LEARNED} AND d.version >= ?
     GROUP BY unit, CASE WHEN unit IS NULL THEN id END
 ), centre AS (
@@ -102,10 +102,10 @@ SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
 
 # What those of the holdout are settled with, which nobody learns: a row for each of their rewards, or one without any.
 HELD = f"""
-SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id
-    LEFT JOIN live_reward w ON w.decision = d.id AND NOT w.late
-WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND NOT {IS_VOID.format("d.id")}
-ORDER BY d.decided_at, d.id, {ARRIVAL}
+SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d
+    LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_reward w ON w.decision = d.number AND NOT w.late
+WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND NOT {IS_VOID.format("d.number")}
+ORDER BY d.decided_at, d.number, {ARRIVAL}
 """
 
 
@@ -133,14 +133,14 @@ def stretches(store: Store, experiment: int, now: float) -> Stretches | None:
 
 @dataclass
 class Decided:
-    """Numbers of decisions.
+    """Numbers of decisions, ``by_build`` by the hash of its id.
 
     ``served`` are those of each arm without the holdout's; ``chosen`` those of each arm and stretch in which the policy
     chose it, or would have in shadow mode, and ``of_day`` those of the last day among them.
     """
 
     by_source: Counter[str] = field(default_factory=Counter)
-    by_build: Counter[str] = field(default_factory=Counter)
+    by_build: Counter[int] = field(default_factory=Counter)
     served: Counter[int] = field(default_factory=Counter)
     of_day: Counter[int] = field(default_factory=Counter)
     chosen: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * STRETCHES))

@@ -28,6 +28,8 @@ from bandstrap.live.store import Store, damaged
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
+    from bandstrap.evidence import Readout
+    from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
 
@@ -124,6 +126,7 @@ class Experiment:
         self._refreshed = 0.0
         self._build: Build | None = None
         self._largest = 0.0  # of the rewards known here, up to its sign
+        self._keeper: EvidenceKeeper | None = None
 
     @property
     def row(self) -> ExperimentRow:
@@ -227,6 +230,8 @@ class Experiment:
         fold.catch_up(state, self.store, self.row.id, newest)
         self._state, self._refreshed, self._has_read = state, began, True
         self._save_snapshot(state)
+        if state.version >= fold.FEWEST_ENTRIES:
+            self.keeper.keep_up(state)
         return state
 
     def _save_snapshot(self, state: fold.LiveState) -> None:
@@ -242,6 +247,16 @@ class Experiment:
                 self.store.save_snapshot(
                     self.row.id, state.version, self.build.id, state.link, body, fold.checksum(body)
                 )
+
+    @property
+    def keeper(self) -> EvidenceKeeper:
+        """Who counts decisions for the readout."""
+        if self._keeper is None:
+            from bandstrap.live.evidence import EvidenceKeeper
+
+            policy = self._checker()
+            self._keeper = EvidenceKeeper(self.store, self.row.id, self.build.id, self.definition, policy)
+        return self._keeper
 
     def _checker(self) -> Any:
         if self._referee is None:
@@ -651,6 +666,51 @@ class Experiment:
 
         self._look()
         return status_of(self)
+
+    def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
+        """Who won, how sure, when to stop and what was gained: valid at any time, and as often as one asks.
+
+        Parameters
+        ----------
+        alpha
+            Error probability of the verdict, and of all differences from the control together. Default: 0.05.
+        control
+            The arm that others are compared with. Default: the control of the experiment, or its first arm.
+        epsilon
+            Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used.
+
+        Returns
+        -------
+        Readout
+            Verdict, differences with intervals, values, gain, health, and effects over time; ``str(...)`` is one screen.
+
+        See Also
+        --------
+        bandstrap.evidence.readout : formulas and promises; ``bandstrap readout`` reads the same from an export.
+
+        Notes
+        -----
+        With a window, decisions count in their order once their windows are over. Without one they count when their reward
+        comes, and the readout is about decisions with a reward; whether one comes must then not depend on the arm.
+
+        Examples
+        --------
+        >>> import random, tempfile
+        >>> from bandstrap import live
+        >>> file, rng = tempfile.mkdtemp() + "/shop.db", random.Random(1)
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     decisions = experiment.decide_many([f"u{i}" for i in range(1000)])
+        ...     given = [(each.id, float(rng.random() < {"red": 0.1, "green": 0.3}[each.arm])) for each in decisions]
+        ...     outcomes = experiment.reward_many(given)
+        ...     found = experiment.readout(control="red")
+        >>> found.word, found.arm, found.effects[0].difference.lower > 0
+        ('ship', 'green', True)
+        """
+        from bandstrap.live.evidence import readout_of
+
+        self._look()
+        with self._lock:
+            return readout_of(self.keeper, self._catch_up(wait=True), alpha, control, epsilon)
 
     def replay(self, *, deep: bool = False) -> Replay:
         """Make every decision again from the log, and compare it with what is stored, to the last bit.

@@ -20,6 +20,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.live.evidence import range_of
 from bandstrap.live.store import damaged
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class ExportMetadata(TypedDict):
     arms: list[str]
     direction: str
     version: int
+    final: float  # decisions whose windows were over before this time are final
+    range: tuple[float, float] | None  # lowest and highest reward of a decision, where there are
 
 
 class BanditFeedback(TypedDict):
@@ -124,6 +127,7 @@ def export(experiment: Experiment, path: str | Path) -> None:
     if path.suffix != ".parquet":  # the name would say of the file that it is something else
         raise requirement("path", "export", "the name of a Parquet file, which ends in .parquet", brief(str(path)))
     version = experiment.refresh()
+    final = experiment.store.final_until(experiment.row.id)
     definition, arms = experiment.definition, list(experiment.state.arms)
     records = experiment.store.records(experiment.row.id, definition.settle)
     about: ExportMetadata = {
@@ -133,6 +137,8 @@ def export(experiment: Experiment, path: str | Path) -> None:
         "arms": arms,
         "direction": definition.direction,
         "version": version,
+        "final": final,
+        "range": range_of(definition, experiment.state.policy),
     }
     # A later version may have more arms.
     write_log(path, (row_of(*record, arms) for record in records if record[0].version <= version), about)

@@ -1,20 +1,78 @@
--- Live experiments in PostgreSQL, version 2 of the schema: who an experiment is, and a chain of hashes over its log.
--- live_learned_1 is copied into live_learned, each entry with its link, and dropped by migration.py.
+-- Live experiments in PostgreSQL, version 2 of the schema: who an experiment is, a chain of hashes over its log, and rows that
+-- name decisions by numbers and texts by hashes, in half the space. migration.py copies the rows and drops the old tables.
 
 ALTER TABLE live_experiment ADD COLUMN identity TEXT NOT NULL DEFAULT '';  -- random
 
+ALTER TABLE live_decision RENAME TO live_decision_1;
+ALTER TABLE live_activation RENAME TO live_activation_1;
+ALTER TABLE live_reward RENAME TO live_reward_1;
 ALTER TABLE live_learned RENAME TO live_learned_1;
+ALTER TABLE live_pending RENAME TO live_pending_1;
+DROP INDEX live_pending_in_time;
+
+-- Texts that many decisions share, each once, by the first 64 bits of its BLAKE2b.
+CREATE TABLE live_text (
+    hash BIGINT PRIMARY KEY,
+    body TEXT NOT NULL
+);
+
+-- The id is a digest of the experiment's name and the key, so that it stands for the pair; the number is for this database.
+CREATE TABLE live_decision (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    experiment BIGINT NOT NULL,
+    key TEXT NOT NULL,
+    unit TEXT,
+    version BIGINT NOT NULL,
+    source TEXT NOT NULL,  -- policy, shadow, holdout
+    arm BIGINT NOT NULL,
+    proposed BIGINT,
+    propensity DOUBLE PRECISION NOT NULL,
+    weights BIGINT,  -- a text, JSON, of a decision among arms
+    own_weights TEXT,  -- JSON, of one among actions, which no other has
+    available BIGINT,  -- a text, JSON
+    context TEXT,  -- JSON
+    deferred BOOLEAN NOT NULL,
+    build BIGINT NOT NULL,  -- a text, the id of a build
+    decided_at DOUBLE PRECISION NOT NULL
+);
+CREATE INDEX live_decision_by_time ON live_decision (experiment, decided_at, number);
+
+CREATE TABLE live_activation (
+    decision BIGINT PRIMARY KEY,
+    at DOUBLE PRECISION NOT NULL
+);
+
+CREATE TABLE live_reward (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    experiment BIGINT NOT NULL,
+    decision BIGINT NOT NULL,
+    key TEXT NOT NULL,
+    value DOUBLE PRECISION NOT NULL,
+    received_at DOUBLE PRECISION NOT NULL,
+    late BOOLEAN NOT NULL,  -- kept, but never learned
+    UNIQUE (decision, key)
+);
+
 CREATE TABLE live_learned (
     experiment BIGINT NOT NULL,
     seq BIGINT NOT NULL,
     kind TEXT NOT NULL,  -- reward, default, nothing, change
-    decision TEXT COLLATE "C" UNIQUE,
+    decision BIGINT UNIQUE,
     arm BIGINT,
     reward DOUBLE PRECISION,
     at DOUBLE PRECISION NOT NULL,
     link BIGINT NOT NULL,  -- a hash of the entry and of the link before it
     PRIMARY KEY (experiment, seq)
 );
+
+CREATE TABLE live_pending (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    experiment BIGINT NOT NULL,
+    decision BIGINT NOT NULL,
+    due DOUBLE PRECISION NOT NULL
+);
+CREATE INDEX live_pending_in_time ON live_pending (experiment, due, decision);
 
 -- Snapshots can be made again.
 DROP TABLE live_snapshot;
@@ -31,7 +89,7 @@ CREATE TABLE live_snapshot (
 
 -- Decisions whose rewards were taken back, by the entry of the log, a change, that says so.
 CREATE TABLE live_void (
-    decision TEXT COLLATE "C" PRIMARY KEY REFERENCES live_decision (id),
+    decision BIGINT PRIMARY KEY REFERENCES live_decision (number),
     experiment BIGINT NOT NULL,
     seq BIGINT NOT NULL
 );

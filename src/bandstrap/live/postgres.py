@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from bandstrap.live.database import REPORTS, DatabaseRow, ReadOnly, StoreError
+from bandstrap.live.database import REPORTS, TIMEOUT, DatabaseRow, ReadOnly, StoreError
 from bandstrap.live.store import Store
 
 R = TypeVar("R")
@@ -94,6 +94,7 @@ class PostgresStore(Store):
 
     name = "postgres"
     now = "extract(epoch FROM clock_timestamp())::float8"
+    in_flight = TIMEOUT
     errors = (psycopg.Error,)
     most_rows = 100_000
     # Not by to_regclass(), which remembers in a transaction that there were none.
@@ -107,6 +108,7 @@ class PostgresStore(Store):
     settling = " FOR UPDATE OF d SKIP LOCKED"
     skipping = " SKIP LOCKED"
     unindexed = ""  # see faults()
+    has_one_writer = False
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(timeout)

@@ -48,6 +48,10 @@ class DecisionRow(NamedTuple):
     decided_at: float = math.nan
 
 
+# Of these columns, texts that many decisions share: each is stored once, by its hash.
+SHARED = ("weights", "available", "build")
+
+
 class NewReward(NamedTuple):
     """A reward to be stored; ``decision`` is an id, and two rewards of one decision under one key are the same."""
 

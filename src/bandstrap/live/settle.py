@@ -21,7 +21,7 @@ START = "CASE WHEN d.deferred THEN a.at ELSE d.decided_at END"
 IS_CLOSED = f"coalesce({{now}} >= {START} + ?, FALSE)"
 # The order in which its rewards ``w`` arrived.
 ARRIVAL = "w.received_at, w.id"
-# Whether nothing is learned of the decision with an id, because it was voided.
+# Whether nothing is learned of the decision with a number, because it was voided.
 IS_VOID = "EXISTS (SELECT 1 FROM live_void v WHERE v.decision = {})"
 
 

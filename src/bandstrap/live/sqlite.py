@@ -82,6 +82,7 @@ class SqliteStore(Store):
     has_schema = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'live_schema')"
     sequencing = rewarding = settling = skipping = ""
     unindexed = " NOT INDEXED"
+    has_one_writer = True
 
     def __init__(self, path: str | Path, durability: Durability, timeout: float, *, create: bool) -> None:
         super().__init__(timeout)

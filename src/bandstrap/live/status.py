@@ -15,6 +15,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.display import Display, Displayed
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
+from bandstrap.live.chain import hash_of
 from bandstrap.live.fold import LiveState, read_snapshot, unreadable
 from bandstrap.live.history import CountHistory
 from bandstrap.live.settings import SettingValues
@@ -489,12 +490,13 @@ def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
     return SnapshotStatus(newest.version, newest.at, newest.build, trouble is None, trouble)
 
 
-def builds_of(experiment: Experiment, decisions: Mapping[str, int]) -> tuple[BuildStatus, ...]:
+def builds_of(experiment: Experiment, decisions: Mapping[int, int]) -> tuple[BuildStatus, ...]:
     """What decided, most often first."""
     found = []
     for id_, code, libraries, platform in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build"):
-        if id_ in decisions:
-            found.append(BuildStatus(id_, code, libraries, platform, decisions[id_], id_ == experiment.build.id))
+        n = decisions.get(hash_of(id_), 0)
+        if n:
+            found.append(BuildStatus(id_, code, libraries, platform, n, id_ == experiment.build.id))
     return tuple(sorted(found, key=lambda build: (-build.decisions, build.id)))
 
 

@@ -7,6 +7,9 @@ queue, ``live_pending``, in its own transaction. :meth:`Store.refresh` takes the
 of all rows that are due, appends them to the log and deletes just these rows. A row that is committed later is found
 later.
 
+Other tables name a decision by its number, which is the database's own, and callers by its id. Weights, available arms
+and builds are the same for many decisions: each is stored once, in ``live_text``, and named by its hash.
+
 Times are seconds since 1970 by the clock of the database.
 """
 # ruff: noqa: S608 - statements are put together from parts of this package; whatever comes from outside is a parameter
@@ -17,12 +20,12 @@ import math
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bandstrap.errors import brief, check_choice, check_number, requirement
-from bandstrap.live.chain import first_link, new_identity, next_link
+from bandstrap.live.chain import first_link, hash_of, new_identity, next_link
 from bandstrap.live.database import (
     TIMEOUT,
     Database,
@@ -36,6 +39,7 @@ from bandstrap.live.database import (
     writing,
 )
 from bandstrap.live.rows import (
+    SHARED,
     Build,
     Change,
     DecisionOutcome,
@@ -61,7 +65,8 @@ PAGE = 5_000
 SNAPSHOTS = 3
 
 EXPERIMENT = f"SELECT {', '.join(ExperimentRow._fields)} FROM live_experiment WHERE name = ?"
-DECISION = ", ".join(f"d.{column}" for column in DecisionRow._fields)
+# A decision d as it is stored: of texts that others share, the hashes.
+DECISION = ", ".join(f"d.{column}" for column in ("number", "own_weights", *DecisionRow._fields))
 # Snapshots s that were taken of the log as it is.
 OF_THIS_LOG = (
     "FROM live_snapshot s JOIN live_learned l ON l.experiment = s.experiment AND l.seq = s.version AND l.link = s.link"
@@ -70,13 +75,13 @@ OF_THIS_LOG = (
 LOCK_LOG = "SELECT identity FROM live_experiment WHERE id = ?"
 NEWEST = "SELECT coalesce(max(seq), 0) FROM live_learned WHERE experiment = ?"
 # Columns of a new decision, with the names that PostgreSQL has for their types.
-NEW_DECISION = dict.fromkeys(DecisionRow._fields[:-1], "text") | {
-    "version": "int8",
-    "arm": "int8",
-    "proposed": "int8",
-    "propensity": "float8",
-    "deferred": "bool",
-}
+NEW_DECISION = (
+    dict.fromkeys(("own_weights", *DecisionRow._fields[:-1]), "text")
+    | dict.fromkeys(("version", "arm", "proposed", *SHARED), "int8")
+    | {"propensity": "float8", "deferred": "bool"}
+)
+# Texts that are remembered, so that they are neither written nor read again.
+MOST_TEXTS = 10_000
 
 
 class Store(Database):
@@ -88,11 +93,14 @@ class Store(Database):
     settling: ClassVar[str]  # decisions d, against those who would add rewards; locked ones are left out
     skipping: ClassVar[str]  # added to such an end: rows that others have locked are left out
     unindexed: ClassVar[str]  # after the name of a table: let its rows be found without an index
+    has_one_writer: ClassVar[bool]  # at a time; otherwise writers wait for each other's rows
+    in_flight: ClassVar[float] = 0.0  # seconds that a transaction of others may last beside one that writes
 
     def __init__(self, timeout: float) -> None:
         super().__init__(timeout)
         # Of experiments that are expected: under the number of one there may be another in tables made anew.
         self._identities: dict[int, str] = {}
+        self._texts: dict[int, str] = {}  # that are stored
 
     @staticmethod
     def open(
@@ -158,7 +166,7 @@ class Store(Database):
     @reading
     def experiments(self) -> list[str]:
         """Names of all experiments, sorted."""
-        return sorted(name for (name,) in self._ask("SELECT name FROM live_experiment"))
+        return sorted(str(name) for (name,) in self._ask("SELECT name FROM live_experiment"))  # nothing, where damaged
 
     @writing
     def add_build(self, build: Build) -> None:
@@ -170,7 +178,6 @@ class Store(Database):
 
     # --- decisions and rewards ------------------------------------------------------------------------------------------
 
-    @writing
     def add_decisions(
         self, experiment: int, rows: Sequence[DecisionRow], settle: Settle, link: int | None = None
     ) -> list[DecisionRow]:
@@ -180,33 +187,83 @@ class Store(Database):
         is, :class:`OtherHistory` is raised, and nothing is written.
         """
         new = by_key(rows, lambda row: row.id)
-        based, seen = "WHERE true", []
+        packed = {id_: pack(row) for id_, row in new.items()}
+        values = [values for values, _ in packed.values()]
+        needed = {hash_: text for _, texts in packed.values() for hash_, text in texts.items()}
+        unknown = {hash_: text for hash_, text in needed.items() if hash_ not in self._texts}
+        try:
+            stored = self._add_decisions(experiment, new, values, settle, link, self._shareable(unknown))
+        except OtherHistory:
+            self._texts.clear()  # what was known of another database
+            if len(unknown) == len(needed):
+                raise
+            stored = self._add_decisions(experiment, new, values, settle, link, self._shareable(needed))
+        self._remember(needed)
+        return [stored[row.id] for row in rows]
+
+    def _shareable(self, texts: Mapping[int, str]) -> Mapping[int, str]:
+        """Texts that are still to be stored with the decisions that need them.
+
+        Where rows of others are waited for, texts are stored before: a worker that stops in the middle of a transaction
+        would hold up all who need the same.
+        """
+        if texts and not self.has_one_writer:
+            self._run(lambda: self._add_texts(texts), writes=False)
+            return {}
+        return texts
+
+    def _remember(self, texts: Mapping[int, str]) -> None:
+        """Remember texts that are stored."""
+        if len(self._texts) + len(texts) > MOST_TEXTS:
+            self._texts.clear()
+        self._texts |= texts
+
+    def _add_texts(self, texts: Mapping[int, str]) -> None:
+        self._ask_rows(
+            "INSERT INTO live_text (hash, body) SELECT hash, body FROM r WHERE true ON CONFLICT (hash) DO NOTHING",
+            {"hash": "int8", "body": "text"},
+            sorted(texts.items()),
+        )
+
+    @writing
+    def _add_decisions(
+        self,
+        experiment: int,
+        new: Mapping[str, DecisionRow],
+        values: Sequence[Sequence[object]],
+        settle: Settle,
+        link: int | None,
+        texts: Mapping[int, str],
+    ) -> dict[str, DecisionRow]:
+        """Store decisions, and the texts that they share; what is stored, by id."""
+        self._add_texts(texts)
+        # Whoever has read a log that is gone may believe that texts are there.
+        there = "({0} IS NULL OR EXISTS (SELECT 1 FROM live_text WHERE hash = {0}))"
+        based, seen = " AND ".join(there.format(column) for column in SHARED), []
         if link is not None:
-            based = (
-                "WHERE EXISTS (SELECT 1 FROM live_experiment e WHERE e.id = ? AND e.identity = ?) AND (version = 0"
+            based += (
+                " AND EXISTS (SELECT 1 FROM live_experiment e WHERE e.id = ? AND e.identity = ?) AND (version = 0"
                 " OR EXISTS (SELECT 1 FROM live_learned l WHERE l.experiment = ? AND l.seq = version AND l.link = ?))"
             )
             seen = [experiment, self._identities[experiment], experiment, link]
-        times: dict[str, float] = dict(
-            self._ask_rows(
-                f"INSERT INTO live_decision (experiment, {', '.join(DecisionRow._fields)})"
-                f" SELECT ?, {', '.join(NEW_DECISION)}, {self.now} FROM r {based}"
-                " ON CONFLICT (id) DO NOTHING RETURNING id, decided_at",
-                NEW_DECISION,
-                [row[:-1] for row in new.values()],
-                experiment,
-                *seen,
-            )
+        columns = ", ".join(NEW_DECISION)
+        added = self._ask_rows(
+            f"INSERT INTO live_decision (experiment, {columns}, decided_at) SELECT ?, {columns}, {self.now} FROM r"
+            f" WHERE {based} ON CONFLICT (id) DO NOTHING RETURNING id, number, decided_at",
+            NEW_DECISION,
+            values,
+            experiment,
+            *seen,
         )
         if not settle.on_arrival:
-            counting = (id_ for id_ in times if new[id_].source != "holdout" and not new[id_].deferred)
-            self._enqueue(experiment, [(id_, settle.due(times[id_])) for id_ in counting])
-        stored = {id_: DecisionRow(*new[id_][:-1], time) for id_, time in times.items()}
+            counting = {id_ for id_, row in new.items() if row.source != "holdout" and not row.deferred}
+            self._enqueue(experiment, [(number, settle.due(at)) for id_, number, at in added if id_ in counting])
+        stored = {id_: new[id_]._replace(decided_at=at) for id_, _, at in added}
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
         if len(stored) < len(new):
             raise OtherHistory(f"{self} has another log than the one that these decisions are based on.")
-        return [stored[row.id] for row in rows]
+        return stored
 
     @reading
     def decisions(self, experiment: int, ids: Sequence[str]) -> list[DecisionRow | None]:
@@ -223,25 +280,26 @@ class Store(Database):
         """
         # A policy of one's own may take anything as a reward; what is not a number could be folded by nobody.
         rows = [row._replace(value=check_number(row.value, "value", "reward")) for row in rows]
-        self._check_known(experiment, {row.decision for row in rows}, "reward")
+        numbers = self._check_known(experiment, {row.decision for row in rows}, "reward")
+        ids = {number: id_ for id_, number in numbers.items()}
         new = by_key(rows, lambda row: (row.decision, row.key))
         # Time and log are read once the decisions are locked: a reward that is not late is there when they are settled.
-        is_late = f"l.seq IS NOT NULL OR {IS_VOID.format('d.id')} OR {IS_CLOSED.format(now=self.now)}"
+        is_late = f"l.seq IS NOT NULL OR {IS_VOID.format('d.number')} OR {IS_CLOSED.format(now=self.now)}"
         stored = self._ask_rows(
             "INSERT INTO live_reward (experiment, decision, key, value, received_at, late)"
             f" SELECT ?, r.decision, r.key, r.value, {self.now}, {is_late}"
-            " FROM r CROSS JOIN live_decision d LEFT JOIN live_activation a ON a.decision = d.id"
-            " LEFT JOIN live_learned l ON l.decision = d.id WHERE d.id = r.decision"
+            " FROM r CROSS JOIN live_decision d LEFT JOIN live_activation a ON a.decision = d.number"
+            " LEFT JOIN live_learned l ON l.decision = d.number WHERE d.number = r.decision"
             " ON CONFLICT (decision, key) DO NOTHING RETURNING decision, key, received_at, late",
-            {"decision": "text", "key": "text", "value": "float8"},
-            new.values(),
+            {"decision": "int8", "key": "text", "value": "float8"},
+            [(numbers[row.decision], row.key, row.value) for row in new.values()],
             experiment,
             settle.window,
         )
         if settle.on_arrival:
             self._enqueue(experiment, [(decision, time) for decision, _, time, late in stored if not late])
         outcomes: dict[tuple[str, str], RewardOutcome] = {
-            (decision, key): "late" if late else "stored" for decision, key, _, late in stored
+            (ids[decision], key): "late" if late else "stored" for decision, key, _, late in stored
         }
         return [outcomes.pop((row.decision, row.key), "duplicate") for row in rows]
 
@@ -251,18 +309,18 @@ class Store(Database):
 
         An unknown id raises ``InvalidInput``, and nothing is written. A decision that was not deferred counts already.
         """
-        self._check_known(experiment, set(ids), "activate")
+        numbers = self._check_known(experiment, set(ids), "activate")
         activated = self._ask_rows(
-            f"INSERT INTO live_activation (decision, at) SELECT d.id, {self.now}"
-            " FROM r CROSS JOIN live_decision d WHERE d.id = r.id AND d.deferred"
+            f"INSERT INTO live_activation (decision, at) SELECT d.number, {self.now}"
+            " FROM r CROSS JOIN live_decision d WHERE d.number = r.decision AND d.deferred"
             " ON CONFLICT (decision) DO NOTHING RETURNING decision, at",
-            {"id": "text"},
-            [(id_,) for id_ in sorted(set(ids))],
+            {"decision": "int8"},
+            [(number,) for number in numbers.values()],
         )
         # A holdout's is settled by nobody: refresh() passes it over.
-        self._enqueue(experiment, [(id_, settle.due(time)) for id_, time in activated])
-        first: dict[str, float] = dict(activated)
-        return [first.pop(id_, None) is not None for id_ in ids]
+        self._enqueue(experiment, [(number, settle.due(time)) for number, time in activated])
+        first: dict[int, float] = dict(activated)
+        return [first.pop(numbers[id_], None) is not None for id_ in ids]
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
@@ -272,8 +330,9 @@ class Store(Database):
         ``version`` and ``link`` are those up to which the caller has read the log; if it is another one up to there,
         :class:`OtherHistory` is raised.
 
-        Entries are in the order of the times at which they became due (then of ids): where rewards are learned on arrival
-        the time of the reward, or of the activation if the decision was deferred; otherwise the end of the window.
+        Entries are in the order of the times at which they became due (then of decisions, in the order in which they were
+        made): where rewards are learned on arrival the time of the reward, or of the activation if the decision was
+        deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
         stopped while it did, it is waited for; without ``wait`` the newest version is given as it is. So it is where
         the database may only be read.
@@ -310,17 +369,17 @@ class Store(Database):
             return False, version
         version, link = self._end_of_log(experiment, locked)
         queue = self._ask(
-            "SELECT p.id, p.decision, p.due, d.arm, d.context FROM live_pending p"
-            f" CROSS JOIN live_decision d WHERE d.id = p.decision AND p.experiment = ? AND p.due <= {self.now}"
+            "SELECT p.id, p.decision, p.due, d.id, d.arm, d.context FROM live_pending p"
+            f" CROSS JOIN live_decision d WHERE d.number = p.decision AND p.experiment = ? AND p.due <= {self.now}"
             f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}{self.settling}",
             experiment,
         )
         if not queue:
             return False, version
         outcomes = self._outcomes({decision for _, decision, *_ in queue})
-        entries: dict[str, LogEntry] = {}
+        entries: dict[int, LogEntry] = {}
         too_early = []
-        for _, decision, due, arm, context in queue:
+        for _, decision, due, id_, arm, context in queue:
             found = outcomes[decision]
             is_over = settle.is_over(found.start, found.values, due)  # not if activated before any reward came
             if found.seq is not None or decision in entries or not found.does_count or not is_over:
@@ -329,15 +388,15 @@ class Store(Database):
                 too_early.append((decision, found.activated_at))
                 continue
             kind, reward = settle.of(found.values)
-            entry = LogEntry(version + len(entries) + 1, kind, decision, arm, reward, None, None, context)
+            entry = LogEntry(version + len(entries) + 1, kind, id_, arm, reward, None, None, context)
             link = next_link(link, entry)
             entries[decision] = entry._replace(link=link)
         self._enqueue(experiment, too_early)
         self._ask_rows(
             "INSERT INTO live_learned (experiment, seq, kind, decision, arm, reward, at, link)"
             f" SELECT ?, seq, kind, decision, arm, reward, {self.now}, link FROM r",
-            {"seq": "int8", "kind": "text", "decision": "text", "arm": "int8", "reward": "float8", "link": "int8"},
-            [(*entry[:5], entry.link) for entry in entries.values()],
+            {"seq": "int8", "kind": "text", "decision": "int8", "arm": "int8", "reward": "float8", "link": "int8"},
+            [(e.seq, e.kind, decision, e.arm, e.reward, e.link) for decision, e in entries.items()],
             experiment,
         )
         self._ask_rows(
@@ -374,14 +433,22 @@ class Store(Database):
         )
         if voided is not None:
             self._ask(
-                "INSERT INTO live_void (decision, experiment, seq) VALUES (?, ?, ?)", voided, experiment, entry.seq
+                "INSERT INTO live_void (decision, experiment, seq)"
+                " SELECT number, experiment, ? FROM live_decision WHERE id = ?",
+                entry.seq,
+                voided,
             )
         return entry.seq
 
     @reading
     def void_entry(self, experiment: int, decision: str) -> int | None:
         """The entry of the log that voids a decision."""
-        rows = self._ask("SELECT seq FROM live_void WHERE decision = ? AND experiment = ?", decision, experiment)
+        rows = self._ask(
+            "SELECT v.seq FROM live_decision d CROSS JOIN live_void v WHERE d.id = ? AND v.decision = d.number"
+            " AND v.experiment = ?",
+            decision,
+            experiment,
+        )
         return rows[0][0] if rows else None
 
     @reading
@@ -400,12 +467,10 @@ class Store(Database):
     def entries(self, experiment: int, after: int, limit: int, *, context: bool = False) -> list[LogEntry]:
         """At most ``limit`` entries of the log after position ``after``, with the contexts of decisions if asked for."""
         rows = self._ask(
-            "SELECT l.seq, l.kind, l.decision, l.arm, l.reward, c.kind, c.body,"
-            + (" d.context" if context else " NULL")
-            + ", l.link FROM live_learned l LEFT JOIN live_change c"
+            f"SELECT l.seq, l.kind, d.id, l.arm, l.reward, c.kind, c.body, {'d.context' if context else 'NULL'}, l.link"
+            " FROM live_learned l LEFT JOIN live_decision d ON d.number = l.decision LEFT JOIN live_change c"
             " ON l.kind = 'change' AND c.experiment = l.experiment AND c.seq = l.seq"
-            + (" LEFT JOIN live_decision d ON d.id = l.decision" if context else "")
-            + " WHERE l.experiment = ? AND l.seq > ? ORDER BY l.seq LIMIT ?",
+            " WHERE l.experiment = ? AND l.seq > ? ORDER BY l.seq LIMIT ?",
             experiment,
             after,
             limit,
@@ -461,37 +526,58 @@ class Store(Database):
         )
         return next((Snapshot(*row) for row in rows), None)
 
+    # --- what is final ---------------------------------------------------------------------------------------------------
+
+    def final_until(self, experiment: int) -> float:
+        """A time before which no transaction under way can change anything, and nothing waits to be appended to the log.
+
+        Where one writes at a time, whoever writes sees all that was stored before.
+        """
+        try:
+            now, due = self._run(lambda: self._horizon(experiment), writes=True)
+        except ReadOnly:
+            now, due = self._run(lambda: self._horizon(experiment), writes=False)
+            now -= TIMEOUT
+        return min(now - self.in_flight, math.inf if due is None else due)
+
+    def _horizon(self, experiment: int) -> tuple[float, float | None]:
+        """Now, and when the first row of the queue is due."""
+        ((now, due),) = self._ask(
+            f"SELECT {self.now}, (SELECT min(due) FROM live_pending WHERE experiment = ?)", experiment
+        )
+        return now, due
+
     # --- reading all of it ----------------------------------------------------------------------------------------------
 
     def records(self, experiment: int, settle: Settle) -> Iterator[tuple[DecisionRow, DecisionOutcome]]:
-        """All decisions in the order of (time, id), with what became of them; read in pages, without a lock."""
-        time, id_ = -math.inf, ""
-        while page := self._page(experiment, settle, time, id_):
-            yield from page
-            time, id_ = page[-1][0].decided_at, page[-1][0].id
+        """All decisions in the order of (time, number), with what became of them; read in pages, without a lock."""
+        time, number = -math.inf, 0
+        while page := self._page(experiment, settle, time, number):
+            yield from ((decision, found) for _, decision, found in page)
+            number, time = page[-1][0], page[-1][1].decided_at
 
     @reporting
     def _page(
-        self, experiment: int, settle: Settle, time: float, id_: str
-    ) -> list[tuple[DecisionRow, DecisionOutcome]]:
-        """The records after one of this time and id."""
+        self, experiment: int, settle: Settle, time: float, number: int
+    ) -> list[tuple[int, DecisionRow, DecisionOutcome]]:
+        """Numbers and records after one of this time and number."""
         rows = self._ask(
-            f"SELECT {DECISION}, {self.now} FROM live_decision d"
-            f" WHERE d.experiment = ? AND (d.decided_at, d.id) > (?, ?) ORDER BY d.decided_at, d.id LIMIT {PAGE}",
+            f"SELECT {DECISION}, {self.now} FROM live_decision d WHERE d.experiment = ?"
+            f" AND (d.decided_at, d.number) > (?, ?) ORDER BY d.decided_at, d.number LIMIT {PAGE}",
             experiment,
             time,
-            id_,
+            number,
         )
-        decisions = [decision_of(row[:-1]) for row in rows]
-        outcomes = self._outcomes({decision.id for decision in decisions})
+        decisions = self._unpacked([row[:-1] for row in rows])
+        outcomes = self._outcomes([row[0] for row in rows])
         page = []
-        for decision, (*_, now) in zip(decisions, rows, strict=True):
-            found = outcomes[decision.id]
+        for decision, (row_number, *_, now) in zip(decisions, rows, strict=True):
+            found = outcomes[row_number]
             # Nobody learns the holdout's, but they are settled by the same rule.
             if decision.source == "holdout" and settle.is_over(found.start, found.values, now):
                 kind, reward = settle.of(found.values)
                 found = found._replace(kind=kind, reward=reward)
-            page.append((decision, found))
+            page.append((row_number, decision, found))
         return page
 
     @reporting
@@ -501,7 +587,7 @@ class Store(Database):
             "WITH"
             " decisions AS (SELECT count(*) AS n, count(*) FILTER (WHERE source = 'holdout') AS holdout,"
             " count(*) FILTER (WHERE deferred AND a.decision IS NULL) AS waiting"
-            " FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.id WHERE experiment = ?),"
+            " FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number WHERE experiment = ?),"
             " rewards AS (SELECT count(*) AS n, count(*) FILTER (WHERE late) AS late"
             " FROM live_reward WHERE experiment = ?),"
             " learned AS (SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ('reward', 'default')"
@@ -551,24 +637,54 @@ class Store(Database):
             {"id": "text"},
             [(id_,) for id_ in ids],
         )
-        return {row[0]: decision_of(row) for number, *row in rows if number == experiment}
+        return {row.id: row for row in self._unpacked([row for number, *row in rows if number == experiment])}
 
-    def _check_known(self, experiment: int, ids: set[str], owner: str) -> None:
-        """Refuse ids of which there is no decision; lock those there are."""
+    def _unpacked(self, rows: Sequence[Sequence[Any]]) -> list[DecisionRow]:
+        """Decisions from their columns, with the texts that they share."""
+        packed = [DecisionRow._make(row[2:]) for row in rows]
+        texts = self._shared({hash_ for row in packed for hash_ in (row.weights, row.available, row.build)} - {None})
+        return [
+            row._replace(
+                weights=texts.get(row.weights, own_weights),
+                available=texts.get(row.available),
+                build=texts.get(row.build, ""),
+                deferred=bool(row.deferred),  # which SQLite keeps as a number
+            )
+            for (_, own_weights, *_), row in zip(rows, packed, strict=True)
+        ]
+
+    def _shared(self, hashes: set[Any]) -> Mapping[Any, str]:
+        """Texts by their hashes; for one that is lost, or not what was stored, words that are no JSON."""
+        unknown = hashes - self._texts.keys()
+        if not unknown:
+            return self._texts
+        found = self._ask_rows(
+            "SELECT t.hash, t.body FROM r CROSS JOIN live_text t WHERE t.hash = r.hash",
+            {"hash": "int8"},
+            [(hash_,) for hash_ in unknown],
+        )
+        read = {hash_: text for hash_, text in found if hash_of(text) == hash_}
+        lost = {hash_: f"the text {hash_}, which is lost" for hash_ in unknown - read.keys()}
+        self._remember(read)
+        return self._texts | read | lost
+
+    def _check_known(self, experiment: int, ids: set[str], owner: str) -> dict[str, int]:
+        """Refuse ids of which there is no decision; lock those there are, and give their numbers."""
         rows = self._ask_rows(
-            "SELECT d.experiment, d.id, e.identity FROM r CROSS JOIN live_decision d"
+            "SELECT d.experiment, d.id, d.number, e.identity FROM r CROSS JOIN live_decision d"
             " LEFT JOIN live_experiment e ON e.id = d.experiment WHERE d.id = r.id" + self.rewarding,
             {"id": "text"},
             [(id_,) for id_ in sorted(ids)],
         )
-        known = {id_: identity for number, id_, identity in rows if number == experiment}
-        for identity in set(known.values()):
+        known = {id_: number for owner_, id_, number, _ in rows if owner_ == experiment}
+        for identity in {identity for owner_, *_, identity in rows if owner_ == experiment}:
             self._check_identity(experiment, identity)
         unknown = ids - known.keys()
         if unknown:
             ((identity,),) = self._ask("SELECT max(identity) FROM live_experiment WHERE id = ?", experiment)
             self._check_identity(experiment, identity)
             raise requirement("decision", owner, "the id of a decision of this experiment", brief(min(unknown)))
+        return known
 
     def _end_of_log(self, experiment: int, locked: Sequence[DatabaseRow]) -> tuple[int, int]:
         """The newest version of a log and the link there; what ``LOCK_LOG`` gave says whose it is."""
@@ -579,30 +695,30 @@ class Store(Database):
         )
         return last[0] if last else (0, first_link(str(identity)))
 
-    def _enqueue(self, experiment: int, rows: Sequence[tuple[str, float]]) -> None:
+    def _enqueue(self, experiment: int, rows: Sequence[tuple[int, float]]) -> None:
         """Let decisions be settled at the times given; to do so twice does no harm."""
         self._ask_rows(
             "INSERT INTO live_pending (experiment, decision, due) SELECT ?, decision, due FROM r",
-            {"decision": "text", "due": "float8"},
+            {"decision": "int8", "due": "float8"},
             rows,
             experiment,
         )
 
-    def _outcomes(self, ids: Iterable[str]) -> dict[str, DecisionOutcome]:
+    def _outcomes(self, numbers: Iterable[int]) -> dict[int, DecisionOutcome]:
         """What became of decisions."""
         rows = self._ask_rows(
-            f"SELECT r.id, d.source, {START}, a.at, l.seq, l.kind, l.reward, {IS_VOID.format('r.id')}, w.value, w.late"
-            " FROM r LEFT JOIN live_decision d ON d.id = r.id LEFT JOIN live_activation a ON a.decision = r.id"
-            " LEFT JOIN live_learned l ON l.decision = r.id LEFT JOIN live_reward w ON w.decision = r.id"
-            f" ORDER BY {ARRIVAL}",
-            {"id": "text"},
-            [(id_,) for id_ in ids],
+            f"SELECT r.number, d.source, {START}, a.at, l.seq, l.kind, l.reward, {IS_VOID.format('r.number')}, w.value,"
+            " w.late FROM r LEFT JOIN live_decision d ON d.number = r.number"
+            " LEFT JOIN live_activation a ON a.decision = r.number LEFT JOIN live_learned l ON l.decision = r.number"
+            f" LEFT JOIN live_reward w ON w.decision = r.number ORDER BY {ARRIVAL}",
+            {"number": "int8"},
+            [(number,) for number in numbers],
         )
-        outcomes: dict[str, DecisionOutcome] = {}
-        for id_, *known, is_void, value, is_late in rows:
-            found = outcomes.setdefault(id_, DecisionOutcome._make([*known, [], 0, bool(is_void)]))
+        outcomes: dict[int, DecisionOutcome] = {}
+        for number, *known, is_void, value, is_late in rows:
+            found = outcomes.setdefault(number, DecisionOutcome._make([*known, [], 0, bool(is_void)]))
             if is_late:
-                outcomes[id_] = found._replace(late=found.late + 1)
+                outcomes[number] = found._replace(late=found.late + 1)
             elif value is not None:
                 found.values.append(value)
         return outcomes
@@ -634,10 +750,14 @@ def is_server(target: object) -> bool:
     return False
 
 
-def decision_of(row: Sequence[Any]) -> DecisionRow:
-    """A decision from its columns, whose flag SQLite keeps as a number."""
-    decision = DecisionRow(*row)
-    return decision._replace(deferred=bool(decision.deferred))
+def pack(row: DecisionRow) -> tuple[list[object], dict[int, str]]:
+    """The columns ``NEW_DECISION`` of a decision, and the texts that it shares with others, by their hashes."""
+    values = dict(zip(DecisionRow._fields[:-1], row, strict=False), own_weights=None)
+    if row.context is not None:
+        values |= {"own_weights": row.weights, "weights": None}
+    texts = {hash_of(text): text for column in SHARED if isinstance(text := values[column], str)}
+    values |= {column: hash_of(text) for column in SHARED if isinstance(text := values[column], str)}
+    return [values[column] for column in NEW_DECISION], texts
 
 
 def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:

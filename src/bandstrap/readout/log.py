@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 # Rows in memory at once.
 BATCH = 50_000
-OURS = ("arm", "reward", "weights", "source", "settled", "deferred", "activated", "time")
+OURS = ("arm", "reward", "weights", "source", "settled", "deferred", "activated", "time", "learned")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class DecisionLog:
         Labels of the arms.
     direction
         ``"max"`` or ``"min"``, as the experiment had it; ``None`` if the file does not say.
+    range
+        Lowest and highest possible reward of the experiment, if there are any.
     control
         The control of the experiment, if there is one.
     has_times
@@ -85,6 +88,7 @@ class DecisionLog:
     name: str
     labels: tuple[str, ...]
     direction: str | None
+    range: tuple[float, float] | None
     control: str | None
     has_times: bool
     notes: tuple[str, ...]
@@ -165,21 +169,27 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
     if not labels:
         raise InvalidInput(f"{path} is a log of actions with features, whose arms are new in each decision.")
     check_number_of_arms(labels, str(path))
-    rows = polars.scan_parquet(path).select(OURS).filter(polars.col("source") == "policy")
-    never = polars.col("deferred") & polars.col("activated").is_null()
-    is_open = (polars.col("settled") == "open") & ~never
-    notes = []
-    if definition.get("window") is None:
-        n_open = rows.filter(is_open).select(polars.len()).collect().item()
-        rows = rows.filter(~is_open)
-        if n_open:
-            notes.append(f"{n_open:,} decisions without a reward are left out: without a window, it may still come.")
-    else:  # decisions count in their order, up to the first that is still open
+    every = polars.scan_parquet(path).select(OURS)
+    others = every.filter(polars.col("source") != "policy").head(1).collect().height > 0
+    every = every.filter(polars.col("source") == "policy")
+    rows = every.filter(polars.col("settled") != "void")
+    time, activated = (polars.col(name).dt.epoch("us") / 1e6 for name in ("time", "activated"))
+    n_every, n_all = (each.select(polars.len()).collect().item() for each in (every, rows))
+    window = definition.get("window")
+    if window is None:  # decisions count when their reward comes, whether or not they are shown before
+        rows = rows.filter(polars.col("learned").is_not_null()).sort("learned")
+        never = polars.lit(value=False)
+    else:  # decisions count in their order, up to the first that is not final
+        never = polars.col("deferred") & (activated > time + window).fill_null(True)
+        begun = polars.when(polars.col("deferred") & ~never).then(activated).otherwise(time)
+        end = polars.when(polars.col("learned").is_null()).then(begun + window).otherwise(time)
+        final = about.get("final", math.inf)
+        is_open = (end >= final) if math.isfinite(final) else (polars.col("settled") == "open") & ~never
         first = rows.with_row_index().filter(is_open).select(polars.col("index").min()).collect().item()
-        if first is not None:
-            height = rows.select(polars.len()).collect().item()
-            rows = rows.slice(0, first)
-            notes.append(f"{height - first:,} decisions from the first whose window is open are not counted yet.")
+        rows = rows if first is None else rows.slice(0, first)
+    rows = rows.with_columns(never=never)
+    n_open = None if window is None else n_all - rows.select(polars.len()).collect().item()
+    notes = left_out(n_open=n_open, n_voided=n_every - n_all, others=others)
 
     def read(start: int, frame: polars.DataFrame) -> LogBatch:
         n = frame.height
@@ -188,15 +198,45 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         for size in np.unique(lengths):  # arms that were added later
             here = lengths == size
             weights[here, :size] = np.array(frame["weights"].filter(here).explode().to_numpy()).reshape(-1, size)
-        active = ~(frame["deferred"] & frame["activated"].is_null()).to_numpy()
+        active = ~frame["never"].to_numpy()
         rewards = frame["reward"].cast(polars.Float64).fill_null(np.nan).to_numpy()
         times = frame["time"].dt.epoch("us").to_numpy() / 1e6
         return LogBatch(frame["arm"].to_list(), rewards, weights, active, times)
 
     control = definition.get("control")
     return DecisionLog(
-        str(path), labels, direction, None if control is None else str(control), True, tuple(notes), sliced(rows), read
+        str(path),
+        labels,
+        direction,
+        about.get("range"),
+        None if control is None else str(control),
+        True,
+        tuple(notes),
+        sliced(rows),
+        read,
     )
+
+
+def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str]:
+    """Sentences on decisions of an experiment that do not count.
+
+    Parameters
+    ----------
+    n_open
+        Number of those that are not final yet; ``None`` without a window.
+    n_voided
+        Number of those whose rewards were taken back.
+    others
+        Whether there are some of the holdout, or of shadow mode.
+    """
+    if n_open is None:
+        yield "Decisions count when their reward comes; those without one are left out. With a window they would count."
+    elif n_open:
+        yield f"Decisions not counted yet, from the first whose window is open: {n_open:,}."
+    if n_voided:
+        yield f"Voided decisions, which are left out: {n_voided:,}."
+    if others:
+        yield "Decisions of the holdout and of shadow mode are left out."
 
 
 def check_number_of_arms(labels: Sequence[str], name: str) -> None:
@@ -250,7 +290,7 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
             times = numbers_of(frame[columns.time], place)
         return LogBatch(arms, rewards, weights, active, times)
 
-    return DecisionLog(name, tuple(labels), None, None, columns.time is not None, (), sliced(rows), read)
+    return DecisionLog(name, tuple(labels), None, None, None, columns.time is not None, (), sliced(rows), read)
 
 
 class Place(NamedTuple):

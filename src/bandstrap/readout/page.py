@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandstrap.basics.display import Display, format_cell
+from bandstrap.basics.display import format_cell
 from bandstrap.pages import drawn_as_data, write_page
 
 if TYPE_CHECKING:
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 MOST_CURVES = 6
 # Beyond these, lengths of axes overflow.
 LARGEST_NUMBER = 1e300
-
-
-def display_of(found: Readout, notes: Sequence[str] = ()) -> list[Display]:
-    """The readout in a few lines and two tables: effects, and values."""
-    return [
-        Display([*found.lines(), *notes], found.effect_table()),
-        Display([], found.value_table(), list(found.promises())),
-    ]
 
 
 def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
@@ -50,9 +41,7 @@ def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
     return plot_effects(curves[:MOST_CURVES], "Effect over time", "gain per decision", calendar=calendar)
 
 
-def write_readout_page(
-    found: Readout, path: str | Path, title: str, *, calendar: bool = True, notes: Sequence[str] = ()
-) -> None:
+def write_readout_page(found: Readout, path: str | Path, title: str, *, calendar: bool = True) -> None:
     """Write the readout as one page with everything in it, whole or not at all.
 
     Parameters
@@ -65,8 +54,6 @@ def write_readout_page(
         Name of the log or of the experiment.
     calendar
         Whether times are seconds since 1970. Default: true.
-    notes
-        More sentences, on decisions that are not counted.
     """
     from bandstrap.plots.style import draw_figure
 
@@ -83,7 +70,6 @@ def write_readout_page(
         found=found,
         title=title,
         span=span,
-        notes=list(notes),
         tables=[rows_of(found.effect_table()), rows_of(found.value_table())],
         picture=picture,
         confidence=f"{100 * (1 - found.alpha):g} %",

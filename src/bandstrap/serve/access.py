@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import threading
 import time
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ class Access:
         self._lock = threading.Lock()
 
     async def check(
-        self, authorization: str | None, scope: Scope, experiment: str | None, *, any_experiment: bool = False
+        self, authorization: str | None, scopes: Sequence[Scope], any_experiment: bool, experiment: str | None
     ) -> Token:
         """Find whose token it is; refuse one that is missing, unknown, over, revoked, or for something else.
 
@@ -67,8 +68,8 @@ class Access:
         token = await self._token(*parsed)
         if token is None:
             raise Problem(HTTPStatus.UNAUTHORIZED, "The token is unknown, revoked or expired.")
-        if not token.may(scope, token.experiment if any_experiment else experiment):
-            raise Problem(HTTPStatus.FORBIDDEN, refusal(token, scope))
+        if not any(token.may(scope, token.experiment if any_experiment else experiment) for scope in scopes):
+            raise Problem(HTTPStatus.FORBIDDEN, refusal(token, scopes))
         wait = self._buckets.setdefault(token.id, Bucket()).take()
         if wait > 0:
             sentence = f"A token may ask {limits.RATE:g} times per second."
@@ -97,8 +98,9 @@ class Access:
         return token
 
 
-def refusal(token: Token, scope: Scope) -> str:
+def refusal(token: Token, scopes: Sequence[Scope]) -> str:
     """Why a token does not allow a call; whether another experiment exists is not told."""
-    if token.scope not in (scope, "admin"):
-        return f"The token has the scope {token.scope!r}; this call needs {scope!r}."
+    if token.scope not in (*scopes, "admin"):
+        needed = " or ".join(repr(scope) for scope in scopes)
+        return f"The token has the scope {token.scope!r}; this call needs {needed}."
     return "The token is for another experiment."

@@ -19,6 +19,7 @@ from bandstrap.live import Experiment, StoreError
 from bandstrap.live.page import render_status_page
 from bandstrap.live.report import show_time
 from bandstrap.pages import render_page
+from bandstrap.serve.asking import hub_of
 from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
@@ -45,7 +46,7 @@ async def overview(request: Request) -> Response:
     return page("board.html.j2", rows=rows, served_at="/ui/")
 
 
-@routes.get("/experiments/{name:path}")
+@routes.get("/experiments/{name:name}")
 async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
     try:
@@ -63,7 +64,7 @@ async def login(request: Request) -> Response:
     """Keep a token in a cookie that no script can read."""
     given = parse_qs((await request.body()).decode(errors="replace")).get("token", [""])[0].strip()
     try:
-        await hub_of(request).access.check(f"Bearer {given}", "read", None, any_experiment=True)
+        await hub_of(request).access.check(f"Bearer {given}", ("read",), True, None)
     except Problem as problem:
         return trouble(request, problem)
     answer = RedirectResponse("/ui/", HTTPStatus.SEE_OTHER)
@@ -75,18 +76,12 @@ async def login(request: Request) -> Response:
 # --- who looks, at what -------------------------------------------------------------------------------------------------
 
 
-def hub_of(request: Request) -> Hub:
-    """The hub of the application."""
-    hub: Hub = request.app.state.hub
-    return hub
-
-
 async def entry(request: Request, name: str | None) -> str | None:
     """Let those in who may read; the one experiment that a token is for, ``None`` for all."""
     if getattr(request.app.state, "is_open", False):
         return None
     header = f"Bearer {request.cookies.get(COOKIE, '')}"
-    token = await hub_of(request).access.check(header, "read", name, any_experiment=name is None)
+    token = await hub_of(request).access.check(header, ("read",), name is None, name)
     return token.experiment
 
 

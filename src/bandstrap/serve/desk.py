@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, Experiment, StoreError
+from bandstrap.live.elsewhere import DecisionElsewhere, Importer
 from bandstrap.serve import limits
+from bandstrap.serve.forced import add_forced
 from bandstrap.serve.problems import Problem
 
 W = TypeVar("W")
 R = TypeVar("R")
+LOG = logging.getLogger("bandstrap.serve")
 
 
 class DecisionWish(NamedTuple):
@@ -42,12 +45,23 @@ class RewardWish(NamedTuple):
     key: str | None
 
 
-class WaitingCall(NamedTuple, Generic[W]):
+# A decision made elsewhere, from weights of a version.
+ImportWish = DecisionElsewhere
+
+
+class ForcedWish(NamedTuple):
+    """An arm that was served without a draw, because the service did not answer."""
+
+    key: str
+    unit: str | None
+    arm: str
+
+
+class WaitingCall(NamedTuple):
     """Wishes of one request, and where their answers are waited for."""
 
     kind: str
     wishes: Sequence[Any]
-    loop: asyncio.AbstractEventLoop
     answer: asyncio.Future[list[Any]]
 
 
@@ -60,13 +74,23 @@ class Desk:
         The experiment, which this desk closes.
     on_commit
         Told the number of calls, their kind and the seconds that a commit took.
+    turn
+        Held while something is committed: where one writes at a time, desks of other experiments take turns.
     """
 
-    def __init__(self, experiment: Experiment, on_commit: Callable[[int, str, float], None] = lambda *_: None) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        on_commit: Callable[[int, str, float], None] = lambda *_: None,
+        turn: contextlib.AbstractContextManager[Any] | None = None,
+    ) -> None:
         self.experiment = experiment
         self.caught_up_at = time.monotonic()
+        self._importer = Importer(experiment)
         self._on_commit = on_commit
-        self._queue: queue.SimpleQueue[WaitingCall[Any] | None] = queue.SimpleQueue()
+        self._turn = contextlib.nullcontext() if turn is None else turn
+        self._queue: queue.SimpleQueue[WaitingCall | None] = queue.SimpleQueue()
+        self._is_open = True
         self._thread = threading.Thread(target=self._work, name=f"commits of {experiment.name}", daemon=True)
         self._thread.start()
 
@@ -84,12 +108,20 @@ class Desk:
         """Whether each decision counts for the first time; or a refusal."""
         return await self._put("activate", ids)
 
+    async def import_(self, wishes: Sequence[ImportWish]) -> list[Decision | Exception]:
+        """Decisions made elsewhere, as they are stored; or a refusal."""
+        return await self._put("import", wishes)
+
+    async def force(self, wishes: Sequence[ForcedWish]) -> list[str | Exception]:
+        """What became of each arm served by force: forced, or duplicate if that is known; or a refusal."""
+        return await self._put("force", wishes)
+
     async def _put(self, kind: str, wishes: Sequence[Any]) -> list[Any]:
-        if self._queue.qsize() >= limits.QUEUE:
-            raise Problem(503, f"More than {limits.QUEUE} calls wait to be stored.", retry_after=1)
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[Any]] = loop.create_future()
-        self._queue.put(WaitingCall(kind, wishes, loop, answer))
+        if not self._is_open or self._queue.qsize() >= limits.QUEUE:
+            why = f"More than {limits.QUEUE} calls wait to be stored." if self._is_open else "The service ends."
+            raise Problem(503, why, retry_after=1)
+        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._queue.put(WaitingCall(kind, wishes, answer))
         return await answer
 
     def lag(self) -> float:
@@ -98,6 +130,7 @@ class Desk:
 
     def close(self) -> None:
         """Commit what was accepted, then end."""
+        self._is_open = False
         self._queue.put(None)
         self._thread.join()
         self.experiment.close()
@@ -106,29 +139,45 @@ class Desk:
 
     def _work(self) -> None:
         patience = max(self.experiment.definition.refresh, 0.1)
+        kinds: dict[str, Callable[[Sequence[Any]], list[Any]]] = {
+            "decide": self._decide,
+            "import": self._import,
+            "force": self._force,
+            "activate": self._activate,
+            "reward": self._reward,
+        }
         is_open = True
         while is_open:
-            calls: list[WaitingCall[Any]] = []
+            calls: list[WaitingCall] = []
             with contextlib.suppress(queue.Empty):
-                first = self._queue.get(timeout=patience)
-                is_open = first is not None
-                if first is not None:
-                    calls.append(first)
-                while is_open and sum(len(call.wishes) for call in calls) < limits.BATCH:
-                    call = self._queue.get_nowait()
+                call = self._queue.get(timeout=patience)
+                n_wishes = 0
+                while True:
                     is_open = call is not None
-                    if call is not None:
-                        calls.append(call)
-            for kind, commit in (("decide", self._decide), ("activate", self._activate), ("reward", self._reward)):
-                self._commit(kind, commit, [call for call in calls if call.kind == kind])
-            if not calls or time.monotonic() - self.caught_up_at >= patience:
-                with contextlib.suppress(StoreError):
-                    self.experiment.refresh()
-                    self.caught_up_at = time.monotonic()
+                    if call is None:
+                        break
+                    calls.append(call)
+                    n_wishes += len(call.wishes)
+                    if n_wishes >= limits.BATCH:
+                        break
+                    call = self._queue.get_nowait()
+            with self._turn:
+                for kind, commit in kinds.items():
+                    self._commit(kind, commit, [call for call in calls if call.kind == kind])
+                if not calls or time.monotonic() - self.caught_up_at >= patience:
+                    self._catch_up()
 
-    def _commit(
-        self, kind: str, commit: Callable[[Sequence[Any]], list[Any]], calls: Sequence[WaitingCall[Any]]
-    ) -> None:
+    def _catch_up(self) -> None:
+        """Learn what is due; a failure is told by :meth:`lag`, and is tried again."""
+        try:
+            self.experiment.refresh()
+            self.caught_up_at = time.monotonic()
+        except StoreError:
+            pass
+        except Exception:  # the thread must go on for all whom it serves
+            LOG.exception("The experiment could not be brought up to date")
+
+    def _commit(self, kind: str, commit: Callable[[Sequence[Any]], list[Any]], calls: Sequence[WaitingCall]) -> None:
         """Commit calls of one kind together, and answer each."""
         if not calls:
             return
@@ -139,12 +188,12 @@ class Desk:
         except Exception as error:  # noqa: BLE001 - one call must not end the thread that serves all
             answers = [error] * len(wishes)
         self._on_commit(len(wishes), kind, time.perf_counter() - began)
-        start = 0
+        parts, start = [], 0
         for call in calls:
-            part = answers[start : start + len(call.wishes)]
+            parts.append((call.answer, answers[start : start + len(call.wishes)]))
             start += len(call.wishes)
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                call.loop.call_soon_threadsafe(give, call.answer, part)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            calls[0].answer.get_loop().call_soon_threadsafe(give, parts)
 
     def _decide(self, wishes: Sequence[DecisionWish]) -> list[Decision | Exception]:
         answers: dict[int, Decision | Exception] = {}
@@ -168,6 +217,12 @@ class Desk:
     def _reward(self, wishes: Sequence[RewardWish]) -> list[Any]:
         return one_by_one(self.experiment.reward_many, wishes)
 
+    def _import(self, wishes: Sequence[ImportWish]) -> list[Any]:
+        return one_by_one(self._importer.add, wishes)
+
+    def _force(self, wishes: Sequence[ForcedWish]) -> list[Any]:
+        return one_by_one(lambda part: add_forced(self.experiment, part), wishes)
+
     def _activate(self, ids: Sequence[str]) -> list[Any]:
         return [one_by_one(lambda part: [self.experiment.activate(part[0])], [id_])[0] for id_ in ids]
 
@@ -185,8 +240,8 @@ def one_by_one(call: Callable[[Sequence[W]], Sequence[R]], wishes: Sequence[W]) 
         return [failure] * len(wishes)
 
 
-def give(answer: asyncio.Future[list[Any]], value: list[Any]) -> None:
-    """Answer a call, unless its caller has gone."""
-    with contextlib.suppress(asyncio.InvalidStateError, CancelledError):
+def give(parts: Sequence[tuple[asyncio.Future[list[Any]], list[Any]]]) -> None:
+    """Answer calls, but for those whose callers have gone."""
+    for answer, value in parts:
         if not answer.done():
             answer.set_result(value)

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hmac
 import json
+import math
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -14,17 +18,22 @@ from typing import Any, TypeVar
 from bandstrap import live
 from bandstrap.engine.simulator.own_file import parse_file_call
 from bandstrap.errors import brief
-from bandstrap.live import Decision, Experiment, StoreError
+from bandstrap.live import AppliedChange, Decision, Experiment, StoreError
 from bandstrap.live.database import Database, reading, writing
-from bandstrap.live.store import Store
-from bandstrap.serve import limits
+from bandstrap.live.elsewhere import published_weights
+from bandstrap.live.status import Status
+from bandstrap.live.store import Store, is_server
+from bandstrap.serve import forced, limits
 from bandstrap.serve.access import Access
 from bandstrap.serve.desk import Desk
+from bandstrap.serve.forced import count_forced
 from bandstrap.serve.metrics import Metrics
 from bandstrap.serve.problems import Problem
 from bandstrap.serve.tokens import TABLE
 
 R = TypeVar("R")
+# One row, which is written to see whether anything can be.
+WRITTEN = "CREATE TABLE IF NOT EXISTS serve_written (id INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +50,13 @@ class ServiceOptions:
         Run policies in files that the database names.
     allowed_hosts, cors_origins
         Host names under which the service answers, and origins whose pages may ask it; empty: any, and none.
+    privacy_key
+        With one, units and keys are stored as their hashes under it (HMAC-SHA256): whoever has the database without the
+        key cannot tell whose they are. It must stay the same as long as an experiment does.
+    retain
+        Seconds after which units and keys of decisions are erased; by default they are kept.
+    alert_url
+        Where alerts are posted to, as JSON; by default nowhere.
     """
 
     target: str
@@ -49,6 +65,15 @@ class ServiceOptions:
     allow_code: bool = False
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    privacy_key: str | None = None
+    retain: float | None = None
+    alert_url: str | None = None
+
+    def hide(self, text: str | None) -> str | None:
+        """A unit or a key as it is stored."""
+        if text is None or self.privacy_key is None:
+            return text
+        return hmac.new(self.privacy_key.encode(), text.encode(errors="surrogatepass"), "sha256").hexdigest()
 
 
 class Hub:
@@ -60,6 +85,9 @@ class Hub:
         self._desks: dict[str, Desk] = {}
         self._readers: dict[str, Experiment] = {}
         self._lock = threading.Lock()
+        # SQLite lets one write at a time: desks take turns, which is quicker than to find the file locked.
+        self._turn = None if is_server(options.target) else threading.Lock()
+        self._told: dict[str, tuple[float, Any]] = {}
 
     def open(self, *, create: bool = True) -> None:
         """Connect; with ``create`` the database is made if there is none, and tables for tokens, otherwise only read."""
@@ -90,7 +118,7 @@ class Hub:
     def _open_desk(self, name: str) -> Desk:
         with self._lock:
             if name not in self._desks:
-                self._desks[name] = Desk(self._open(name), self.metrics.note_commit)
+                self._desks[name] = Desk(self._open(name), self.metrics.note_commit, self._turn)
             return self._desks[name]
 
     def _open(self, name: str) -> Experiment:
@@ -113,32 +141,51 @@ class Hub:
             reader = self._readers[name]
         return what(reader)
 
-    async def change(self, name: str, how: Callable[[Experiment, str], object]) -> dict[str, int]:
-        """Change an experiment, and say which version has the change."""
+    async def status(self, name: str) -> Status:
+        """How an experiment stands; a status is shown again for ten times as long as it took."""
+        return await asyncio.to_thread(self._kept, name, "status", Experiment.status)
 
-        def changed(experiment: Experiment) -> dict[str, int]:
-            how(experiment, "service")
-            return {"version": experiment.refresh()}
+    def _kept(self, name: str, what: str, find: Callable[[Experiment], R]) -> R:
+        """What an experiment says, kept for ten times as long as it took to say, at least a second."""
+        until, found = self._told.get(f"{what} {name}", (0.0, None))
+        if time.monotonic() < until:
+            return found
+        began = time.monotonic()
+        answer = self._read(name, find)
+        now = time.monotonic()
+        self._told[f"{what} {name}"] = now + max(10 * (now - began), 1.0), answer
+        return answer
+
+    async def forced(self, name: str) -> dict[str, int]:
+        """How often each arm was served by force."""
+        return await self.read(name, lambda experiment: count_forced(experiment.store, experiment.row.id))
+
+    async def change(self, name: str, how: Callable[[Experiment], AppliedChange | None]) -> dict[str, float]:
+        """Change an experiment; which version has the change, and the seconds after which all decisions follow it."""
+
+        def changed(experiment: Experiment) -> dict[str, float]:
+            applied = how(experiment) or AppliedChange(experiment.refresh(), 0.0)
+            self._told.clear()
+            return applied._asdict()
 
         return await self.read(name, changed)
 
-    async def set_arm(self, name: str, arm: str, wanted: str) -> dict[str, int]:
+    async def set_arm(self, name: str, arm: str, wanted: str, actor: str) -> dict[str, float]:
         """Add an arm, or pause or resume it, unless it is so already."""
 
-        def settle(experiment: Experiment, actor: str) -> None:
+        def settle(experiment: Experiment) -> AppliedChange | None:
             experiment.refresh()
             state = experiment.state
-            if arm not in state.arms:
-                experiment.add_arm(arm, actor=actor)
-            is_active = arm not in state.arms or state.status[state.arms.index(arm)] == "active"
+            is_new = arm not in state.arms
+            added = experiment.add_arm(arm, actor=actor) if is_new else None
+            is_active = is_new or state.status[state.arms.index(arm)] == "active"
             if wanted == "paused" and is_active:
-                experiment.pause(arm, actor=actor)
-            elif wanted == "active" and not is_active:
-                experiment.resume(arm, actor=actor)
+                return experiment.pause(arm, actor=actor)
+            return experiment.resume(arm, actor=actor) if wanted == "active" and not is_active else added
 
         return await self.change(name, settle)
 
-    async def create(self, settings: dict[str, Any]) -> dict[str, Any]:
+    async def create(self, settings: dict[str, Any], actor: str) -> dict[str, Any]:
         """Create an experiment; a policy in a file is run only if the service was told to."""
 
         def made() -> dict[str, Any]:
@@ -147,7 +194,7 @@ class Hub:
                 raise Problem(
                     HTTPStatus.FORBIDDEN, "A policy in a file is created on the server: bandstrap live create."
                 )
-            options = {"durability": self.options.durability, "timeout": self.options.timeout, "actor": "service"}
+            options = {"durability": self.options.durability, "timeout": self.options.timeout, "actor": actor}
             with live.create(self.options.target, name, policy=policy, **settings, **options) as experiment:
                 return {"name": name, "policy": experiment.definition.policy, "arms": list(experiment.definition.arms)}
 
@@ -160,6 +207,11 @@ class Hub:
     def count_decision(self, name: str, decision: Decision) -> None:
         """Count a decision that was answered."""
         self.metrics.decisions.labels(name, str(decision.arm), decision.source).inc()
+
+    def count_outcomes(self, counter: Any, name: str, outcomes: Sequence[Any]) -> None:
+        """Count outcomes by their words; refusals are one word."""
+        for word, count in Counter("refused" if isinstance(one, Exception) else one for one in outcomes).items():
+            counter.labels(name, word).inc(count)
 
     async def summaries(self) -> list[dict[str, Any]]:
         """All experiments: names, policies and arms."""
@@ -203,14 +255,35 @@ class Hub:
     async def check_ready(self) -> None:
         """Refuse where the store cannot be written, or processing is far behind."""
         try:
-            await asyncio.to_thread(prepare, self.store)
+            await asyncio.to_thread(write_something, self.store)
         except StoreError as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), retry_after=1) from None
-        for name, desk in list(self._desks.items()):
-            self.metrics.lag.labels(name).set(desk.lag())
-            if desk.lag() > limits.LAG:
-                sentence = f"Processing of {brief(name)} is {desk.lag():.0f} refreshes behind."
-                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence, retry_after=1)
+        behind = [desk.lag() for desk in list(self._desks.values()) if desk.lag() > limits.LAG]
+        if behind:
+            sentence = f"Processing of {len(behind)} experiments is up to {max(behind):.0f} refreshes behind."
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence, retry_after=1)
+
+    async def rendered_metrics(self) -> tuple[bytes, str]:
+        """Metrics, with lag and entropy as they are now."""
+
+        def rendered() -> tuple[bytes, str]:
+            for name, desk in list(self._desks.items()):
+                self.metrics.lag.labels(name).set(desk.lag())
+                entropy = self._kept(name, "entropy", entropy_of)
+                if entropy is not None:
+                    self.metrics.entropy.labels(name).set(entropy)
+            return self.metrics.render()
+
+        return await asyncio.to_thread(rendered)
+
+
+def entropy_of(experiment: Experiment) -> float | None:
+    """The entropy of the weights now over that of even ones; none of actions, or of one arm."""
+    if experiment.settings.is_linear:
+        return None
+    weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
+    n_arms = len(experiment.state.active())
+    return -sum(weight * math.log(weight) for weight in weights) / math.log(n_arms) if n_arms > 1 else None
 
 
 def public(definition: str) -> dict[str, Any]:
@@ -221,10 +294,19 @@ def public(definition: str) -> dict[str, Any]:
 
 @writing
 def prepare(database: Database) -> None:
-    """Make what the service needs beside the tables of live experiments; it writes in any case, as decisions do."""
-    database._ask(TABLE)
+    """Make what the service needs beside the tables of live experiments."""
+    for statement in (TABLE, WRITTEN, forced.TABLE, forced.INDEX):
+        database._ask(statement)
     database._ask(
         "CREATE INDEX IF NOT EXISTS serve_unit ON live_decision (experiment, unit, decided_at) WHERE unit IS NOT NULL"
+    )
+
+
+@writing
+def write_something(database: Database) -> None:
+    """Write, as decisions do: to open a transaction would succeed on a disk that is full."""
+    database._ask(
+        f"INSERT INTO serve_written (id, at) VALUES (1, {database.now}) ON CONFLICT (id) DO UPDATE SET at = excluded.at"
     )
 
 
@@ -245,6 +327,16 @@ def last_of_units(
     )
     for unit, at, id_ in rows:
         found.setdefault(unit, []).append((at, id_))
+    served = database._ask_rows(
+        "SELECT f.unit, max(f.at) FROM r CROSS JOIN serve_forced f WHERE f.unit = r.unit AND f.experiment = ?"
+        " GROUP BY f.unit",
+        {"unit": "text"},
+        [(unit,) for unit in units],
+        experiment,
+    )
+    for unit, at in served:
+        if at > max((time for time, _ in found.get(unit, [])), default=-math.inf):
+            found[unit] = [(at, "")]
     answers: list[str | Problem] = []
     for unit in units:
         newest = sorted(found.get(unit, []), reverse=True)[:2]
@@ -252,6 +344,9 @@ def last_of_units(
             answers.append(Problem(HTTPStatus.NOT_FOUND, f"There is no decision of the unit {brief(unit)} in time."))
         elif len(newest) == 2 and newest[0][0] == newest[1][0]:
             sentence = f"The unit {brief(unit)} has two decisions of the same time: name the decision."
+            answers.append(Problem(HTTPStatus.CONFLICT, sentence))
+        elif not newest[0][1]:
+            sentence = f"The unit {brief(unit)} was last served by force, which nothing is learned of."
             answers.append(Problem(HTTPStatus.CONFLICT, sentence))
         else:
             answers.append(newest[0][1])

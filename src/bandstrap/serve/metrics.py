@@ -21,6 +21,7 @@ class Metrics:
         own: dict[str, Any] = {"registry": self.registry, "namespace": "bandstrap"}
         self.decisions = Counter("decisions", "Decisions answered.", ["experiment", "arm", "source"], **own)
         self.rewards = Counter("rewards", "Rewards by what became of them.", ["experiment", "outcome"], **own)
+        self.forced = Counter("forced", "Arms served by force, as clients reported.", ["experiment", "outcome"], **own)
         self.refusals = Counter("refusals", "Requests refused.", ["status"], **own)
         self.batch = Histogram(
             "commit_calls",
@@ -36,6 +37,12 @@ class Metrics:
         self.entropy = Gauge(
             "weight_entropy", "Entropy of the weights over that of even ones.", ["experiment"], **gauges
         )
+
+    def note_request(self, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        self.latency.labels(route).observe(seconds)
+        if status >= 400:
+            self.refusals.labels(str(status)).inc()
 
     def note_commit(self, calls: int, kind: str, seconds: float) -> None:
         """Count one transaction."""

@@ -6,67 +6,65 @@ Bulk evaluation asks for all flags, shown or not, so that its decisions are defe
 
 from __future__ import annotations
 
-import hashlib
-import json
+import asyncio
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 
-from bandstrap.live import Decision
-from bandstrap.serve.app import StrictRoute, hub_of, refused
+from bandstrap.errors import InvalidInput
+from bandstrap.live import Decision, StoreError
+from bandstrap.serve.asking import StrictRoute, allowed, hub_of, refused, tagged
 from bandstrap.serve.desk import DecisionWish
+from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
 routes = APIRouter(prefix="/ofrep/v1/evaluate", route_class=StrictRoute)
-Authorization = Annotated[str | None, Header()]
 
 
-@routes.post("/flags/{key}")
-async def evaluate(request: Request, key: str, authorization: Authorization = None) -> Response:
+@routes.post("/flags/{name:name}")
+@allowed("decide")
+async def evaluate(request: Request, name: str) -> Response:
     """Evaluate one flag: decide, and let the decision count."""
     hub = hub_of(request)
-    await hub.access.check(authorization, "decide", key)
     try:
-        unit = unit_of(await request.json())
-        desk = await hub.desk(key)
+        unit = hub.options.hide(unit_of(await request.json()))
+        desk = await hub.desk(name)
     except Problem as problem:
-        return failure(key, problem)
+        return failure(name, problem)
     (decision,) = await desk.decide([DecisionWish(unit, unit, None, None, False)])
     if isinstance(decision, Exception):
-        return failure(key, refused(decision))
+        return failure(name, refused(decision))
     if decision.deferred:
         await desk.activate([decision.id])
-    hub.count_decision(key, decision)
-    return JSONResponse(flag(key, decision))
+    hub.count_decision(name, decision)
+    return JSONResponse(flag(name, decision))
 
 
 @routes.post("/flags")
-async def evaluate_all(
-    request: Request, authorization: Authorization = None, if_none_match: Annotated[str | None, Header()] = None
-) -> Response:
+@allowed("decide", any_experiment=True)
+async def evaluate_all(request: Request, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """Evaluate all flags that the token opens; their decisions are deferred."""
     hub = hub_of(request)
-    token = await hub.access.check(authorization, "decide", None, any_experiment=True)
+    only = request.state.token.experiment
     try:
-        unit = unit_of(await request.json())
+        unit = hub.options.hide(unit_of(await request.json()))
     except Problem as problem:
         return failure(None, problem)
-    names = [token.experiment] if token.experiment is not None else await hub.names()
-    flags: list[dict[str, Any]] = []
-    for name in names:
-        try:
-            desk = await hub.desk(name)
-            (answer,) = await desk.decide([DecisionWish(unit, unit, None, None, True)])
-        except Problem as problem:
-            answer = problem
-        flags.append(flag(name, answer) if isinstance(answer, Decision) else failed(name, refused(answer)))
-    body = {"flags": flags}
-    tag = '"' + hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32] + '"'
-    if if_none_match == tag:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
-    return JSONResponse(body, headers={"ETag": tag})
+    names = [only] if only is not None else await hub.names()
+    answers = await asyncio.gather(*(evaluated(hub, name, unit) for name in names))
+    return tagged({"flags": list(answers)}, if_none_match)
+
+
+async def evaluated(hub: Hub, name: str, unit: str | None) -> dict[str, Any]:
+    """A flag of a bulk evaluation, deferred; or why it cannot be evaluated."""
+    try:
+        desk = await hub.desk(name)
+        (answer,) = await desk.decide([DecisionWish(unit, unit, None, None, True)])
+    except (Problem, InvalidInput, StoreError) as error:
+        answer = error
+    return failed(name, refused(answer)) if isinstance(answer, Exception) else flag(name, answer)
 
 
 def unit_of(body: Any) -> str:

@@ -60,6 +60,11 @@ async def on_http_error(_: Request, error: Exception) -> JSONResponse:
     return response
 
 
+async def on_failure(_: Request, error: Exception) -> JSONResponse:
+    """Answer where the service failed; what happened is in its log, not in the answer."""
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed; its log says why.").response()
+
+
 async def on_wrong_shape(_: Request, error: Exception) -> JSONResponse:
     """Answer to a request that is not of the documented shape with the first thing that is wrong."""
     if not isinstance(error, RequestValidationError):

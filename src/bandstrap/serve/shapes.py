@@ -38,6 +38,16 @@ class RewardRequest(StrictShape):
     key: Text | None = Field(None, description="Idempotency key, for a decision with several rewards.")
 
 
+class ImportRequest(StrictShape):
+    """A decision that was made elsewhere: from weights of a version, or by force, where the service did not answer."""
+
+    key: Text = Field(description="The key under which it was made.")
+    unit: Text | None = Field(None, description="Its unit; default: none, and the key says who is held out.")
+    arm: Text = Field(description="The arm that was served.")
+    version: int | None = Field(None, ge=0, le=2**53, description="Version of the weights that it was made from.")
+    forced: bool = Field(False, description="Nobody drew it: it is counted, and nothing is learned of it.")
+
+
 class ArmRequest(StrictShape):
     """What is to become of an arm."""
 
@@ -56,11 +66,12 @@ class ChangeRequest(StrictShape):
     refresh: float | str | None = None
 
 
-class ExperimentRequest(ChangeRequest):
+class SettingsRequest(ChangeRequest):
     """An experiment to create; fields that are left out have the defaults of ``bandstrap live create``."""
 
-    name: Text
     policy: Text
+    reward_range: list[float] | None = Field(None, min_length=2, max_length=2)
+    out_of_range: Literal["refuse", "clip"] | None = None
     arms: list[Text] | None = Field(None, max_length=limits.ITEMS)
     seed: int | None = Field(None, ge=0, le=2**62)
     direction: Literal["max", "min"] | None = None
@@ -68,3 +79,9 @@ class ExperimentRequest(ChangeRequest):
     default_reward: float | None = None
     aggregate: Literal["first", "last", "sum"] | None = None
     draws: int | None = None
+
+
+class ExperimentRequest(SettingsRequest):
+    """An experiment to create, with its name."""
+
+    name: Text

@@ -184,9 +184,15 @@ def code_of(policy: PolicyLike, environment: EnvironmentLike) -> str:
         (
             computed_by("simulator", *loop, without=without),
             computed_by("simulator", player, policy.kernel, attributes=called),
-            computed_by("simulator", type(environment), attributes=called),
+            computed_by("simulator", *classes_of(environment), attributes=called),
         )
     )
+
+
+def classes_of(environment: EnvironmentLike) -> list[type]:
+    """The class of an environment, and of the one that it changes, if it does."""
+    inner = getattr(environment, "environment", None)
+    return [type(environment), *([] if inner is None else classes_of(inner))]
 
 
 def type_of_choices(n_arms: int) -> np.dtype[np.unsignedinteger]:

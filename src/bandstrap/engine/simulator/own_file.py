@@ -22,7 +22,10 @@ from bandstrap.basics.sources import PACKAGE, names_in, parse, reachable
 from bandstrap.engine.work.dispatch import AHEAD
 from bandstrap.errors import InvalidInput
 
-FORM = re.compile(r"(?P<file>.+?\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL)
+# What begins with a name and a quote is a call about another, whose file that is.
+FORM = re.compile(
+    r"(?!\w+:(?:\w+=)?['\"])(?P<file>.+?\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<options>.+))?", re.DOTALL
+)
 
 
 class FileCall(NamedTuple):

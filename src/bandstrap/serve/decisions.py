@@ -1,0 +1,199 @@
+"""Decisions, rewards, and decisions that were made elsewhere.
+
+These are the calls that come by the thousand. They read their requests themselves: what FastAPI does for each request takes
+longer than to decide. It still documents them, and :class:`bandstrap.serve.app.Express` calls them without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import TypeAdapter, ValidationError
+
+from bandstrap.live import Decision
+from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
+from bandstrap.serve.desk import DecisionWish, ForcedWish, ImportWish, RewardWish
+from bandstrap.serve.problems import Problem, first_mistake
+from bandstrap.serve.shapes import DecisionRequest, ImportRequest, RewardRequest, StrictShape
+
+S = TypeVar("S", bound=StrictShape)
+routes = APIRouter(route_class=StrictRoute)
+HEADER = "Idempotency-Key"
+KEY_IN_HEADER = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The same as 'key' of the body, which is one object then.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 500},
+}
+
+
+def takes(shape: type[S]) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that takes one object of a shape, or a list of them."""
+    one = shape.model_json_schema()
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000}
+    return {
+        "openapi_extra": {
+            "requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": [one, several]}}}},
+            "parameters": [KEY_IN_HEADER],
+        }
+    }
+
+
+ADAPTERS: dict[type[StrictShape], TypeAdapter[Any]] = {
+    DecisionRequest: TypeAdapter(DecisionRequest | list[DecisionRequest]),
+    RewardRequest: TypeAdapter(RewardRequest | list[RewardRequest]),
+    ImportRequest: TypeAdapter(ImportRequest | list[ImportRequest]),
+}
+
+
+async def read(request: Request, shape: type[S]) -> tuple[list[S], bool]:
+    """The items of a request, and whether they were a list; the header's key is that of the one item."""
+    body = await request.json()
+    is_list = isinstance(body, list)
+    if is_list:
+        check_items(body)
+    try:
+        found = ADAPTERS[shape].validate_python(body, strict=True)
+    except ValidationError as error:
+        kind = "list" if is_list else shape.__name__
+        told = [mistake for mistake in error.errors() if str(mistake["loc"][0]).startswith(kind)] or error.errors()
+        mistake = told[0] | {"loc": told[0]["loc"][1:]}
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, first_mistake(mistake)) from None
+    items: list[S] = found if is_list else [found]
+    key = request.headers.get(HEADER)
+    if key is not None:
+        if is_list:
+            sentence = f"The {HEADER} header is for one object, not for a list, whose items have keys."
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
+        if getattr(items[0], "key", None) not in (None, key):
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"'key' and the {HEADER} header must be the same.")
+        items = [items[0].model_copy(update={"key": key})]
+    return items, is_list
+
+
+def answered(answers: Sequence[Any], show: Callable[[Any], Any], *, is_list: bool) -> Response:
+    """An answer for each item, in which a refusal is a problem; one item that is refused is a problem itself."""
+    if is_list:
+        return JSONResponse(
+            [refused(answer).body() if isinstance(answer, Exception) else show(answer) for answer in answers]
+        )
+    (answer,) = answers
+    if isinstance(answer, Exception):
+        raise refused(answer)
+    return JSONResponse(show(answer))
+
+
+@routes.post("/experiments/{name:name}/decisions", **takes(DecisionRequest))
+@allowed("decide")
+async def decide(request: Request) -> Response:
+    """Decide what to serve; a list of requests gives a list, in which a refusal is a problem."""
+    items, is_list = await read(request, DecisionRequest)
+    name, hub = request.path_params["name"], hub_of(request)
+    desk = await hub.desk(name)
+    hide = hub.options.hide
+    wishes = [
+        DecisionWish(
+            hide(item.unit),
+            hide(item.key),
+            None if item.available is None else tuple(item.available),
+            None if item.actions is None else tuple(map(tuple, item.actions)),
+            item.defer,
+        )
+        for item in items
+    ]
+    answers = await desk.decide(wishes)
+    shown: list[Any] = []
+    for item, answer in zip(items, answers, strict=True):
+        if isinstance(answer, Decision):
+            hub.count_decision(name, answer)
+            # Who asks knows unit and key; what is stored may be hashes of them.
+            answer = answer._replace(unit=item.unit, key=item.key or answer.key)
+        shown.append(answer)
+    return answered(shown, Decision._asdict, is_list=is_list)
+
+
+@routes.post("/experiments/{name:name}/decisions/{decision}/activate")
+@allowed("decide")
+async def activate(request: Request, name: str, decision: str) -> dict[str, bool]:
+    """Let a deferred decision count; ``first`` says whether it did not before."""
+    desk = await hub_of(request).desk(name)
+    (answer,) = await desk.activate([decision])
+    if isinstance(answer, Exception):
+        raise refused(answer)
+    return {"first": answer}
+
+
+@routes.post("/experiments/{name:name}/rewards", **takes(RewardRequest))
+@allowed("reward")
+async def reward(request: Request) -> Response:
+    """Store rewards; one outcome per item: stored, duplicate or late, or a problem."""
+    items, is_list = await read(request, RewardRequest)
+    name, hub = request.path_params["name"], hub_of(request)
+    desk = await hub.desk(name)
+    units = sorted({str(hub.options.hide(item.unit)) for item in items if item.unit is not None})
+    found = await hub.last_decisions(name, units) if units else {}
+    wishes: list[RewardWish | Problem] = []
+    for item in items:
+        if (item.decision is None) == (item.unit is None):
+            wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "A reward needs 'decision' or 'unit', not both."))
+            continue
+        decision = item.decision if item.decision is not None else found[str(hub.options.hide(item.unit))]
+        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, item.key))
+    outcomes = await asked(desk.reward, RewardWish, wishes)
+    hub.count_outcomes(hub.metrics.rewards, name, outcomes)
+    return answered(outcomes, lambda outcome: {"outcome": outcome}, is_list=is_list)
+
+
+@routes.post("/experiments/{name:name}/imports", **takes(ImportRequest))
+@allowed("decide")
+async def import_(request: Request) -> Response:
+    """Store decisions that were made elsewhere from published weights, or by force; one outcome per item."""
+    items, is_list = await read(request, ImportRequest)
+    name, hub = request.path_params["name"], hub_of(request)
+    desk = await hub.desk(name)
+    wishes: list[Any] = []
+    for item in items:
+        key, unit = str(hub.options.hide(item.key)), hub.options.hide(item.unit)
+        if item.forced == (item.version is not None):
+            sentence = "An import needs 'version', which the weights had, or 'forced': true."
+            wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, sentence))
+        elif item.forced:
+            wishes.append(ForcedWish(key, unit, item.arm))
+        else:
+            wishes.append(ImportWish(key, unit, item.arm, item.version or 0))
+    imported = await asked(desk.import_, ImportWish, wishes)
+    outcomes = await asked(desk.force, ForcedWish, imported)
+    for outcome in imported:
+        if isinstance(outcome, Decision):
+            hub.count_decision(name, outcome)
+    hub.count_outcomes(hub.metrics.forced, name, [outcome for outcome in outcomes if isinstance(outcome, str)])
+    return answered(outcomes, shown_import, is_list=is_list)
+
+
+def shown_import(outcome: Decision | str) -> dict[str, Any]:
+    """What became of a decision made elsewhere."""
+    if isinstance(outcome, str):
+        return {"outcome": outcome}
+    return {"outcome": "stored", "id": outcome.id, "source": outcome.source, "propensity": outcome.propensity}
+
+
+async def asked(
+    ask: Callable[[Sequence[Any]], Awaitable[list[Any]]], kind: type[tuple[Any, ...]], wishes: Sequence[Any]
+) -> list[Any]:
+    """Wishes of a kind replaced by their answers; others stay."""
+    mine = [wish for wish in wishes if isinstance(wish, kind)]
+    answers = iter(await ask(mine)) if mine else iter(())
+    return [next(answers) if isinstance(wish, kind) else wish for wish in wishes]
+
+
+# Calls that need nothing of FastAPI, by the last part of their path.
+EXPRESS: dict[str, Callable[[Request], Awaitable[Response]]] = {
+    "decisions": decide,
+    "rewards": reward,
+    "imports": import_,
+}
