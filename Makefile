@@ -25,7 +25,7 @@ help:
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --editable .
+	$(VENV)/bin/python -m pip install --quiet --editable ".[cli,plots]"
 	@touch $@
 
 # pip is upgraded first because dependency groups, which other targets install, need 25.1.
@@ -46,8 +46,10 @@ test-all: $(READY)
 	$(PYTEST) -m exhaustive
 
 fuzz: $(READY)
-	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 \
-		$(VENV)/bin/python -m pytest -s tests/fuzz tests/faults tests/live/test_faults.py
+	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 BANDSTRAP_PAUSES=50 \
+		BANDSTRAP_FAILOVERS=20 BANDSTRAP_CUTS=100 $(VENV)/bin/python -m pytest -s --timeout 7200 tests/fuzz tests/faults \
+		tests/live/test_faults.py tests/live/test_pauses.py tests/live/test_failover.py tests/live/test_disks.py \
+		tests/live/test_interleaving.py
 
 check: $(READY)
 	$(VENV)/bin/ruff check .
@@ -76,7 +78,7 @@ lock:
 	rm -rf $(VENV)/lock
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(VENV)/lock/bin/python -m pip install --quiet --editable . --group dev
+	$(VENV)/lock/bin/python -m pip install --quiet --editable ".[all]" --group dev
 	grep "^#" $(LOCK) > $(VENV)/lock/new
 	$(VENV)/lock/bin/python -m pip freeze --exclude-editable >> $(VENV)/lock/new
 	mv $(VENV)/lock/new $(LOCK)

@@ -16,6 +16,7 @@ from benchmarks import (  # noqa: E402
     linear,
     live,
     online,
+    peers,
     quantiles,
     scale,
     simulation,
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "bounds": bounds.tables,
     "skewed": skewed.tables,
     "flagship": flagship.tables,
+    "peers": peers.tables,
 }
 
 

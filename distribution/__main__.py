@@ -8,6 +8,7 @@ from distribution.environment import EmptyEnvironment
 
 ROOT = Path(__file__).parents[1]
 SMOKE = Path(__file__).with_name("smoke.py")
+CORE = Path(__file__).with_name("core.py")
 TYPED = Path(__file__).with_name("typed.py")
 
 # What of the tests says that the source archive has all they need: naive twins, docs, examples, and a compiled game.
@@ -27,6 +28,9 @@ def main() -> None:
         for archive in (wheel, source):
             environment = EmptyEnvironment(scratch / f"venv-{archive.suffix[1:]}")
             environment.install(archive)
+            print(f"{archive.name}: without extras, in an empty environment", flush=True)
+            environment.run(CORE)
+            environment.install(f"{archive}[all]")
             print(f"{archive.name}: smoke test in an empty environment", flush=True)
             environment.run(SMOKE)
             if archive is wheel:

@@ -41,6 +41,7 @@ def lowest(project: dict[str, Any]) -> list[str]:
     """A pin for each requirement of the package: ``numpy>=2.0`` becomes ``numpy==2.0``."""
     extras = [wanted for name, wanted in project["optional-dependencies"].items() if name not in UNTRIED]
     requirements = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    requirements = [requirement for requirement in requirements if not requirement.startswith("bandstrap[")]
     for requirement in requirements:
         if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?>=[\d.]+(,<[\d.]+)?", requirement):
             sys.exit(f"{requirement!r} in pyproject.toml must state one lower bound, as in 'numpy>=2.0'.")

@@ -79,7 +79,7 @@ def a_bound() -> None:
     Path("data.csv").write_text("variant,revenue\n" + "".join(f"{name},{value}\n" for name, value in rows))
     found = json.loads(cli("bound", "data.csv", "--column", "revenue", "--by", "variant", "--format", "json"))
     expect([row["n"] for row in found] == [15, 15], "bound counts other rows.")
-    expect(all(row["mean"] < row["bound"] for row in found), "an upper bound is below the mean.")
+    expect(all(row["lower"] < row["mean"] < row["upper"] for row in found), "an interval excludes the mean.")
     cli("compare", "data.csv", "--column", "revenue", "--by", "variant", "--control", "red")
     cli("coverage", "--distribution", "norm", "--sample-size", "5", "--alpha", "0.1", "--plot", "coverage.png")
     written("coverage.png", b"\x89PNG")

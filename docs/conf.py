@@ -98,6 +98,8 @@ def adapt_docstring(app, what, name, obj, options, lines):
     """
     if what == "property" and "---" not in (inspect.getdoc(obj) or ""):
         lines[:] = [*inspect.getdoc(obj).splitlines(), ""]
+    if lines and lines[0].startswith("Alias for field number"):  # what Python says of each field of a NamedTuple
+        lines[:] = []
     for i, line in enumerate(lines):
         line = re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line)
         line = re.sub(r"(\[\d+\])_", r"\1", line)  # numpydoc's way to name one, of which Sphinx would make a link

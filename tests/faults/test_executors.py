@@ -551,10 +551,10 @@ def test_a_scheduler_that_is_not_there(run, monkeypatch):
 
 @pytest.mark.parametrize(("kind", "module"), [("dask", "distributed"), ("mpi", "mpi4py")])
 def test_what_is_not_installed_is_said_with_the_remedy(run, monkeypatch, kind, module):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, module, None)
     code, errors, _ = run(7, "--executor", kind)
     assert code == 2
-    assert f"bandstrap simulate with the executor {kind!r} needs {module}: pip install '.[{kind}]'." in errors
+    assert f"bandstrap simulate with the executor {kind!r} needs {module}: pip install 'bandstrap[{kind}]'." in errors
 
 
 @exhaustive

@@ -131,7 +131,7 @@ def test_many_arms_huge_and_equal_rewards_and_no_holdout(shop, tmp_path):
         learned[f"arm {i}"] = [Tally(3, mean, 2.0 if half else 0.0)] * 60
     history = CountHistory(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
     many = dataclasses.replace(
-        status, arms=tuple(arms), lift=None, settings=status.settings | {"holdout": 0.0}, history=history
+        status, arms=tuple(arms), lifts=(), settings=status.settings | {"holdout": 0.0}, history=history
     )
     page = page_of(many, tmp_path)
     assert "Lift" not in page.text

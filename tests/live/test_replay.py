@@ -57,7 +57,7 @@ def test_an_untouched_experiment_is_identical(tmp_path):
 ONE = "WHERE id = (SELECT id FROM live_decision WHERE source = 'policy' ORDER BY decided_at, id LIMIT 1 OFFSET 30)"
 LEARNED = "WHERE seq = 9"
 TAMPERED = {
-    "arm": (f"UPDATE live_decision SET arm = (arm + 1) % 3 {ONE}", "has arm"),
+    "arm": (f"UPDATE live_decision SET arm = (arm + 1) % 3 {ONE}", "of another arm|has arm"),
     "propensity, by one bit": (
         f"UPDATE live_decision SET propensity = propensity * (1 + 2.3e-16) {ONE}",
         "has propensity",

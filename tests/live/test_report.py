@@ -22,7 +22,8 @@ def test_a_status_is_printed_as_a_few_lines_and_a_table_of_its_arms(shop):
     decisions = shop.decide_many([f"u{i}" for i in range(90)])
     shop.reward_many([(decision.id, float(i % 7)) for i, decision in enumerate(decisions)])
     status = shop.status()
-    *about, header, red, green, odd = str(status).splitlines()
+    *about, header, red, green, odd, caveat = str(status).splitlines()
+    assert caveat == status.interval.promise
     assert repr(status) == str(status)
     assert [re.match(r"[\w ]+", line)[0].strip() for line in about] == [
         "checkout",
@@ -44,7 +45,7 @@ def test_a_status_is_printed_as_a_few_lines_and_a_table_of_its_arms(shop):
 
 
 def test_before_the_first_decision(shop, tmp_path):
-    *about, _, red, _, _ = str(shop.status()).splitlines()
+    *about, _, red, _, _, _ = str(shop.status()).splitlines()
     assert len(about) == 4
     assert re.split("  +", red) == ["red", "new", "0", "-", "33.3 %", "0", "-", "-", "-"]
     with live.create(tmp_path / "shop.db", "linear", policy="lin_ucb:dimension=2") as experiment:

@@ -1,5 +1,6 @@
 """How an experiment stands: the database's counts against a slow twin, and what is told of arms, lift and changes."""
 
+import dataclasses
 import json
 import math
 import statistics
@@ -12,11 +13,12 @@ from scipy import stats
 
 from bandstrap import live
 from bandstrap.bounds import betting, difference, student_t
+from bandstrap.errors import InvalidInput
 from bandstrap.live import counting
 from bandstrap.live.fold import checksum, write_snapshot
 from bandstrap.live.history import CountHistory
 from bandstrap.live.rows import Change
-from bandstrap.live.status import ALPHA, DAY, RECENT, last_change_of_groups
+from bandstrap.live.status import ALPHA, DAY, RECENT, periods_of
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 from live.checkout import ARMS, at, make
 from naive.live_status import naive_counts, naive_interval, naive_quantile, naive_units
@@ -157,8 +159,9 @@ def test_what_the_database_counts_is_what_the_rows_say(either, world):
                     assert (each.lower, each.upper) == pytest.approx(interval, rel=1e-9)
         few = naive_counts(experiment, now, DAY, 30)["recent"]
         assert counting.count_recent(experiment.store, experiment.row.id, 30) == few
-        since = last_change_of_groups(experiment.store.changes(experiment.row.id))
-        assert status.lift.since == since > 0
+        *_, period = periods_of(experiment.definition, experiment.store.changes(experiment.row.id), 0.0)
+        since = status.lift.since
+        assert period.since == since > 0
         units, held = naive_units(experiment, since)
         assert (status.lift.units, status.lift.holdout_units) == (len(units), len(held))
         assert (status.lift.mean, status.lift.holdout_mean) == pytest.approx(
@@ -401,14 +404,80 @@ def test_arms_that_are_new_or_gone_are_listed_with_the_others(target):
         assert (teal.decisions, teal.mean, teal.index) == (0, None, None)
 
 
-def test_groups_are_compared_since_they_were_last_served_otherwise():
+def test_groups_are_compared_within_periods_in_which_they_are_served_the_same_way(tmp_path):
     def change(seq, kind, **body):
-        return Change(seq, 0.0, "anna", kind, json.dumps(body))
+        return Change(seq, 10.0 * seq, "anna", kind, json.dumps(body))
 
+    with begin(tmp_path / "shop.db", control="red") as experiment:
+        definition = experiment.definition
     changes = [change(3, "settings", holdout=0.1), change(9, "pause", arm="control"), change(12, "settings", floor=0.1)]
-    assert last_change_of_groups(changes) == 3
-    assert last_change_of_groups([*changes, change(20, "settings", floor=0.2, mode="live")]) == 20
-    assert last_change_of_groups([]) == 0
+    assert periods_of(definition, [], 0.0) == []
+    assert periods_of(definition, changes, 0.0) == [(3, None, 30.0, None, "live", "red")]
+    changes += [change(20, "settings", floor=0.2, mode="shadow"), change(22, "settings", holdout=0.0)]
+    changes += [change(25, "finish", arm="blue", holdout=0.2), change(28, "archive")]
+    expected = [
+        (3, 20, 30.0, 200.0, "live", "red"),
+        (20, 22, 200.0, 220.0, "shadow", "red"),
+        (25, None, 250.0, None, "finished", "red"),
+    ]
+    assert periods_of(definition, changes, 0.0) == expected
+
+
+def test_the_end_of_an_experiment_keeps_what_it_earned_and_what_was_learned(target):
+    def visit(experiment, word, n):
+        decisions = experiment.decide_many([f"{word} {i}" for i in range(n)], keys=[f"{word} {i}" for i in range(n)])
+        rates = {"red": 0.2, "green": 0.6, "blue": 0.3}
+        draws = np.random.default_rng(n).random(n)
+        experiment.reward_many(
+            [(each.id, float(u < rates[each.arm])) for each, u in zip(decisions, draws, strict=True)]
+        )
+        return decisions
+
+    with begin(target, holdout=0.2, control="red") as experiment:
+        visit(experiment, "early", 300)
+        first, shown = experiment.status().lift, experiment.readout().to_dict()
+        assert first.until is None
+        experiment.change(mode="shadow")
+        found = experiment.status()
+        assert found.lift == dataclasses.replace(first, until=experiment.state.version, ended=START)
+        assert f"live, control red, from version 0 to {found.lift.until}" in str(found)
+        assert found.interval.promise in str(found)
+        experiment.change(control="green")
+        assert experiment.status().lift == found.lift
+        experiment.change(control="red")
+        assert experiment.finish(ship="green", holdout=0.1).version == experiment.state.version
+        decisions = visit(experiment, "late", 200)
+        assert {each.arm for each in decisions if each.source != "holdout"} == {"green"}
+        assert {each.source: each.propensity for each in decisions} == {"holdout": 1.0, "shipped": 1.0}
+        status = experiment.status()
+        assert (status.mode, status.shipped, status.lift.mode) == ("finished", "green", "finished")
+        assert [lift.mode for lift in status.lifts] == ["live", "finished"]
+        assert status.lift.units + status.lift.holdout_units == 200
+        later = experiment.readout().to_dict()
+        assert later["notes"][0].startswith("'green' is served to all since version")
+        assert {**later, "notes": []} == {**shown, "notes": []}
+        for wrong, word in (
+            (lambda: experiment.finish(ship="teal"), "ship"),
+            (lambda: experiment.finish(ship="red", holdout=1.0), "holdout"),
+            (lambda: experiment.pause("green"), "served to all"),
+            (lambda: experiment.decide(available=["red", "blue"]), "served to all"),
+        ):
+            with pytest.raises(InvalidInput, match=word):
+                wrong()
+        experiment.archive()
+        for refused in (lambda: experiment.decide("u"), lambda: experiment.change(floor=0.1)):
+            with pytest.raises(InvalidInput, match="archived"):
+                refused()
+        assert experiment.decide("late 7", key="late 7") == decisions[7]
+        assert str(live.overview(target)[0]) == "checkout: 'green' is served to all, archived"
+        with live.open(target, "checkout") as other:  # whoever reads all of the log comes to the same end
+            assert (other.state.shipped, other.state.mode) == ("green", "archived")
+            body = write_snapshot(other.state)
+            assert body == write_snapshot(experiment.state)
+        experiment.change(mode="live")
+        assert experiment.decide("again").source in ("policy", "holdout")
+        assert live.overview(target)[0] == ("checkout", None, False, None)
+        assert experiment.replay().is_identical
 
 
 def test_a_snapshot_is_tried_out(target):

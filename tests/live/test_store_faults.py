@@ -526,7 +526,7 @@ def test_a_password_is_never_shown(address):
 def test_psycopg_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "bandstrap.live.postgres", raising=False)
-    with pytest.raises(StoreError, match=r"need psycopg 3: pip install .\.\[postgres\]"):
+    with pytest.raises(StoreError, match=r"need psycopg 3: pip install .bandstrap\[postgres\]"):
         Store.open("postgresql://localhost/x")
 
 

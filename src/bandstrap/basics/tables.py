@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bandstrap.basics.extras import need
 from bandstrap.basics.text import listed
 from bandstrap.errors import InvalidInput, brief, requirement
 
@@ -298,6 +299,7 @@ def no_number(text: str, hint: str) -> str:
 
 def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | None) -> Generator[TableRecord]:
     """The rows of a Parquet file."""
+    need("A Parquet file", "polars")
     import polars
 
     content = file.read()

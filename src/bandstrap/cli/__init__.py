@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from bandstrap.basics.extras import MissingPackage, need
 from bandstrap.engine.work.interrupts import Quit, leave
 from bandstrap.engine.work.progress import tell, write
 
@@ -23,11 +24,21 @@ def main() -> None:
     try:
         if COMPLETION not in os.environ:  # a shell that asks what may follow shows what it asked for, not this
             tell("loading")
-        from bandstrap.cli.commands import run
-
-        code = run()
+        code = start()
         stops.retire()
     except KeyboardInterrupt:
         write("stopped\n")
         leave(stops.exit_code)
     sys.exit(code)
+
+
+def start() -> int:
+    """Run the subcommands, unless the packages of the command line are missing."""
+    try:
+        need("The command bandstrap", "typer", "rich", "pydantic", "polars")
+    except MissingPackage as error:
+        write(f"error: {error}\n")
+        return 2
+    from bandstrap.cli.commands import run
+
+    return run()

@@ -23,7 +23,7 @@ from bandstrap.cli.options import (
     split_labels,
 )
 from bandstrap.cli.readout import ComparedControl, EpsilonOption, PageOption
-from bandstrap.cli.terminal import Commands, complain, print_table, say, write_json
+from bandstrap.cli.terminal import Commands, complain, print_table, say, say_wrapped, write_json
 from bandstrap.errors import brief, requirement
 
 if TYPE_CHECKING:
@@ -188,11 +188,11 @@ def create(
 
 @app.command("list")
 def list_names(target: Target, timeout: Timeout = None) -> None:
-    """List the experiments of a database, one name per line."""
+    """List the experiments of a database, one per line, and how they ended."""
     from bandstrap import live
 
-    for name in live.names(target, **given(timeout=as_duration(timeout))):
-        say(name)
+    for each in live.overview(target, **given(timeout=as_duration(timeout))):
+        say(str(each))
 
 
 @app.command()
@@ -288,6 +288,50 @@ def change(
         if control is not None:
             settings["control"] = as_action(control) if experiment.definition.is_linear else control
         say(str(experiment.change(actor=actor, wait=wait, **settings)))
+
+
+@app.command()
+def finish(
+    target: Target,
+    name: NameArgument,
+    ship: Annotated[str, typer.Option(metavar="ARM", help="Arm that is served to all from now on.")],
+    holdout: Annotated[
+        float, typer.Option(help="Share of units that is still given the control, to go on measuring the lift.")
+    ] = 0.0,
+    actor: Actor = None,
+    wait: Wait = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """End an experiment: serve one arm to all. Log and evidence are kept; 'change --mode live' undoes it."""
+    apply(target, name, code, timeout, lambda each: each.finish(ship, holdout=holdout, actor=actor, wait=wait))
+
+
+@app.command()
+def archive(
+    target: Target,
+    name: NameArgument,
+    actor: Actor = None,
+    wait: Wait = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Let an experiment decide no more. Nothing stored is lost; 'change --mode live' undoes it."""
+    apply(target, name, code, timeout, lambda each: each.archive(actor=actor, wait=wait))
+
+
+@app.command()
+def refresh(
+    target: Target,
+    name: NameArgument,
+    as_json: AsJson = False,
+    code: AllowCode = False,
+    timeout: Timeout = None,
+) -> None:
+    """Learn all rewards that are due, for a cron job: calls of workers then find little to do."""
+    with opened(target, name, code, timeout) as experiment:
+        version = experiment.refresh()
+    write_json({"version": version}) if as_json else say(f"version {version}")
 
 
 @app.command()
@@ -540,6 +584,7 @@ def print_status(found: Status) -> None:
     if found.arms:
         columns = arm_table(found)
         print_table(list(columns), list(zip(*columns.values(), strict=True)))
+        say_wrapped(found.interval.promise)
     if found.changes:
         rows = [(each.seq, show_time(each.at), each.actor, each.what) for each in found.changes]
         print_table(("version", "time (UTC)", "by", "change"), rows)

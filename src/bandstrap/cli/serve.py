@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib.util
 import json
 import os
 import tempfile
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.basics.extras import need
 from bandstrap.cli.live import Target, Timeout, as_duration
 from bandstrap.cli.options import DurabilityName, ScopeName
 from bandstrap.cli.terminal import Commands, complain, print_table, say
-from bandstrap.errors import InvalidInput, check_count, requirement
+from bandstrap.errors import check_count, requirement
 
 if TYPE_CHECKING:
     from bandstrap.live.store import Store
@@ -100,9 +100,7 @@ def board(target: Target, port: Port = 8001) -> None:
 
 def need_extra(command: str) -> None:
     """Refuse where the packages of the service are not installed."""
-    for module in ("fastapi", "uvicorn", "prometheus_client"):
-        if importlib.util.find_spec(module) is None:
-            raise InvalidInput(f"{command} needs {module}: pip install 'bandstrap[serve]'.")
+    need(command, "fastapi", "uvicorn", "prometheus_client")
 
 
 def check_port(port: int, owner: str) -> None:

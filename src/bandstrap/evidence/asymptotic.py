@@ -21,7 +21,7 @@ FEWEST_DECISIONS = 50
 # The sequence is narrowest where the variance is so many times that at its start.
 NARROWEST_AT = 10.0
 SLOWEST = 0.005
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 ARRAYS: dict[str, int] = {"overlap": 2, "sums": 2, "squares": 2, "start": 2, "pulls": 1, "nonzero": 1}
 
 
@@ -47,7 +47,7 @@ class AsymptoticContrasts:
     Notes
     -----
     *Approximate.* Its error probability tends to alpha only as the start moves to later times. For revenue with a heavy
-    tail it misses several times as often; ``python -m study evidence`` measures how often. No exact interval for a
+    tail it misses several times as often; ``python -m study.evidence`` measures how often. No exact interval for a
     difference of means exists without a bound on rewards: a rare reward however large may not have been seen yet. The
     exact alternative is a cap, see :class:`LogEvidence`.
 

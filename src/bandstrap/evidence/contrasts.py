@@ -36,7 +36,7 @@ from bandstrap.evidence.table import (
 )
 
 # Numbers that are worked on at a time.
-CHUNK = 1 << 20
+CHUNK = 1 << 16
 # Arrays of the state, and the axes of each beside those of the two arms of a pair.
 ARRAYS: dict[str, tuple[int, ...]] = {"log_products": (N_BETS,), "overlap": (), "sums": (), "squares": (), "means": ()}
 

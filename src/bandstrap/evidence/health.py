@@ -17,7 +17,7 @@ from bandstrap.evidence.table import MOST_ARMS, ArmPlaces, check_arms, check_fla
 
 # An arm is bet to be this many times as frequent as its probabilities say.
 FACTORS: Floats = np.array([0.25, 0.5, 0.8, 1.25, 2.0, 4.0])
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 SIDES = ("missing", "present")
 
 

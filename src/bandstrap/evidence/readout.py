@@ -23,7 +23,7 @@ from bandstrap.evidence.verdict import Word, verdict
 
 OWNER = "readout"
 HEALTH_ALPHA = 0.01
-# Misses of the asymptotic sequence at 95 %, over paths, as `python -m study evidence` measures them.
+# Misses of the asymptotic sequence at 95 %, over paths, as `python -m study.evidence` measures them.
 MEASURED_MISSES = "2 to 16 %"
 APPROXIMATE = f"Differences without a range are approximate: at 95 %, {MEASURED_MISSES} of them missed in simulations."
 
@@ -451,7 +451,9 @@ def show_percent(found: EffectInterval) -> str:
     """
     if not all(map(math.isfinite, (found.estimate, found.lower, found.upper))):
         return "-"
-    return f"{100 * found.estimate:+.2g} % ({100 * found.lower:+.2g} to {100 * found.upper:+.2g})"
+    numbers = [100 * each for each in (found.estimate, found.lower, found.upper)]
+    estimate, lower, upper = (f"{each:+.0f}" if abs(each) >= 100 else f"{each:+.2g}" for each in numbers)
+    return f"{estimate} % ({lower} to {upper})"
 
 
 def round_up(number: int) -> int:

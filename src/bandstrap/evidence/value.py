@@ -34,7 +34,7 @@ from bandstrap.evidence.table import (
 )
 
 # Numbers that are worked on at a time.
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 # Arrays of the state, and the axes of each beside that of the targets. The first axis of products is low and high.
 SUMS = ("doubly_robust", "weighted", "weight", "weight_squares", "uncovered")
 ARRAYS: dict[str, tuple[int, ...]] = {

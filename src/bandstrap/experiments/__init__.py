@@ -3,10 +3,14 @@
 from typing import Any
 
 from bandstrap.basics.deprecation import old_name
-from bandstrap.experiments.api import Results, results, run, run_experiments, status
-from bandstrap.experiments.folder_status import FolderStatus
-from bandstrap.experiments.panels import PanelData
-from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel, Sweep, read_experiment
+from bandstrap.basics.extras import need
+
+need("bandstrap.experiments", "pydantic", "polars")  # before they are imported below
+
+from bandstrap.experiments.api import Results, results, run, run_experiments, status  # noqa: E402
+from bandstrap.experiments.folder_status import FolderStatus  # noqa: E402
+from bandstrap.experiments.panels import PanelData  # noqa: E402
+from bandstrap.experiments.spec import Curve, ExperimentSpec, Panel, Sweep, read_experiment  # noqa: E402
 
 __all__ = [
     "Curve",

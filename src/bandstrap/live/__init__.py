@@ -18,17 +18,19 @@ from bandstrap.live.changes import AppliedChange
 from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
 from bandstrap.live.experiment import Decision, Experiment, LargeRewardWarning
-from bandstrap.live.opening import create, names, open  # noqa: A004 - as live.open
+from bandstrap.live.opening import ListedExperiment, create, names, open, overview  # noqa: A004 - as live.open
 
 __all__ = [
     "AppliedChange",
     "Decision",
     "Experiment",
     "LargeRewardWarning",
+    "ListedExperiment",
     "StoreError",
     "backup",
     "create",
     "names",
     "open",
+    "overview",
     "restore",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 from typing import NamedTuple
 
 from bandstrap.basics.text import visible
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
+from bandstrap.live.rows import Change
 from bandstrap.live.settings import LONGEST_LABEL, SettingValues, check_text
 
 
@@ -36,14 +38,20 @@ class AppliedChange(NamedTuple):
 def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> SettingValues:
     """What is written of a change, checked against the state that it changes."""
     active = [state.arms[arm] for arm in state.active()]
+    if state.is_archived and kind not in ("void", "archive") and "mode" not in wish:
+        raise InvalidInput("The experiment is archived; change(mode='live') brings it back.")
     if kind == "settings":
         changed = state.settings.changed(active, wish, "change")
         return {name: getattr(changed, name) for name in wish}
-    if kind == "void":
+    if kind in ("void", "archive"):
         return wish
     if state.settings.is_linear:
         raise InvalidInput(f"{kind} is for policies of arms; a linear policy is given actions with each decision.")
     arm = wish["arm"]
+    if kind == "finish":
+        if not isinstance(arm, str) or arm not in active:
+            raise requirement("ship", kind, f"one of the active arms {active[:20]}", brief(arm))
+        return {"arm": arm, "holdout": state.settings.changed(active, {"holdout": wish["holdout"]}, kind).holdout}
     if kind == "add_arm":
         label = check_text(arm, "arm", kind, LONGEST_LABEL)
         if label in state.arms:
@@ -58,6 +66,8 @@ def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> Setti
         raise requirement("arm", kind, needed, f"{arm!r}, which is {known[arm]}")
     if kind != "resume" and arm == state.settings.control:
         raise requirement("arm", kind, "other than the control, which is served to others", brief(arm))
+    if kind != "resume" and arm == state.shipped:
+        raise requirement("arm", kind, "other than the one that is served to all", brief(arm))
     if kind != "resume" and active == [arm]:
         raise requirement("arm", kind, "other than the last active arm", brief(arm))
     return {"arm": arm}
@@ -71,3 +81,13 @@ def actor_of(actor: str | None, owner: str) -> str:
         return visible(getpass.getuser())  # which the environment may say, in whatever bytes
     except (KeyError, OSError):  # nobody whom the system knows by name
         return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+def body_of(change: Change) -> SettingValues:
+    """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
+    try:
+        body = dict(json.loads(change.body))
+        part = {"settings": None, "finish": None, "archive": None, "void": "decision"}.get(change.kind, "arm")
+        return body if part is None else {part: body[part]}
+    except (ValueError, TypeError, KeyError):
+        raise fold.unreadable(change) from None

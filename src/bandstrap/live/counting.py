@@ -89,7 +89,7 @@ UNITS = f"""
 WITH units AS (
     SELECT min(decided_at) AS began, avg(reward) AS mean
     FROM live_learned l JOIN live_decision d ON d.number = l.decision
-    WHERE {IS_LEARNED} AND d.version >= ?
+    WHERE {IS_LEARNED} AND d.version >= ? AND d.version < ?
     GROUP BY unit, CASE WHEN unit IS NULL THEN id END
 ), centre AS (
     SELECT avg(mean) AS middle, coalesce(nullif(max(mean) - min(mean), 0), 1) AS spread FROM units
@@ -104,7 +104,7 @@ SELECT stretch, count(*), max(middle), max(spread), sum(z), sum(z * z) FROM (
 HELD = f"""
 SELECT d.id, d.unit, d.decided_at, {START}, w.value FROM live_decision d
     LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_reward w ON w.decision = d.number AND NOT w.late
-WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND NOT {IS_VOID.format("d.number")}
+WHERE d.experiment = ? AND d.source = 'holdout' AND d.version >= ? AND d.version < ? AND NOT {IS_VOID.format("d.number")}
 ORDER BY d.decided_at, d.number, {ARRIVAL}
 """
 
@@ -201,15 +201,15 @@ def find_lags(store: Store, experiment: int, most: int) -> tuple[int, list[float
 
 
 def tally_units(
-    store: Store, experiment: int, settle: Settle, since: int, now: float, time: Stretches
+    store: Store, experiment: int, settle: Settle, since: int, until: int, now: float, time: Stretches
 ) -> list[tuple[Tally, Tally]]:
-    """Units of the policy and of the holdout by the stretch in which each first came, from version ``since`` on."""
+    """Units of the policy and of the holdout by the stretch in which each first came, ``since <= version < until``."""
     policy, holdout = [Tally()] * STRETCHES, [Tally()] * STRETCHES
-    for stretch, n, *sums in store.ask(UNITS, experiment, since, *time):
+    for stretch, n, *sums in store.ask(UNITS, experiment, since, until, *time):
         place = time.place(stretch)
         policy[place] = policy[place].merged(Tally.of_scaled(n, *sums))
     units: dict[tuple[str, bool], tuple[float, Tally]] = {}
-    held = itertools.groupby(store.ask(HELD, experiment, since), key=lambda row: row[:-1])
+    held = itertools.groupby(store.ask(HELD, experiment, since, until), key=lambda row: row[:-1])
     for (id_, unit, decided_at, start), rows in held:
         rewards = [value for *_, value in rows if value is not None]
         _, reward = settle.of(rewards) if settle.is_over(start, rewards, now) else (None, None)

@@ -278,5 +278,7 @@ def readout_of(
 
 def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) -> Iterator[str]:
     """What is not counted, and why."""
+    if state.shipped is not None:
+        yield f"{state.shipped!r} is served to all since version {state.ended}; counted are decisions of the policy before."
     others = state.settings.holdout > 0 or keeper.definition.holdout > 0 or found.n_left_out > found.n_voided
-    return left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)
+    yield from left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 import sys
 import threading
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 # Attempts to make a change that others forestall.
 ATTEMPTS = 20
+# Seconds that a call spends on learning what is due, if nobody asked for it, and entries of the log after which it looks
+# whether they are over.
+ENOUGH = 1.0
+STEP = 1000
 # A reward so many times as large as all before is told, where there are that many; first the last ones are looked at.
 UNUSUAL = 100
 FEWEST_REWARDS = 10
@@ -59,11 +64,12 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 in the holdout and in shadow mode.
+        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
-        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; or ``"shadow"``: everybody is.
+        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; ``"shadow"``: everybody is; or
+        ``"shipped"``: everybody is given the arm that the experiment was finished with.
     proposed
         In shadow mode, what the policy would have served.
     weights
@@ -211,28 +217,50 @@ class Experiment:
             return self._catch_up()
         return self._state
 
-    def _catch_up(self, *, wait: bool = False) -> fold.LiveState:
+    def _catch_up(self, *, wait: bool = False, whole: bool = False) -> fold.LiveState:
         """Have what is due sequenced, and fold the log to where it ended then.
 
         Without ``wait`` another worker that is at it is not waited for: it may have been stopped, and a decision needs some
-        state, not the latest.
+        state, not the latest. Nor is more work done than takes ``ENOUGH`` seconds, unless ``whole`` says so: the next call
+        goes on where this one ended. What can wait are rewards; changes of arms and settings are always followed.
         """
-        return self._on_this_log(functools.partial(self._follow, wait))
+        return self._on_this_log(functools.partial(self._follow, wait, whole or wait))
 
-    def _follow(self, wait: bool) -> fold.LiveState:
+    def _follow(self, wait: bool, whole: bool) -> fold.LiveState:
         began, experiment = time.monotonic(), self.row.id
         seen = (0, 0) if self._state is None else (self._state.version, self._state.link)
-        newest = self.store.refresh(experiment, self.definition.settle, *seen, wait=wait)
+        end = math.inf if whole else began + ENOUGH
+        newest = self.store.refresh(experiment, self.definition.settle, *seen, wait=wait, end=end)
+        may_be_more = newest > seen[0] and time.monotonic() > end
         state, self._state = self._state, None  # of no use if this is cut short
         if state is None:
             state = fold.restore(self.store, self.row.id, self.definition, self.build.id, newest)
             self._snapshot = state.version
-        fold.catch_up(state, self.store, self.row.id, newest)
-        self._state, self._refreshed, self._has_read = state, began, True
-        self._save_snapshot(state)
+        self._fold(state, newest, end)
+        # Where there is more to do, the next call does it, however soon it comes.
+        self._refreshed = -math.inf if may_be_more or state.version < newest else began
+        self._state, self._has_read = state, True
         if state.version >= fold.FEWEST_ENTRIES:
             self.keeper.keep_up(state)
         return state
+
+    def _fold(self, state: fold.LiveState, newest: int, end: float) -> None:
+        """Fold the log up to ``newest``, or to its last change and as far as there is time, with snapshots on the way."""
+        last_change = None
+        before = -1
+        while before < state.version:
+            before = state.version
+            fold.catch_up(
+                state, self.store, self.row.id, min(before + (fold.PAGE if end == math.inf else STEP), newest)
+            )
+            self._save_snapshot(state)
+            if state.version >= newest:
+                return
+            if time.monotonic() > end:
+                if last_change is None:
+                    last_change = self.store.last_change(self.row.id, newest)
+                if state.version >= last_change:
+                    return
 
     def _save_snapshot(self, state: fold.LiveState) -> None:
         """Store a snapshot if one is due that no other worker has stored; decisions do not depend on it."""
@@ -404,7 +432,7 @@ class Experiment:
             raise requirement("available", owner, "a sequence of labels of arms", brief(labels))
         labels, state = list(labels), self._current()
         if not all(isinstance(label, str) and label in state.arms for label in labels):
-            state = self._catch_up()
+            state = self._catch_up(whole=True)
         for label in labels:
             if not isinstance(label, str) or label not in state.arms:
                 raise requirement("available", owner, f"made of the arms {state.arms[:20]}", brief(label))
@@ -434,7 +462,7 @@ class Experiment:
         weights: dict[str, float] | list[float] = list(widths)
         if not self.definition.is_linear:
             if max(row.arm, len(widths) - 1) >= len(state.arms):  # by another worker, who knew more arms
-                state = self._catch_up()
+                state = self._catch_up(whole=True)
             weights = dict(zip(state.arms, widths, strict=False))
         return Decision(
             id=row.id,
@@ -572,11 +600,48 @@ class Experiment:
     def change(self, *, actor: str | None = None, wait: bool = False, **settings: object) -> AppliedChange:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh.
 
+        A mode brings an experiment back that was finished or archived.
         See :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
         """
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
         return self._change("settings", settings, actor, wait)
+
+    def finish(self, ship: str, *, holdout: float = 0.0, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """End the experiment: serve one arm to all from now on. Log and evidence are kept.
+
+        Decisions are stored with the source ``"shipped"`` and count in no evidence; :meth:`readout` goes on to show what
+        the policy's decisions said. ``change(mode="live")`` lets the policy decide again.
+
+        Parameters
+        ----------
+        ship
+            The arm that is served.
+        holdout
+            The share of units that is still given the control, so that the lift goes on to be measured. Default: 0.
+        actor, wait
+            See :meth:`add_arm`, also for what is returned.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from bandstrap import live
+        >>> file = tempfile.mkdtemp() + "/shop.db"
+        >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        ...     print(experiment.finish(ship="green"))
+        ...     print(experiment.decide("u17").arm, experiment.status().mode)
+        version 1; other workers follow within 1 s (their refresh)
+        green finished
+        """
+        return self._change("finish", {"arm": ship, "holdout": holdout}, actor, wait)
+
+    def archive(self, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
+        """Decide no more. What is stored stays, reports and exports too; ``change(mode="live")`` brings it back.
+
+        Decisions that were stored before are given back to whoever asks with their keys, and their rewards are taken. See
+        :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        """
+        return self._change("archive", {}, actor, wait)
 
     def void(self, decision: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
         """Take back the rewards of a decision, those to come included: nothing is learned of it any more.
@@ -661,6 +726,7 @@ class Experiment:
         arm    state  decisions  last 24 h  weight  rewards  mean  lower  upper
         red    new            0      0.0 %  50.0 %        0     -      -      -
         green  new            1    100.0 %  50.0 %        0     -      -      -
+        Intervals are Student's, 95 % each, as of an ordinary sample, which these rewards are not: ...
         """
         from bandstrap.live.status import status_of
 

@@ -6,6 +6,7 @@ learns from them. Both need what a log seldom has, the probability with which ea
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
@@ -57,7 +59,8 @@ class ExportRow(NamedTuple):
     version
         How many entries of the log the policy had learned.
     source
-        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served.
+        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served; or nobody, when one arm was
+        ``shipped`` to all.
     proposed
         The index of the arm that the policy would have served, in shadow.
     settled
@@ -123,6 +126,7 @@ class BanditFeedback(TypedDict):
 
 def export(experiment: Experiment, path: str | Path) -> None:
     """Write the decisions of an experiment as a Parquet file; see :meth:`Experiment.export`."""
+    need("Experiment.export", "polars")
     path = Path(path)
     if path.suffix != ".parquet":  # the name would say of the file that it is something else
         raise requirement("path", "export", "the name of a Parquet file, which ends in .parquet", brief(str(path)))
@@ -148,7 +152,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
     """A decision as it is stored, as a row."""
     try:
         arm = arms[decision.arm] if arms else None
-        weights = None if decision.weights is None else json.loads(decision.weights)
+        weights = None if decision.weights is None else parsed(decision.weights)
         context = None if decision.context is None else json.loads(decision.context)
     except (ValueError, TypeError, IndexError):
         raise damaged(decision) from None
@@ -173,6 +177,12 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
         activated=outcome.activated_at,
         context=context,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def parsed(weights: str) -> list[float]:
+    """The chances that are stored with a decision; those of one version are the same list, not to be changed."""
+    return list(json.loads(weights))
 
 
 def columns() -> dict[str, DataType | DataTypeClass]:
@@ -212,9 +222,14 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
         try:
             rest = iter(rows)
             while batch := list(itertools.islice(rest, BATCH)):
-                found = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
+                found: dict[str, Any] = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
                 for name in ("time", "activated"):
                     found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
+                # Each list is converted once, however many rows it is that of.
+                lists = {id(weights): weights for weights in found["weights"]}
+                place = {key: i for i, key in enumerate(lists)}
+                distinct = polars.Series(list(lists.values()), dtype=schema["weights"])
+                found["weights"] = distinct.gather([place[id(weights)] for weights in found["weights"]])
                 yield polars.DataFrame(found, schema=schema)
         except Exception as error:
             failures.append(error)

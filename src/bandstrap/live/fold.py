@@ -20,7 +20,7 @@ import numpy as np
 from bandstrap.basics.sources import versions
 from bandstrap.engine.compiler.provenance import computed_by
 from bandstrap.engine.compiler.refusals import PolicyFailure
-from bandstrap.errors import requirement
+from bandstrap.errors import InvalidInput, requirement
 from bandstrap.live.chain import next_link
 from bandstrap.live.database import OtherHistory, StoreError
 from bandstrap.live.rows import Build, Change, LogEntry, Snapshot
@@ -39,9 +39,10 @@ from bandstrap.live.weights import (
 )
 
 ServingStatus = Literal["active", "paused", "retired"]
+LiveMode = Literal["live", "shadow", "finished", "archived"]
 
 # The version of a snapshot as it is written.
-FORMAT = 2
+FORMAT = 3
 # Entries that are read at once.
 PAGE = 20_000
 # A snapshot is written after this many entries, or after one in so many of all there are.
@@ -92,12 +93,23 @@ class LiveState:
         # Rewards that the policy failed to learn, and what it said of the last; it goes on as if they had not come.
         self.unlearned = 0
         self.failure: str | None = None
+        # How it ended, if it did: the arm that all are served, since which version, and whether nobody is any more.
+        self.shipped: str | None = None
+        self.is_archived = False
+        self.ended = 0
         self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
         self._known: dict[object, ArmProbabilities] = {}
 
     def active(self) -> list[int]:
         """The arms that may be served."""
         return [arm for arm, status in enumerate(self.status) if status == "active"]
+
+    @property
+    def mode(self) -> LiveMode:
+        """Whether the policy decides, or the control is served, or one arm to all, or nothing."""
+        if self.is_archived:
+            return "archived"
+        return self.settings.mode if self.shipped is None else "finished"
 
     @property
     def rule(self) -> ShareRule:
@@ -122,10 +134,14 @@ class LiveState:
     ) -> ServedChoice:
         """What is served under a key: a pure function, by which decisions are made and made again."""
         settings = self.settings
+        if self.is_archived:
+            raise InvalidInput(f"The experiment {name!r} is archived; change(mode='live') lets it decide again.")
         among = self._choices(available, context, owner)
         control = self._control(among, context, owner)
         if is_held_out(settings.seed, name, key if unit is None else unit, settings.holdout):
             return ServedChoice("holdout", control, None, 1.0, None)
+        if self.shipped is not None:
+            return ServedChoice("shipped", self._shipped(among, owner), None, 1.0, None)
         chances = self.chances(among) if context is None else self.action_chances(context)
         arm = chances.at(hash_53(settings.seed, name, key))
         if settings.mode == "shadow":
@@ -150,7 +166,7 @@ class LiveState:
         notice.
         """
         settings = self.settings
-        is_shadow = settings.mode == "shadow"
+        is_shadow = self.mode == "shadow"
         if not is_shadow and settings.holdout == 0:
             return -1
         control = settings.control if isinstance(settings.control, int) else self.arms.index(str(settings.control))
@@ -159,6 +175,14 @@ class LiveState:
             rule += "in shadow mode" if is_shadow else "to the holdout"
             raise requirement("available" if context is None else "actions", owner, rule, f"{len(among)} others")
         return control
+
+    def _shipped(self, among: Sequence[int], owner: str) -> int:
+        """The arm that all are served, which must be there."""
+        arm = self.arms.index(str(self.shipped))
+        if arm not in among:
+            rule = f"such that the arm {self.shipped!r} is there, which is served to all"
+            raise requirement("available", owner, rule, f"{len(among)} others")
+        return arm
 
     # --- weights(v) -----------------------------------------------------------------------------------------------------
 
@@ -299,6 +323,13 @@ class LiveState:
             self.voided.add(body["decision"])
         elif action == "settings":
             self.settings = dataclasses.replace(self.settings, **body)
+            if "mode" in body:
+                self.shipped, self.is_archived, self.ended = None, False, 0
+        elif action == "finish":
+            self.settings = dataclasses.replace(self.settings, holdout=body["holdout"])
+            self.shipped, self.ended = body["arm"], self.version
+        elif action == "archive":
+            self.is_archived = True
         else:
             raise StoreError(f"The log of the experiment has a change {action!r}, which this version does not know.")
 
@@ -347,6 +378,7 @@ def write_snapshot(state: LiveState) -> str:
             "status": state.status,
             "rewards": state.rewards,
             "unlearned": [state.unlearned, state.failure],
+            "ended": [state.shipped, state.is_archived, state.ended],
             "voided": sorted(state.voided),
             "policy": state.policy.to_dict(),
         },
@@ -374,6 +406,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
         state.version, state.link = snapshot.version, snapshot.link
         state.arms, state.status, state.rewards = saved["arms"], saved["status"], saved["rewards"]
         state.unlearned, state.failure = saved["unlearned"]
+        state.shipped, state.is_archived, state.ended = saved["ended"]
         state.voided = set(saved["voided"])
         state.policy = type(state.policy).from_dict(saved["policy"])
         state.settings = definition.changed(
@@ -388,7 +421,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
 
 def is_sound(state: LiveState) -> bool:
     """Whether the parts of a state are of the right kinds, and speak of the same arms."""
-    arms, counts = tuple(state.arms), [state.unlearned, *state.rewards]
+    arms, counts = tuple(state.arms), [state.unlearned, state.ended, *state.rewards]
     checks = [
         isinstance(state.policy.rng.bit_generator, np.random.PCG64),
         arms == (() if state.settings.is_linear else state.policy.arms),
@@ -397,6 +430,8 @@ def is_sound(state: LiveState) -> bool:
         set(state.status) <= {*get_args(ServingStatus)},
         all(type(count) is int and count >= 0 for count in counts),
         isinstance(state.failure, str | None),
+        state.shipped is None or state.shipped in [state.arms[arm] for arm in state.active()],
+        isinstance(state.is_archived, bool),
         all(isinstance(decision, str) for decision in state.voided),
     ]
     return all(checks)

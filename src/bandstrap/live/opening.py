@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bandstrap.errors import brief, requirement
-from bandstrap.live.changes import actor_of
+from bandstrap.live.changes import actor_of, body_of
 from bandstrap.live.database import TIMEOUT, Durability
 from bandstrap.live.experiment import Experiment
 from bandstrap.live.settings import (
@@ -223,6 +223,64 @@ def names(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> 
     """
     with Store.open(target, timeout=check_duration(timeout, "timeout", "live.names", positive=True)) as opened:
         return opened.experiments()
+
+
+class ListedExperiment(NamedTuple):
+    """An experiment of a database, and how it ended, if it did.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    shipped
+        The arm that is served to all.
+    is_archived
+        Whether it decides no more.
+    since
+        When that was said, in seconds since 1970.
+    """
+
+    name: str
+    shipped: str | None
+    is_archived: bool
+    since: float | None
+
+    def __str__(self) -> str:
+        served = [] if self.shipped is None else [f"{self.shipped!r} is served to all"]
+        words = ", ".join(served + ["archived"] * self.is_archived)
+        return f"{self.name}: {words}" if words else self.name
+
+
+def overview(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> list[ListedExperiment]:
+    """The experiments in a database, sorted by name, and how they ended.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bandstrap import live
+    >>> file = tempfile.mkdtemp() + "/shop.db"
+    >>> with live.create(file, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+    ...     _ = experiment.finish(ship="green")
+    >>> live.create(file, "search", policy="ucb1", arms=["red", "green"], seed=7).close()
+    >>> for each in live.overview(file):
+    ...     print(each)
+    checkout: 'green' is served to all
+    search
+    """
+    found = []
+    with Store.open(target, timeout=check_duration(timeout, "timeout", "live.overview", positive=True)) as opened:
+        for name in opened.experiments():
+            listed, row = ListedExperiment(name, None, False, None), opened.experiment(name)
+            for change in [] if row is None else opened.changes(row.id):
+                body = body_of(change)
+                if change.kind == "finish":
+                    listed = ListedExperiment(name, body["arm"], False, change.at)
+                elif change.kind == "archive":
+                    listed = listed._replace(is_archived=True, since=change.at)
+                elif "mode" in body:
+                    listed = ListedExperiment(name, None, False, None)
+            found.append(listed)
+    return found
 
 
 def new_seed() -> int:

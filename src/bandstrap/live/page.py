@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import write_text
 from bandstrap.basics.text import shortened, visible
-from bandstrap.live.report import show_duration, show_reward, show_setting, show_share, show_time
+from bandstrap.live.report import show_duration, show_period, show_reward, show_setting, show_share, show_time
 from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Status
 from bandstrap.pages import drawn_as_data, render_page
 from bandstrap.plots.bars import Bar, plot_bars
@@ -22,6 +21,9 @@ from bandstrap.plots.small import WIDTH
 from bandstrap.plots.style import draw_figure
 from bandstrap.plots.timelines import Timeline, plot_timelines
 from bandstrap.plots.waiting import plot_waiting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Characters of a name beside its interval.
 SHORT_NAME = 18
@@ -55,6 +57,7 @@ def render_status_page(status: Status, **served: str) -> str:
             "share": show_share,
             "reward": show_reward,
             "count": "{:,}".format,
+            "period": show_period,
         },
         status=status,
         settings={name: show_setting(name, value) for name, value in status.settings.items()},

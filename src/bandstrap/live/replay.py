@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live.chain import first_link, is_identity_of, next_link
 from bandstrap.live.database import StoreError
 from bandstrap.live.fold import (
-    PAGE,
     LiveState,
     build_id,
     checksum,
@@ -116,14 +119,15 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
     if not is_identity_of(row.identity, row.name, row.definition, row.created_by):
         notes.add("The experiment's name, definition or creator is not what it was created with.")
     builds: Counter[str] = Counter()
-    order: list[tuple[int, str]] = []
+    versions, numbers = array("q"), array("q")
     waiting = n_rewards = n_learned = 0
     before = store.counts(row.id)
-    for decision, outcome in store.records(row.id, definition.settle):
+    for number, decision, outcome in store.numbered_records(row.id, definition.settle):
         n_rewards += len(outcome.values) + outcome.late
         n_learned += outcome.seq is not None
         builds[decision.build] += 1
-        order.append((decision.version, decision.id))
+        versions.append(decision.version)
+        numbers.append(number)
         check_outcome(decision.id, outcome, definition.settle, notes)
         waiting += is_waiting(outcome, definition.settle)
     recount, after = store.recount(row.id), store.counts(row.id)
@@ -132,9 +136,8 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
         lost = counted(waiting - after.pending, "decision is", "decisions are")
         notes.add(f"{lost} neither learned nor in the queue of those that will be.")
     if is_quiet:
-        check_recount(Recount(len(order), n_rewards, n_learned), recount, notes)
-    order.sort()
-    groups = {version: [id_ for _, id_ in group] for version, group in itertools.groupby(order, key=lambda one: one[0])}
+        check_recount(Recount(len(numbers), n_rewards, n_learned), recount, notes)
+    groups = by_version(versions, numbers)
     state = LiveState(definition)
     build = this_build(state.policy).id
     check_builds(store, builds, notes)
@@ -156,12 +159,12 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
             if version in stops and stops[version] != checksum(write_snapshot(state)):
                 notes.add(f"The snapshot of version {version} is not the state that follows from the log.")
             before_these = n_replayed
-            for decision in read_decisions(store, row.id, groups.get(version, [])):
+            for decision in read_decisions(store, groups.get(version, [])):
                 compare(state, row.name, decision, notes)
                 n_replayed += 1
             n_lost = len(groups.get(version, [])) - (n_replayed - before_these)
             if n_lost:
-                notes.add(f"{counted(n_lost, 'decision', 'decisions')} of version {version} cannot be found by id.")
+                notes.add(f"{counted(n_lost, 'decision', 'decisions')} of version {version} cannot be found by number.")
         state.fold(entries, again)
     except (StoreError, ValueError, LookupError, TypeError) as error:  # what follows a log that cannot be folded
         notes.add(f"The log cannot be folded beyond entry {state.version}: {error}")
@@ -211,21 +214,13 @@ def check_builds(store: Store, builds: Mapping[str, int], notes: Notes) -> None:
 
 
 def checked_log(store: Store, row: ExperimentRow, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:
-    """The log up to ``last``, entry by entry, each compared with the decision that it learns from."""
-    done, experiment = 0, row.id
-    while done < last:
-        page = store.entries(experiment, done, min(PAGE, last - done), context=definition.is_linear)
-        if not page:
-            return
-        ids = [entry.decision for entry in page if entry.decision is not None]
-        arms = {decision.id: decision.arm for decision in read_decisions(store, experiment, ids)}
-        for entry in page:
-            if entry.kind != "change" and (entry.decision is None or entry.arm != arms.get(entry.decision)):
-                notes.add(f"Entry {entry.seq} of the log is of another arm than its decision, or of no decision.")
-            if entry.seq == 1 and entry.link != next_link(first_link(row.identity), entry):
-                notes.add("The log does not begin with the identity of its experiment.")
-            yield entry
-        done = page[-1].seq
+    """The log up to ``last``, entry by entry, compared with the decisions that it learns from."""
+    for seq in store.misnamed(row.id, last):
+        notes.add(f"Entry {seq} of the log is of another arm than its decision, or of no decision.")
+    for entry in read_log(store, row.id, definition, 0, last):
+        if entry.seq == 1 and entry.link != next_link(first_link(row.identity), entry):
+            notes.add("The log does not begin with the identity of its experiment.")
+        yield entry
 
 
 def snapshots_by_version(
@@ -243,12 +238,23 @@ def snapshots_by_version(
     return found
 
 
-def read_decisions(store: Store, experiment: int, ids: list[str]) -> Iterator[DecisionRow]:
-    """Decisions by id, in pages."""
-    for start in range(0, len(ids), AT_ONCE):
-        for decision in store.decisions(experiment, ids[start : start + AT_ONCE]):
-            if decision is not None:
-                yield decision
+def by_version(versions: array[int], numbers: array[int]) -> dict[int, NDArray[np.int64]]:
+    """The numbers of the decisions of each version, in order."""
+    found, all_numbers = np.asarray(versions, dtype=np.int64), np.asarray(numbers, dtype=np.int64)
+    order = np.lexsort((all_numbers, found))
+    distinct, starts = np.unique(found[order], return_index=True)
+    ends = [*starts[1:], len(order)]
+    # Without decisions there are no starts, and one end.
+    return {
+        version: all_numbers[order[start:end]]
+        for version, start, end in zip(distinct.tolist(), starts, ends, strict=False)
+    }
+
+
+def read_decisions(store: Store, numbers: Sequence[int] | NDArray[np.int64]) -> Iterator[DecisionRow]:
+    """Decisions by number, in pages."""
+    for start in range(0, len(numbers), AT_ONCE):
+        yield from store.numbered([int(number) for number in numbers[start : start + AT_ONCE]])
 
 
 def compare(state: LiveState, name: str, stored: DecisionRow, notes: Notes) -> None:
@@ -260,8 +266,10 @@ def compare(state: LiveState, name: str, stored: DecisionRow, notes: Notes) -> N
     except (ValueError, TypeError, LookupError) as error:  # InvalidInput among them
         notes.add(f"{what} cannot be made again: {error}")
         return
-    expected = {"id": decision_id(name, stored.key)} | again._asdict()
-    for field, value in expected.items():
+    served = stored.source, stored.arm, stored.proposed, stored.propensity, stored.weights
+    if (stored.id, served) == (id_ := decision_id(name, stored.key), again):
+        return
+    for field, value in ({"id": id_} | again._asdict()).items():
         if getattr(stored, field) != value:
             notes.add(f"{what} has {field} {getattr(stored, field)!r}; from the log follows {value!r}.")
             return

@@ -7,18 +7,20 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from bandstrap.basics.display import Display
-from bandstrap.live.status import CONFIDENCE, Status
+from bandstrap.live.status import CONFIDENCE, Lift, Status
 
 
 def display_of(status: Status) -> Display:
     """How the experiment stands, in a few lines, and its arms as a table."""
-    return Display(list(lines_of(status)), arm_table(status) if status.arms else {})
+    caveat = [status.interval.promise] if status.arms else []
+    return Display(list(lines_of(status)), arm_table(status) if status.arms else {}, caveat)
 
 
 def lines_of(status: Status) -> Iterator[str]:
     """All but the arms and the changes; the last line says which intervals the table of the arms has."""
     by_source = ", ".join(f"{n} {source}" for source, n in status.decisions.items()) or "none"
-    yield f"{status.name}: {status.policy}, {status.mode}, version {status.version}, as of {show_time(status.now)} UTC"
+    mode = status.mode if status.shipped is None else f"{status.mode} ({status.shipped} is served to all)"
+    yield f"{status.name}: {status.policy}, {mode}, version {status.version}, as of {show_time(status.now)} UTC"
     yield (
         f"decisions {sum(status.decisions.values())} ({by_source}); {status.open} waiting for a reward, "
         f"{status.unanswered} without one in time, {status.inactive} deferred and not activated"
@@ -35,18 +37,25 @@ def lines_of(status: Status) -> Iterator[str]:
         quantiles = {"median": status.lag.median, "90 %": status.lag.q90, "99 %": status.lag.q99}
         shown = ", ".join(f"{name} {show_duration(seconds)}" for name, seconds in quantiles.items())
         yield f"decision to reward: {shown}"
-    if status.lift is not None:
-        lift, between = status.lift, ""
+    for lift in status.lifts:
+        between = ""
         if lift.lower is not None:
             between = f" ({CONFIDENCE} {show_reward(lift.lower)} to {show_reward(lift.upper)}, Welch)"
+        where = "" if lift.until is None and not lift.since else f" ({show_period(lift)})"
         yield (
-            f"lift over the holdout: {show_reward(lift.difference)} per decision{between}; {lift.units} units of the "
-            f"policy {show_reward(lift.mean)}, {lift.holdout_units} of the holdout {show_reward(lift.holdout_mean)}"
+            f"lift over the holdout{where}: {show_reward(lift.difference)} per decision{between}; {lift.units} units of "
+            f"the policy {show_reward(lift.mean)}, {lift.holdout_units} of the holdout {show_reward(lift.holdout_mean)}"
         )
     if status.snapshot is not None:
         yield f"snapshot: version {status.snapshot.version}, {status.snapshot.trouble or 'good'}"
     if status.arms:
         yield f"{CONFIDENCE} intervals by {status.interval.method}"
+
+
+def show_period(lift: Lift) -> str:
+    """Mode, control and versions of the period of a lift."""
+    until = "on" if lift.until is None else f"to {lift.until}"
+    return f"{lift.mode}, control {lift.control}, from version {lift.since} {until}"
 
 
 def arm_table(status: Status) -> dict[str, list[object]]:

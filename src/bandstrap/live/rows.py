@@ -36,7 +36,7 @@ class DecisionRow(NamedTuple):
     key: str
     unit: str | None
     version: int
-    source: str  # "policy", "shadow" or "holdout"
+    source: str  # "policy", "shadow", "shipped" or "holdout"
     arm: int
     proposed: int | None
     propensity: float

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from bandstrap.basics.display import Display, Displayed
 from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.chain import hash_of
-from bandstrap.live.fold import LiveState, read_snapshot, unreadable
+from bandstrap.live.changes import body_of
+from bandstrap.live.fold import LiveState, read_snapshot
 from bandstrap.live.history import CountHistory
-from bandstrap.live.settings import SettingValues
+from bandstrap.live.settings import Settings, SettingValues
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ RECENT = 1000
 RECENT_REWARDS = 100_000
 # Changes of the audit trail that are shown.
 MOST_CHANGES = 20
+# Periods with a holdout whose lift is told, the last ones.
+MOST_PERIODS = 10
 
 ArmState = Literal["active", "new", "paused", "retired"]
 
@@ -106,8 +109,14 @@ class Lift:
 
     Attributes
     ----------
-    since
-        Version at the last change of mode, holdout or control: decisions before it are not compared.
+    since, until
+        Versions between which decisions are compared: from one change of mode, holdout or control to the next, or to now
+        (``None``). Before and after, others may have been in the holdout, or have been served otherwise.
+    began, ended
+        When that was, in seconds since 1970.
+    mode, control
+        ``"live"``; ``"shadow"``, where both are served the control; or ``"finished"``, where the arm that was shipped is
+        compared. What the holdout is served.
     units, holdout_units
         Units with a settled decision; a decision without a unit is one by itself.
     mean, holdout_mean, difference
@@ -117,6 +126,11 @@ class Lift:
     """
 
     since: int
+    until: int | None
+    began: float
+    ended: float | None
+    mode: str
+    control: str | None
     units: int
     holdout_units: int
     mean: float
@@ -170,7 +184,8 @@ class Status(Displayed):
     Attributes
     ----------
     name, policy, direction, mode, control
-        The experiment, its policy as a call, ``"max"`` or ``"min"``, ``"live"`` or ``"shadow"``, and the control.
+        The experiment, its policy as a call, ``"max"`` or ``"min"``, ``"live"``, ``"shadow"``, ``"finished"`` or
+        ``"archived"``, and the control.
     settings
         All other settings, as they are now.
     now, created_at, created_by
@@ -178,7 +193,7 @@ class Status(Displayed):
     version
         Entries of the log: rewards learned, decisions settled without one, and changes.
     decisions
-        Decisions by source: ``"policy"``, ``"shadow"``, ``"holdout"``.
+        Decisions by source: ``"policy"``, ``"shadow"``, ``"holdout"``, ``"shipped"``.
     inactive
         Deferred decisions that were not activated.
     open
@@ -198,8 +213,12 @@ class Status(Displayed):
     arms, interval, index_is
         The arms, what the intervals of their means are, and what their index is: ``"upper bound"`` or ``"lower bound"``,
         the policy's own, or just ``"index"``.
-    lag, lift, snapshot
-        ``None`` where there is none: no reward, no holdout or no reward of it, no snapshot.
+    shipped
+        The arm that is served to all, if the experiment is finished.
+    lag, snapshot
+        ``None`` where there is none.
+    lifts
+        The lift over the holdout in each period in which there was one, and a reward of it, the newest last.
     builds, changes
         What decided, and the last changes, the newest first.
     history
@@ -233,7 +252,8 @@ class Status(Displayed):
     interval: IntervalPromise
     index_is: str
     lag: Lag | None
-    lift: Lift | None
+    shipped: str | None
+    lifts: tuple[Lift, ...]
     snapshot: SnapshotStatus | None
     builds: tuple[BuildStatus, ...]
     changes: tuple[ChangeStatus, ...]
@@ -247,6 +267,13 @@ class Status(Displayed):
     __repr__ = Displayed.__str__
 
     @property
+    def lift(self) -> Lift | None:
+        """The newest lift; of a period of shadow mode, where it is chance, only if there is no other."""
+        return next((each for each in reversed(self.lifts) if each.mode != "shadow"), None) or (
+            self.lifts[-1] if self.lifts else None
+        )
+
+    @property
     def is_linear(self) -> bool:
         """Whether actions come with each decision; otherwise there are arms."""
         return "burn_in" not in self.settings
@@ -255,6 +282,7 @@ class Status(Displayed):
         """Everything but the history, as JSON has it: an infinite index is ``None``."""
         found = dataclasses.asdict(dataclasses.replace(self, history=CountHistory.empty()))
         del found["history"]
+        found["lift"] = None if self.lift is None else dataclasses.asdict(self.lift)
         for arm in found["arms"]:
             arm["index"] = arm["index"] if arm["index"] is not None and math.isfinite(arm["index"]) else None
         return found
@@ -271,8 +299,7 @@ def status_of(experiment: Experiment) -> Status:
     n_defaults = n_open = n_unanswered = 0
     lags: tuple[int, list[float]] = 0, []
     recent: Mapping[int, int] = {}
-    units: list[tuple[Tally, Tally]] = []
-    since = last_change_of_groups(changes)
+    lifts: list[tuple[Lift, list[tuple[Tally, Tally]]]] = []
     if time is not None:
         decided = counting.count_decisions(store, row.id, time, counts.now - DAY)
         recent = counting.count_recent(store, row.id, RECENT)
@@ -280,7 +307,10 @@ def status_of(experiment: Experiment) -> Status:
         n_open, n_unanswered = counting.count_without_reward(store, row.id, settle, counts.now)
         lags = counting.find_lags(store, row.id, RECENT_REWARDS)
         if decided.by_source["holdout"]:
-            units = counting.tally_units(store, row.id, settle, since, counts.now, time)
+            for period in periods_of(experiment.definition, changes, row.created_at)[-MOST_PERIODS:]:
+                until = sys.maxsize if period.until is None else period.until
+                units = counting.tally_units(store, row.id, settle, period.since, until, counts.now, time)
+                lifts += [(lift, units)] if (lift := lift_of(period, units)) is not None else []
     experiment.refresh()  # of arms that others added meanwhile
     state = experiment.state
     labels = labels_of(state, decided)
@@ -288,11 +318,11 @@ def status_of(experiment: Experiment) -> Status:
     weights, failure = weights_of(state)
     support = state.policy.support
     rewards = counting.read_rewards(store, row.id) if np.isfinite(support).all() and tallies else None
-    return Status(
+    found = Status(
         name=experiment.name,
         policy=state.settings.policy,
         direction=state.settings.direction,
-        mode=state.settings.mode,
+        mode=state.mode,
         control=None if state.settings.control is None else str(state.settings.control),
         settings=shown_settings(state),
         now=counts.now,
@@ -316,7 +346,8 @@ def status_of(experiment: Experiment) -> Status:
         interval=interval_of(support),
         index_is=index_is,
         lag=lag_of(*lags),
-        lift=lift_of(units, since),
+        shipped=state.shipped,
+        lifts=tuple(lift for lift, _ in lifts),
         snapshot=snapshot_of(experiment),
         builds=builds_of(experiment, decided.by_build),
         changes=tuple(shown_change(change) for change in reversed(changes[-MOST_CHANGES:])),
@@ -326,9 +357,11 @@ def status_of(experiment: Experiment) -> Status:
             time.ends,
             {label: decided.chosen[arm] for arm, label in enumerate(labels)},
             {label: tallies.get(arm, [Tally()] * counting.STRETCHES) for arm, label in enumerate(labels)},
-            units,
+            (),
         ),
     )
+    compared = next((units for lift, units in lifts if lift is found.lift), [])
+    return dataclasses.replace(found, history=dataclasses.replace(found.history, compared=compared))
 
 
 # --- arms ---------------------------------------------------------------------------------------------------------------
@@ -450,20 +483,50 @@ def lag_of(n: int, quantiles: Sequence[float]) -> Lag | None:
     return Lag(n, quantiles[49], quantiles[89], quantiles[98], quantiles[99], tuple(quantiles))
 
 
-def lift_of(units: Sequence[tuple[Tally, Tally]], since: int) -> Lift | None:
+class LiftPeriod(NamedTuple):
+    """Versions between which policy and holdout were served the same way; see :class:`Lift`."""
+
+    since: int
+    until: int | None
+    began: float
+    ended: float | None
+    mode: str
+    control: str | None
+
+
+def lift_of(period: LiftPeriod, units: Sequence[tuple[Tally, Tally]]) -> Lift | None:
     """The policy's units beside those of the holdout; ``None`` where one of them has no reward."""
     policy = functools.reduce(Tally.merged, (first for first, _ in units), Tally())
     holdout = functools.reduce(Tally.merged, (second for _, second in units), Tally())
     if not (policy.n and holdout.n):
         return None
     lower, upper = welch_interval(policy, holdout, ALPHA) or (None, None)
-    return Lift(since, policy.n, holdout.n, policy.mean, holdout.mean, policy.mean - holdout.mean, lower, upper)
+    return Lift(*period, policy.n, holdout.n, policy.mean, holdout.mean, policy.mean - holdout.mean, lower, upper)
 
 
-def last_change_of_groups(changes: Sequence[Change]) -> int:
-    """Version since which policy and holdout have been served the same way: before, others may have been in them."""
-    names = {"mode", "holdout", "control"}
-    return max((each.seq for each in changes if each.kind == "settings" and names & body_of(each).keys()), default=0)
+def periods_of(definition: Settings, changes: Sequence[Change], created_at: float) -> list[LiftPeriod]:
+    """The periods in which there was a holdout, the oldest first.
+
+    Any change of mode, holdout or control begins another: before, others may have been held out.
+    """
+    served: SettingValues = {"mode": definition.mode, "holdout": definition.holdout, "control": definition.control}
+    starts = [(0, created_at, served)]
+    for change in changes:
+        body = body_of(change)
+        if change.kind == "settings" and served.keys() & body.keys():
+            served = served | {name: body[name] for name in served.keys() & body.keys()}
+        elif change.kind == "finish":
+            served = served | {"mode": "finished", "holdout": body["holdout"]}
+        else:
+            continue
+        starts.append((change.seq, change.at, served))
+    ends: list[tuple[int | None, float | None]] = [*((seq, at) for seq, at, _ in starts[1:]), (None, None)]
+    found = []
+    for (since, began, kept), (until, ended) in zip(starts, ends, strict=True):
+        if kept["holdout"]:
+            control = None if kept["control"] is None else str(kept["control"])
+            found.append(LiftPeriod(since, until, began, ended, str(kept["mode"]), control))
+    return found
 
 
 # --- the rest -----------------------------------------------------------------------------------------------------------
@@ -503,21 +566,13 @@ def builds_of(experiment: Experiment, decisions: Mapping[int, int]) -> tuple[Bui
 def shown_change(change: Change) -> ChangeStatus:
     """A change in words."""
     body = body_of(change)
-    done = {"add_arm": "added", "pause": "paused", "resume": "resumed", "retire": "retired"}
+    done = {"add_arm": "added", "pause": "paused", "resume": "resumed", "retire": "retired", "finish": "served to all"}
     if change.kind == "void":
         what = f"decision {body['decision']} voided"
+    elif change.kind == "archive":
+        what = "archived"
     elif change.kind in done:
         what = f"arm {body['arm']} {done[change.kind]}"
     else:
         what = ", ".join(f"{name} = {value}" for name, value in body.items())
     return ChangeStatus(change.seq, change.at, change.actor, what)
-
-
-def body_of(change: Change) -> SettingValues:
-    """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
-    try:
-        body = dict(json.loads(change.body))
-        part = {"settings": None, "void": "decision"}.get(change.kind, "arm")
-        return body if part is None else {part: body[part]}
-    except (ValueError, TypeError, KeyError):
-        raise unreadable(change) from None

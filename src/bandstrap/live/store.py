@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ R = TypeVar("R")
 Key = TypeVar("Key", str, tuple[str, str])
 
 # Due rows of the queue that one transaction settles, so that nobody waits long for the lock.
-BATCH = 10_000
+BATCH = 1000
 # Decisions of one page when all of them are read.
 PAGE = 5_000
 # Snapshots of a build that are kept: the newest, and others should that one be damaged.
@@ -119,7 +120,9 @@ class Store(Database):
             try:
                 from bandstrap.live.postgres import PostgresStore
             except ImportError:
-                raise StoreError("Live experiments in PostgreSQL need psycopg 3: pip install '.[postgres]'.") from None
+                raise StoreError(
+                    "Live experiments in PostgreSQL need psycopg 3: pip install 'bandstrap[postgres]'."
+                ) from None
 
             store: Store = PostgresStore(str(target), timeout)
         else:
@@ -265,6 +268,29 @@ class Store(Database):
             raise OtherHistory(f"{self} has another log than the one that these decisions are based on.")
         return stored
 
+    @reporting
+    def numbered(self, numbers: Sequence[int]) -> list[DecisionRow]:
+        """Decisions by number, as far as there are any, in this order."""
+        rows = self._ask_rows(
+            f"SELECT {DECISION} FROM r CROSS JOIN live_decision d WHERE d.number = r.number",
+            {"number": "int8"},
+            [(number,) for number in numbers],
+        )
+        place = {number: i for i, number in enumerate(numbers)}
+        return self._unpacked(sorted(rows, key=lambda row: place[row[0]]))
+
+    @reporting
+    def misnamed(self, experiment: int, last: int) -> list[int]:
+        """Entries of the log up to one, but for changes, whose decision is not there, or was served another arm."""
+        rows = self._ask(
+            "SELECT l.seq FROM live_learned l LEFT JOIN live_decision d ON d.number = l.decision WHERE l.experiment = ?"
+            " AND l.seq <= ? AND l.kind <> 'change' AND (d.arm IS NULL OR d.arm <> l.arm OR d.experiment <> l.experiment)"
+            " ORDER BY l.seq",
+            experiment,
+            last,
+        )
+        return [seq for (seq,) in rows]
+
     @reading
     def decisions(self, experiment: int, ids: Sequence[str]) -> list[DecisionRow | None]:
         """Decisions by id, in this order; ``None`` for unknown ones."""
@@ -324,7 +350,16 @@ class Store(Database):
 
     # --- the log --------------------------------------------------------------------------------------------------------
 
-    def refresh(self, experiment: int, settle: Settle, version: int = 0, link: int = 0, *, wait: bool = True) -> int:
+    def refresh(
+        self,
+        experiment: int,
+        settle: Settle,
+        version: int = 0,
+        link: int = 0,
+        *,
+        wait: bool = True,
+        end: float = math.inf,
+    ) -> int:
         """Append to the log what is due, and give its length, the newest version.
 
         ``version`` and ``link`` are those up to which the caller has read the log; if it is another one up to there,
@@ -335,7 +370,7 @@ class Store(Database):
         deferred; otherwise the end of the window.
         Where nothing is due, this is one read without a lock. Where another transaction is appending to the log, or was
         stopped while it did, it is waited for; without ``wait`` the newest version is given as it is. So it is where
-        the database may only be read.
+        the database may only be read, and where more is due than can be appended until ``end`` (``time.monotonic()``).
         """
         is_due, newest, found = self._due(experiment, version)
         if version and found != link:
@@ -343,6 +378,7 @@ class Store(Database):
         while is_due:
             try:
                 is_due, newest = self._sequence(experiment, settle, wait)
+                is_due = is_due and time.monotonic() <= end
             except ReadOnly:
                 break  # reports are of the log as it is; whoever may write appends what is due
         return newest
@@ -452,6 +488,14 @@ class Store(Database):
         return rows[0][0] if rows else None
 
     @reading
+    def last_change(self, experiment: int, last: int) -> int:
+        """The last entry of the log, up to one, that changes arms or settings, or voids a decision; 0 without any."""
+        ((seq,),) = self._ask(
+            "SELECT coalesce(max(seq), 0) FROM live_change WHERE experiment = ? AND seq <= ?", experiment, last
+        )
+        return int(seq)
+
+    @reading
     def largest_reward(self, experiment: int, most: int) -> tuple[int, float]:
         """How many of at most so many rewards there are, the last ones, and how large the largest is, up to its sign."""
         ((n, largest),) = self._ask(
@@ -551,9 +595,13 @@ class Store(Database):
 
     def records(self, experiment: int, settle: Settle) -> Iterator[tuple[DecisionRow, DecisionOutcome]]:
         """All decisions in the order of (time, number), with what became of them; read in pages, without a lock."""
+        return ((decision, found) for _, decision, found in self.numbered_records(experiment, settle))
+
+    def numbered_records(self, experiment: int, settle: Settle) -> Iterator[tuple[int, DecisionRow, DecisionOutcome]]:
+        """The same, and the number of each."""
         time, number = -math.inf, 0
         while page := self._page(experiment, settle, time, number):
-            yield from ((decision, found) for _, decision, found in page)
+            yield from page
             number, time = page[-1][0], page[-1][1].decided_at
 
     @reporting
@@ -641,21 +689,27 @@ class Store(Database):
 
     def _unpacked(self, rows: Sequence[Sequence[Any]]) -> list[DecisionRow]:
         """Decisions from their columns, with the texts that they share."""
-        packed = [DecisionRow._make(row[2:]) for row in rows]
-        texts = self._shared({hash_ for row in packed for hash_ in (row.weights, row.available, row.build)} - {None})
+        texts = self._shared(
+            {hash_ for *_, weights, available, _, _, build, _ in rows for hash_ in (weights, available, build)}
+        )
         return [
-            row._replace(
-                weights=texts.get(row.weights, own_weights),
-                available=texts.get(row.available),
-                build=texts.get(row.build, ""),
-                deferred=bool(row.deferred),  # which SQLite keeps as a number
+            DecisionRow._make(
+                (
+                    *plain,
+                    texts.get(weights, own_weights),
+                    texts.get(available),
+                    context,
+                    bool(deferred),  # which SQLite keeps as a number
+                    texts.get(build, ""),
+                    decided_at,
+                )
             )
-            for (_, own_weights, *_), row in zip(rows, packed, strict=True)
+            for _, own_weights, *plain, weights, available, context, deferred, build, decided_at in rows
         ]
 
     def _shared(self, hashes: set[Any]) -> Mapping[Any, str]:
-        """Texts by their hashes; for one that is lost, or not what was stored, words that are no JSON."""
-        unknown = hashes - self._texts.keys()
+        """Texts by their hashes, but for ``None``; for one that is lost, or another one, words that are no JSON."""
+        unknown = hashes - self._texts.keys() - {None}
         if not unknown:
             return self._texts
         found = self._ask_rows(

@@ -26,8 +26,12 @@ WHOLE = 1 << BITS
 
 def encoded(*parts: int | str) -> bytes:
     """Numbers and words as bytes, each behind its kind and length, so that different ones never look the same."""
-    words = [(b"i" if isinstance(part, int) else b"s", str(part).encode()) for part in parts]
-    return b"".join([b"%b%d:%b" % (kind, len(data), data) for kind, data in words])
+    words = []
+    for part in parts:
+        text = str(part)
+        length = len(text) if text.isascii() else len(text.encode())
+        words.append(f"{'i' if isinstance(part, int) else 's'}{length}:{text}")
+    return "".join(words).encode()
 
 
 def hash_53(*parts: int | str) -> int:

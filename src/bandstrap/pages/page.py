@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import write_text
 from bandstrap.basics.text import visible
 
@@ -28,6 +29,7 @@ def render_page(
 
     Where a page is served, ``script`` is the address of its script, and ``home`` that of the list it belongs to.
     """
+    need("An HTML page", "jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bandstrap.basics.arrays import Bools, Floats
+from bandstrap.basics.extras import need
 from bandstrap.basics.tables import MISSING, NUMBER, TRUTHS, check_separator
 from bandstrap.basics.text import listed
 from bandstrap.errors import InvalidInput, brief
@@ -112,6 +113,7 @@ def open_log(path: Path, columns: LogColumns | None = None) -> DecisionLog:
     columns
         What its columns are. Default: it is a file that ``Experiment.export`` wrote.
     """
+    need("A readout of a log", "polars")
     import polars
 
     if not path.is_file():

@@ -80,7 +80,7 @@ def unit_of(body: Any) -> str:
 
 def flag(key: str, decision: Decision) -> dict[str, Any]:
     """A decision as a flag."""
-    reason = {"policy": "SPLIT", "holdout": "SPLIT", "shadow": "STATIC"}[decision.source]
+    reason = {"policy": "SPLIT", "holdout": "SPLIT", "shadow": "STATIC", "shipped": "STATIC"}[decision.source]
     metadata = {"decision": decision.id, "propensity": decision.propensity, "version": decision.version}
     return {
         "key": key,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import AnyArray, ChoiceArray, Floats
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import NO_SEAL, pieces_of, seal, whole_file, write_bytes
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class PlayedTable(NamedTuple):
 
 def write_table(path: Path, table: PlayedTable, about: Mapping[str, object], *, lasting: bool = True) -> None:
     """Write a table, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
+    need("A Parquet file", "polars")
     import polars
 
     n_policies, n_replications = table.regret.shape[:2]
@@ -64,6 +66,7 @@ def write_frame(path: Path, frame: DataFrame, about: Mapping[str, object], *, la
 
 def read_about(data: bytes) -> dict[str, Any]:
     """What a table's metadata say, given the bytes of a file whose seal is whole; ``ValueError`` if it has no table."""
+    need("A Parquet file", "polars")
     import polars
 
     try:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Protocol
 
 from bandstrap.basics.text import shortened, visible
@@ -50,11 +51,11 @@ def write(text: str) -> None:
 
 @contextlib.contextmanager
 def progress_bar(total: int, *, shown: bool, of: str = "replications") -> Iterator[Show]:
-    """Show how much of ``total`` is done: a bar with rate and time left on a terminal, else :class:`Lines`."""
+    """Show how much of ``total`` is done: a bar on a terminal where rich is installed, else :class:`Lines`."""
     if not shown or not total:
         yield lambda more, doing="", found=0: None
         return
-    if not is_terminal():
+    if not is_terminal() or find_spec("rich") is None:
         yield Lines(total, of)
         return
     from rich.console import Console

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import os
 import signal
@@ -16,6 +15,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import TracebackType
 from typing import Any, Literal, get_args
 
+from bandstrap.basics.extras import need
 from bandstrap.basics.sources import Code, code_here
 from bandstrap.engine.work.dispatch import UnfitWorker, check_code
 from bandstrap.engine.work.executors import check_executor
@@ -274,9 +274,7 @@ def workers(jobs: int | None, owner: str, kind: ExecutorName = "thread", schedul
         return Threads(n)
     if kind == "process":
         return Processes(n)
-    module, extra = {"dask": ("distributed", "dask"), "mpi": ("mpi4py", "mpi")}[kind]
-    if importlib.util.find_spec(module) is None:
-        raise InvalidInput(f"{owner} with the executor {kind!r} needs {module}: pip install '.[{extra}]'.")
+    need(f"{owner} with the executor {kind!r}", {"dask": "distributed", "mpi": "mpi4py"}[kind])
     return Dask(scheduler, n, owner) if kind == "dask" else Ranks(jobs)
 
 

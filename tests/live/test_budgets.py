@@ -1,0 +1,107 @@
+"""What a call may cost: statements, bytes, and work that is due for all."""
+
+import itertools
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from bandstrap import live
+from bandstrap.cli.live import app
+from bandstrap.live import experiment as module
+from live.checkout import make
+
+# Statements of a decision, and of a reward; transactions begin and end with one each.
+DECIDE, REWARD = 3, 5
+# Bytes that a decision and its reward take on average, with units of six characters as keys.
+BYTES = 310
+
+
+def counted(experiment, monkeypatch):
+    """The statements that are asked from now on."""
+    asked, ask = [], experiment.store._ask
+    monkeypatch.setattr(experiment.store, "_ask", lambda *call: (asked.append(call[0]), ask(*call))[1])
+    return asked
+
+
+@pytest.mark.parametrize("n_arms", [2, 1000])
+def test_a_decision_is_one_transaction_of_few_statements(tmp_path, monkeypatch, n_arms):
+    with make(tmp_path / "a.db", arms=[f"arm {i}" for i in range(n_arms)], refresh="1h") as experiment:
+        first = experiment.decide(key="first")
+        asked = counted(experiment, monkeypatch)
+        decision = experiment.decide(key="second")
+        assert len(asked) == DECIDE
+        assert max(map(len, asked)) < 5000
+        assert decision.weights == first.weights  # stored once
+        assert experiment.store.ask("SELECT count(*) FROM live_text WHERE body LIKE '[%'") == [(1,)]
+        experiment.reward(decision.id, 1.0)
+        experiment.reward(decision.id, 1.0, key="again")  # now it knows how large rewards are
+        del asked[:]
+        experiment.reward(first.id, 1.0)
+        assert len(asked) == REWARD
+
+
+@pytest.mark.parametrize("n_arms", [10, 100])
+def test_a_decision_and_its_reward_take_few_bytes(tmp_path, n_arms):
+    path = tmp_path / "a.db"
+    sizes = []
+    with make(path, arms=[f"arm {i}" for i in range(n_arms)], refresh="1h") as experiment:
+        for batch in range(9):
+            units = [f"{batch:02d}{i:04d}" for i in range(1000)]
+            decisions = experiment.decide_many(units, keys=units)
+            experiment.reward_many([(decision.id, 1.0) for decision in decisions])
+            experiment.refresh()
+            experiment.store.ask("DELETE FROM live_snapshot")
+            experiment.store.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+            free, pages, size = (experiment.store.ask(f"PRAGMA {name}")[0][0] for name in PAGES)
+            sizes.append((pages - free) * size)
+    assert (sizes[-1] - sizes[2]) / 6000 < BYTES
+
+
+PAGES = ("freelist_count", "page_count", "page_size")
+
+
+# --- what is due for all ------------------------------------------------------------------------------------------------
+
+
+def with_rewards_due(path, n, **options):
+    """An experiment, another worker's, with so many rewards that nobody has processed."""
+    experiment = make(path, refresh="1h", **options)
+    decisions = experiment.decide_many([None] * n)
+    experiment.reward_many([(decision.id, i % 2) for i, decision in enumerate(decisions)])
+    return experiment
+
+
+def test_whoever_comes_first_does_not_do_the_work_of_all(tmp_path, monkeypatch):
+    """Each call does a part, leaves a snapshot, and decides by what it knows; the next call goes on."""
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    with with_rewards_due(tmp_path / "a.db", 2500):
+        pass
+    with live.open(tmp_path / "a.db", "checkout") as experiment:
+        assert [experiment.decide().version for _ in range(5)] == [1000, 2000, 2500, 2500, 2500]
+        assert experiment.replay().is_identical
+    with live.open(tmp_path / "a.db", "checkout") as another:
+        assert another.decide().version == 2500  # from the snapshot of 2000, or it would be 1000
+        monkeypatch.undo()
+        assert another.refresh() == 2500
+
+
+def test_all_that_is_due_is_learned_at_once_by_who_asks_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    with with_rewards_due(tmp_path / "a.db", 2500):
+        done = CliRunner().invoke(app, ["live", "refresh", str(tmp_path / "a.db"), "checkout", "--json"][1:])
+        assert (done.exit_code, json.loads(done.stdout)) == (0, {"version": 2500})
+
+
+def test_changes_are_followed_however_much_is_due(tmp_path, monkeypatch):
+    """An arm that was retired is served by nobody, also while a new worker is on its way through a long log."""
+    with with_rewards_due(tmp_path / "a.db", 2500) as experiment:
+        experiment.refresh()
+        change = experiment.retire("blue")
+        experiment.store.ask("DELETE FROM live_snapshot")
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    with live.open(tmp_path / "a.db", "checkout") as another:
+        served = [another.decide() for _ in range(50)]
+        assert all(decision.version >= change.version for decision in served)
+        assert {decision.arm for decision in served} <= {"red", "green"}
+        assert all(first.version <= second.version for first, second in itertools.pairwise(served))
