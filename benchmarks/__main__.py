@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     peers,
     quantiles,
     scale,
+    serve,
     simulation,
     skewed,
 )
@@ -29,6 +30,7 @@ BENCHMARKS = {
     "decisions": decisions.tables,
     "online": online.tables,
     "live": live.tables,
+    "serve": serve.tables,
     "simulation": simulation.tables,
     "scale": scale.tables,
     "quantiles": quantiles.tables,
