@@ -86,6 +86,16 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import UCBTuned as UCBTuned
     from bandstrap.policies import UniformRandom as UniformRandom
     from bandstrap.policies import WeightedBootstrap as WeightedBootstrap
+    from bandstrap.policies.contextual import Contexts as Contexts
+    from bandstrap.policies.contextual import ContextualBootstrappedUCB as ContextualBootstrappedUCB
+    from bandstrap.policies.contextual import ContextualEpsilonGreedy as ContextualEpsilonGreedy
+    from bandstrap.policies.contextual import ContextualGreedy as ContextualGreedy
+    from bandstrap.policies.contextual import ContextualLinearTS as ContextualLinearTS
+    from bandstrap.policies.contextual import ContextualLinUCB as ContextualLinUCB
+    from bandstrap.policies.contextual import ContextualOFUL as ContextualOFUL
+    from bandstrap.policies.contextual import RandUCB as RandUCB
+    from bandstrap.policies.contextual import ShareUCB as ShareUCB
+    from bandstrap.policies.contextual import SquareCB as SquareCB
     from bandstrap.policies.linear import OFUL as OFUL
     from bandstrap.policies.linear import LinearBootstrappedUCB as LinearBootstrappedUCB
     from bandstrap.policies.linear import LinearPHE as LinearPHE
@@ -111,6 +121,8 @@ else:
             "NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB SignFlipUCB SlidingWindowUCB StableTS "
             "StudentizedUCB SubsampleDuels TsallisINF UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap"
         ),
+        "policies.contextual": "Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy ContextualGreedy "
+        "ContextualLinUCB ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
         "policies.saving.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }

@@ -11,6 +11,7 @@ from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
+from bandstrap.policies.contextual import CONTEXTUAL_POLICIES
 from bandstrap.policies.discounted_ucb import DiscountedUCB
 from bandstrap.policies.edgeworth_ucb import EdgeworthUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
@@ -57,6 +58,7 @@ del POLICIES[EpochPolicy.name]
 __all__ = [
     "AIM",
     "CHKUCB",
+    "CONTEXTUAL_POLICIES",
     "IMED",
     "KLUCB",
     "LINEAR_POLICIES",
