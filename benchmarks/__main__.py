@@ -18,6 +18,7 @@ from benchmarks import (  # noqa: E402
     peers,
     quantiles,
     scale,
+    serve,
     simulation,
     skewed,
 )
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "decisions": decisions.tables,
     "online": online.tables,
     "live": live.tables,
+    "serve": serve.tables,
     "simulation": simulation.tables,
     "scale": scale.tables,
     "quantiles": quantiles.tables,

@@ -1,6 +1,7 @@
 """The numbers of the docs are those of the files they come from."""
 
 import importlib
+import json
 import math
 import re
 import tomllib
@@ -440,3 +441,20 @@ def test_the_map_of_the_league_has_a_row_for_each_policy_and_a_best_one_in_each_
     cells = [re.findall(r"<td.*?>(.*?)</td>", cells) for _, cells in rows]
     assert {len(row) for row in cells} == {1 + len(kinds)}
     assert all(any(value == "<b>1.00</b>" for value in column) for column in [*zip(*cells, strict=True)][1:])
+
+
+def test_what_the_page_says_of_moving_levels_is_so():
+    """As ``python docs/drift.py`` measured it: the price of epochs, and how often runs end on the worse arm."""
+    rows = json.loads((DOCS / "drift.json").read_text(encoding="utf-8"))["rows"]
+    still, rises, jumps, swaps = (rows[f"{name}, floor 0.05"] for name in ("constant", "rises", "jumps", "swaps"))
+    plain = still["plain"]["regret"]
+    assert still['epochs="auto"']["regret"] < 1.1 * plain
+    assert 1.15 * plain < still["epochs=True"]["regret"] < 1.35 * plain
+    assert max(still, key=lambda name: still[name]["regret"]) == "discount=0.95"
+    for row, most in ((rises, 0.11), (jumps, 0.08)):
+        assert 0.2 < row["plain"]["ends_worse"] < 0.33
+        assert max(row["epochs=True"]["ends_worse"], row['epochs="auto"']["ends_worse"]) < most
+        assert row["discount=0.95"]["regret"] > row["plain"]["regret"]
+    assert min(swaps, key=lambda name: swaps[name]["regret"]) == "discount=0.95"
+    for way in ("epochs=True", 'epochs="auto"'):
+        assert rows["rises, no floor"][way]["ends_worse"] > rises[way]["ends_worse"]

@@ -1,6 +1,7 @@
 """The pictures of the site, each drawn by the code that its page explains, for pages and for phones."""
 
 import itertools
+import json
 import math
 import tomllib
 import warnings
@@ -360,5 +361,20 @@ def theorem(narrow):
         axis.set(xscale="log", xlabel="rounds", ylabel="regret" if narrow or axis is axes[0] else "")
         axis.set_title(problem, fontsize=10)
         plain_numbers(axis.xaxis)
+    explain_all(figure, axes[0], narrow)
+    return figure
+
+
+def drift(narrow):
+    """The part of the runs on the worse arm, round by round, where the level rises, jumps, and the arms swap."""
+    rows = json.loads((DOCS / "drift.json").read_text(encoding="utf-8"))["rows"]
+    shown = {"rises": "all rewards rise", "jumps": "all rewards jump", "swaps": "the arms swap"}
+    figure, axes = canvas(10, 3.4, narrow, columns=len(shown))
+    for axis, (name, title) in zip(axes, shown.items(), strict=True):
+        for i, (policy, of) in enumerate(rows[f"{name}, floor 0.05"].items()):
+            axis.plot(np.arange(1, 81) * 100, of["curve"], label=policy, **look(i))
+        axis.set(title=title, xlabel="round", ylim=(0, 1))
+        plain_numbers(axis.xaxis)
+    axes[0].set_ylabel("runs on the worse arm")
     explain_all(figure, axes[0], narrow)
     return figure

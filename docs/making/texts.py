@@ -1,5 +1,6 @@
 """Pages written from what is kept elsewhere: the errata, what the benchmarks printed, and the league as a map."""
 
+import json
 import math
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from benchmarks.document import read_json
 
 RECORD = Path(__file__).parents[1] / "benchmarks.json"
 LEAGUE = Path(__file__).parents[1] / "league"
+DRIFT = Path(__file__).parents[1] / "drift.json"
 
 
 def errata():
@@ -75,6 +77,21 @@ def coloured(multiple):
     text = show_multiple(multiple)
     style = "" if math.isnan(multiple) else f' style="background: {paper}; color: {ink}"'
     return f"<td{style}>{f'<b>{text}</b>' if multiple == 1 else text}</td>"
+
+
+def drift():
+    """What a moving level costs, with and without epochs."""
+    kept = json.loads(DRIFT.read_text(encoding="utf-8"))
+    rows = kept["rows"]
+    heads = ["common level", *next(iter(rows.values()))]
+    lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
+    for name, found in rows.items():
+        cells = [f"{of['regret']:.1f} ± {of['error']:.1f} ({of['ends_worse']:.3f})" for of in found.values()]
+        lines.append(f"| {' | '.join([name, *cells])} |")
+    said = (
+        f"{kept['runs']} runs of 8000 rounds each: mean regret ± its standard error (runs that end on the worse arm)."
+    )
+    return "\n".join([said, "", *lines, ""])
 
 
 def commands():

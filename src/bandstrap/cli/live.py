@@ -469,6 +469,25 @@ def restore(
     say(f"restored: {target}")
 
 
+@app.command()
+def delete_unit(
+    target: Target,
+    name: NameArgument,
+    unit: Annotated[str, typer.Argument(metavar="UNIT", help="Unit whose name and keys are erased.")],
+    timeout: Timeout = None,
+) -> None:
+    """Erase a unit: its name and keys; decisions, rewards and what was learned stay."""
+    from bandstrap import live
+    from bandstrap.live.store import Store
+    from bandstrap.serve.forced import erase_forced
+
+    n_erased = live.delete_unit(target, name, unit, **given(timeout=as_duration(timeout)))
+    with Store.open(target) as store:
+        row = store.experiment(name)
+        n_erased += 0 if row is None else erase_forced(store, row.id, unit)
+    say(f"erased: {n_erased} decisions")
+
+
 # --- arms ---------------------------------------------------------------------------------------------------------------
 
 

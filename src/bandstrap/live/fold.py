@@ -132,19 +132,28 @@ class LiveState:
         available: Sequence[int] | None,
         context: str | None,
         owner: str = "decide",
+        *,
+        drawn: tuple[bool, int] | None = None,
     ) -> ServedChoice:
-        """What is served under a key: a pure function, by which decisions are made and made again."""
+        """What is served under a key: a pure function, by which decisions are made and made again.
+
+        Where the key was erased, ``drawn`` says in its place whether it was held out, and which arm it drew.
+        """
         settings = self.settings
         if self.is_archived:
             raise InvalidInput(f"The experiment {name!r} is archived; change(mode='live') lets it decide again.")
         among = self._choices(available, context, owner)
         control = self._control(among, context, owner)
-        if is_held_out(settings.seed, name, key if unit is None else unit, settings.holdout):
+        if drawn is not None:
+            is_held, place = drawn[0] and settings.holdout > 0, drawn[1]
+        else:
+            is_held = is_held_out(settings.seed, name, key if unit is None else unit, settings.holdout)
+        if is_held:
             return ServedChoice("holdout", control, None, 1.0, None)
         if self.shipped is not None:
             return ServedChoice("shipped", self._shipped(among, owner), None, 1.0, None)
         chances = self.action_chances(context or "") if settings.is_linear else self.chances(among, context)
-        arm = chances.at(hash_53(settings.seed, name, key))
+        arm = chances.at(hash_53(settings.seed, name, key)) if drawn is None else place
         if settings.mode == "shadow":
             return ServedChoice("shadow", control, arm, 1.0, chances.text)
         return ServedChoice("policy", arm, None, chances.widths[arm], chances.text)

@@ -29,6 +29,7 @@ from bandstrap.policies.med_unknown_variance import MEDUnknownVariance
 from bandstrap.policies.moss import MOSS
 from bandstrap.policies.naive_bootstrapped_ucb import NaiveBootstrappedUCB
 from bandstrap.policies.npts import NPTS
+from bandstrap.policies.online.epoch_policy import EpochPolicy
 from bandstrap.policies.online.policy import POLICIES, Online, Policy
 from bandstrap.policies.phe import PHE
 from bandstrap.policies.rds import RDS
@@ -44,6 +45,9 @@ from bandstrap.policies.ucb_tuned import UCBTuned
 from bandstrap.policies.ucb_v import UCBV
 from bandstrap.policies.uniform_random import UniformRandom
 from bandstrap.policies.weighted_bootstrap import WeightedBootstrap
+
+# Shared by others, not a policy of its own.
+del POLICIES[EpochPolicy.name]
 
 __all__ = [
     "CHKUCB",

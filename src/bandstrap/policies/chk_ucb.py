@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
-from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.online.epoch_policy import EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -28,7 +30,7 @@ def score(params: int, state: State, arm: int, shared: float, rng: np.random.Gen
 KERNEL = Kernel("chk_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class CHKUCB(Policy[Label]):
+class CHKUCB(EpochPolicy[Label]):
     r"""CHK-UCB: inflated sample mean for normal rewards whose variance is not known.
 
     .. math:: \bar y + s \sqrt{t^{2/(n-2)} - 1}
@@ -39,6 +41,8 @@ class CHKUCB(Policy[Label]):
 
     Parameters
     ----------
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -65,11 +69,11 @@ class CHKUCB(Policy[Label]):
        2018.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     indices_are_bounds = True
     name = "chk_ucb"
     n_initial = 3
 
-    def make_params(self, horizon: int | None) -> int:
+    def make_params(self, horizon: int | None) -> Any:
         """There are no parameters."""
-        return 0
+        return self.with_epochs(0)

@@ -14,16 +14,34 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.errors import check_flag, check_number
 from bandstrap.multipliers.normal import rough_quantile_of_log
-from bandstrap.policies.online.policy import IndexBounds, Label, Online, Policy
+from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import IndexBounds, Label
 from bandstrap.policies.states.central_sums import (
     FOURTH,
     SECOND,
     SIXTH,
     THIRD,
+    CentralSums,
     add_reward,
     mean_difference,
     no_sums,
 )
+from bandstrap.policies.states.epochs import (
+    ORIGIN,
+    RECENT,
+    STRENGTH,
+    DiscountedPulls,
+    Epochs,
+    EpochSettings,
+    OfAll,
+    close_epoch,
+    no_epochs,
+    note_reward,
+    note_time,
+    rounds_of,
+    solve,
+)
+from bandstrap.policies.states.fields import Counts, Numbers, Order
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,
@@ -211,35 +229,154 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     )
 
 
+@jitable
+def note_shape(central: CentralSums, facts: Floats, arm: int, n: int) -> None:
+    """What follows from the sums of an arm of more than one reward."""
+    sums = central.sums
+    note_variance(facts, arm, n, sums[SECOND][arm])
+    if facts[VARIANCE][arm] > 0.0:
+        inverse = 1.0 / facts[VARIANCE][arm]
+        facts[SPREAD_PULLS][arm] = float(n)
+        facts[OWN_SKEWNESS][arm] = sums[THIRD][arm] / sums[SECOND][arm]
+        facts[CUBES][arm] = sums[THIRD][arm] * inverse * math.sqrt(inverse)
+        facts[SIXTHS][arm] = sums[SIXTH][arm] * inverse * inverse * inverse
+        if n > 3:
+            # m4/m2^2, less what that of normal rewards is on average
+            share = inverse / (n - 1)
+            excess = n * (sums[FOURTH][arm] * share * share) - 3.0 * (n - 1) / (n + 1)
+            weight = facts[WEIGHT][arm]
+            facts[KURTOSIS_WEIGHT][arm] = weight
+            facts[KURTOSIS][arm] = weight * excess
+
+
 @borrowing
 def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Take the reward into the sums, and what follows from them."""
     add_reward(state.pulls, state.central, arm, reward)
-    facts, sums = state.facts, state.central.sums
     n = state.pulls[arm]
-    facts[INVERSE_PULLS][arm] = 1.0 / n
-    facts[LOG_PULLS][arm] = math.log(n)
+    state.facts[INVERSE_PULLS][arm] = 1.0 / n
+    state.facts[LOG_PULLS][arm] = math.log(n)
     if n > 1:
-        note_variance(facts, arm, n, sums[SECOND][arm])
-        if facts[VARIANCE][arm] > 0.0:
-            inverse = 1.0 / facts[VARIANCE][arm]
-            facts[SPREAD_PULLS][arm] = float(n)
-            facts[OWN_SKEWNESS][arm] = sums[THIRD][arm] / sums[SECOND][arm]
-            facts[CUBES][arm] = sums[THIRD][arm] * inverse * math.sqrt(inverse)
-            facts[SIXTHS][arm] = sums[SIXTH][arm] * inverse * inverse * inverse
-            if n > 3:
-                # m4/m2^2, less what that of normal rewards is on average
-                share = inverse / (n - 1)
-                excess = n * (sums[FOURTH][arm] * share * share) - 3.0 * (n - 1) / (n + 1)
-                weight = facts[WEIGHT][arm]
-                facts[KURTOSIS_WEIGHT][arm] = weight
-                facts[KURTOSIS][arm] = weight * excess
+        note_shape(state.central, state.facts, arm, n)
 
 
 KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
 
 
-class EdgeworthUCB(Policy[Label]):
+# --- the same with epochs -----------------------------------------------------------------------------------------------
+
+
+class EpochParams(NamedTuple):
+    """Those of the index, and of its epochs."""
+
+    policy: Params
+    epochs: EpochSettings
+
+
+class EpochState(NamedTuple):
+    """What is known of each arm: pulls, and the state of the index with discounted pulls and sums, in pieces.
+
+    The index is shown means with ``shown_steps``, and effective pulls as INVERSE_PULLS and LOG_PULLS; degrees of freedom,
+    variance and shape are of all rewards.
+    """
+
+    order: Order
+    pulls: Counts
+    weights: DiscountedPulls
+    firsts: Numbers
+    steps: Numbers
+    units: Numbers
+    sums: OfAll
+    facts: OfAll
+    shown_steps: OfAll
+    epochs: Epochs
+
+
+@borrowing
+def epoch_prepare(params: EpochParams, state: EpochState, round_: int) -> Shared:
+    """What all arms share, of means that are swept."""
+    shown = CentralSums(state.firsts, state.shown_steps, state.units, state.sums)
+    rounds = rounds_of(params.epochs, state.weights, round_)
+    return prepare(params.policy, State(state.order, state.weights, shown, state.facts), rounds)
+
+
+@borrowing
+def epoch_score(params: EpochParams, state: EpochState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
+    """The index of an arm whose mean is swept."""
+    shown = CentralSums(state.firsts, state.shown_steps, state.units, state.sums)
+    return score(params.policy, State(state.order, state.weights, shown, state.facts), arm, shared, rng)
+
+
+@jitable
+def note_means(state: EpochState) -> None:
+    """Count the arms' means from the origin."""
+    for k in range(len(state.weights)):
+        state.epochs.relative[k] = (state.firsts[k] - state.epochs.totals[ORIGIN]) + state.steps[k]
+
+
+@jitable
+def show(state: EpochState, arm: int) -> None:
+    """Show an arm as it is; all arms as they are when epochs are swept, if they are."""
+    epochs, weights, facts = state.epochs, state.weights, state.facts
+    if epochs.totals[STRENGTH] > 0.0:
+        note_means(state)
+        solve(epochs, weights, epochs.totals[STRENGTH])
+        for k in range(len(weights)):
+            if weights[k] > 0.0:
+                state.shown_steps[k] = state.steps[k] + (epochs.effects[k] - epochs.relative[k])
+                facts[INVERSE_PULLS][k] = epochs.inverse_weights[k]
+                facts[LOG_PULLS][k] = -math.log(epochs.inverse_weights[k])
+    elif weights[arm] > 0.0:
+        state.shown_steps[arm] = state.steps[arm]
+        facts[INVERSE_PULLS][arm] = 1.0 / weights[arm]
+        facts[LOG_PULLS][arm] = math.log(weights[arm])
+
+
+@jitable
+def end_epoch(settings: EpochSettings, state: EpochState, central: CentralSums) -> None:
+    """Close the epoch, and discount what the arms have."""
+    weights, sums, units = state.weights, state.sums, state.units
+    squares = 0.0
+    for k in range(len(weights)):
+        squares += sums[SECOND][k] * units[k] * units[k]
+    note_means(state)
+    close_epoch(settings, state.epochs, weights, squares)
+    if settings.discount < 1.0:
+        for k in range(len(weights)):
+            weights[k] *= settings.discount
+            for row in range(len(sums)):
+                sums[row][k] *= settings.discount
+            for row in range(len(state.facts)):
+                state.facts[row][k] = 0.0
+            if weights[k] > 1.0:
+                note_shape(central, state.facts, k, weights[k])
+    show(state, 0)
+    if state.epochs.totals[STRENGTH] == 0.0:
+        for k in range(1, len(weights)):
+            show(state, k)
+
+
+@borrowing
+def epoch_learn(
+    params: EpochParams, state: EpochState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Take the reward into the sums of its arm and of its epoch."""
+    note_reward(params.epochs, state.epochs, arm, reward)
+    state.pulls[arm] += 1
+    central = CentralSums(state.firsts, state.steps, state.units, state.sums)
+    learn(params.policy, State(state.order, state.weights, central, state.facts), arm, reward, round_, rng)
+    mean = (state.firsts[arm] - state.epochs.totals[ORIGIN]) + state.steps[arm]
+    note_time(params.epochs, state.epochs, arm, reward, state.weights[arm], mean)
+    if state.epochs.totals[RECENT] >= params.epochs.length:
+        end_epoch(params.epochs, state, central)
+    else:
+        show(state, arm)
+
+
+EPOCH_KERNEL = Kernel("edgeworth_ucb_epochs", learn=epoch_learn, score=epoch_score, prepare=epoch_prepare)
+
+
+class EdgeworthUCB(EpochPolicy[Label]):
     r"""A studentized index with Edgeworth's terms for skewness and kurtosis; no parameters to set: start with this one.
 
     The arm with the highest index is pulled:
@@ -293,6 +430,8 @@ class EdgeworthUCB(Policy[Label]):
         :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` with the evidence :math:`\eta = (1 - 2 G_6/G_3^2)_+`, 0 unless
         :math:`G_3 > 0`; for an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: it goes
         with the next minor release.
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -351,7 +490,7 @@ class EdgeworthUCB(Policy[Label]):
     .. [3] Abramowitz, Stegun. Handbook of Mathematical Functions, 1964: formula 26.2.23.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL, EPOCH_KERNEL)
     indices_are_bounds = True
     name = "edgeworth_ucb"
     n_initial = 2
@@ -363,7 +502,7 @@ class EdgeworthUCB(Policy[Label]):
         exploration: float = 0.25,
         randomized: bool = False,
         hall: bool = False,
-        **online: Unpack[Online[Label]],
+        **online: Unpack[EpochOptions[Label]],
     ) -> None:
         self.caution = check_number(caution, "caution", type(self).__name__, above=0, below=MOST_CAUTION)
         self.exploration = self.not_negative(exploration, "exploration")
@@ -374,13 +513,18 @@ class EdgeworthUCB(Policy[Label]):
             warnings.warn(message, DeprecationWarning, stacklevel=2)
         super().__init__(**online)
 
-    def make_params(self, horizon: int | None) -> Params:
+    def make_params(self, horizon: int | None) -> Params | EpochParams:
         """Numbers for the kernel."""
-        return Params(self.exploration, self.caution, self.randomized, self.hall)
+        params = Params(self.exploration, self.caution, self.randomized, self.hall)
+        return EpochParams(params, self.epoch_settings) if self.has_epochs else params
 
-    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State | EpochState:
         """State before the first reward: all at zero."""
-        return State(order, np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((LOG_PULLS + 1, n_arms)))
+        pulls, central, facts = np.zeros(n_arms, dtype=np.int64), no_sums(n_arms), np.zeros((LOG_PULLS + 1, n_arms))
+        if not self.has_epochs:
+            return State(order, pulls, central, facts)
+        weights, steps = np.zeros(n_arms), np.zeros(n_arms)
+        return EpochState(order, pulls, weights, *central, facts, steps, no_epochs(n_arms))
 
     def in_rewards(self, score: float, shared: Any) -> float:
         """See :func:`score_in_rewards`; infinite for an arm that lacks pulls."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import check_number
-from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 # Beyond, the prior outweighs any number of rewards, or asks for that many before the first decision.
@@ -44,7 +45,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("gaussian_ts_unknown_variance", learn=learn, score=score, prepare=prepare)
 
 
-class GaussianTSUnknownVariance(Policy[Label]):
+class GaussianTSUnknownVariance(EpochPolicy[Label]):
     r"""Thompson sampling with a Student posterior, for normal rewards whose variance is not known.
 
     .. math:: \theta = \bar y + \sqrt{\frac{S}{n d}}\, t_d, \qquad d = n + 2a - 1, \quad S = \sum (y_i - \bar y)^2
@@ -61,6 +62,8 @@ class GaussianTSUnknownVariance(Policy[Label]):
         Exponent of the prior. Regret is asymptotically optimal for every ``a < 0``, and not for Jeffreys' prior (1/2) or
         the reference prior (0), too sure of a mean whose first rewards happen to lie close together. The default -1/2 is
         the prior uniform in mean and standard deviation; -1, uniform in mean and variance, explores more.
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -83,14 +86,14 @@ class GaussianTSUnknownVariance(Policy[Label]):
     .. [2] Bailey. Polar generation of random variates with the t-distribution. Mathematics of Computation 62, 1994.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     name = "gaussian_ts_unknown_variance"
 
-    def __init__(self, *, a: float = -0.5, **online: Unpack[Online[Label]]) -> None:
+    def __init__(self, *, a: float = -0.5, **online: Unpack[EpochOptions[Label]]) -> None:
         self.a = check_number(a, "a", type(self).__name__, above=-LARGEST_EXPONENT, below=LARGEST_EXPONENT)
         self.n_initial = max(2, 3 - math.floor(2 * self.a))
         super().__init__(**online)
 
-    def make_params(self, horizon: int | None) -> Params:
+    def make_params(self, horizon: int | None) -> Any:
         """Numbers for the kernel."""
-        return Params(self.a, self.n_initial)
+        return self.with_epochs(Params(self.a, self.n_initial))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.policies.kernels.divergence import evidence_below, highest_of_moments
-from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.online.epoch_policy import EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -25,7 +27,7 @@ def score(params: int, state: State, arm: int, shared: float, rng: np.random.Gen
 KERNEL = Kernel("imed_unknown_variance", learn=learn, score=score, prepare=prepare)
 
 
-class IMEDUnknownVariance(Policy[Label]):
+class IMEDUnknownVariance(EpochPolicy[Label]):
     r"""Indexed minimum empirical divergence for normal rewards whose variances are not known.
 
     .. math:: \text{pull the arm with the smallest } \frac{n_k - 2}{2} \log\Bigl(1 +
@@ -38,6 +40,8 @@ class IMEDUnknownVariance(Policy[Label]):
 
     Parameters
     ----------
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -71,10 +75,10 @@ class IMEDUnknownVariance(Policy[Label]):
        2018.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     name = "imed_unknown_variance"
     n_initial = 3
 
-    def make_params(self, horizon: int | None) -> int:
+    def make_params(self, horizon: int | None) -> Any:
         """There are no parameters."""
-        return 0
+        return self.with_epochs(0)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.policies.kernels.divergence import evidence_below, highest_of_moments
 from bandstrap.policies.kernels.draws import gumbel, shares
-from bandstrap.policies.online.policy import Label, Policy
+from bandstrap.policies.kernels.epoch_moments import as_shown
+from bandstrap.policies.online.epoch_policy import EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -24,7 +28,7 @@ def score(params: int, state: State, arm: int, shared: float, rng: np.random.Gen
 KERNEL = Kernel("med_unknown_variance", learn=learn, score=score, prepare=prepare)
 
 
-class MEDUnknownVariance(Policy[Label]):
+class MEDUnknownVariance(EpochPolicy[Label]):
     r"""Minimum empirical divergence for normal rewards whose variances are not known, drawn in closed form.
 
     .. math:: P(\text{arm } k) \propto \Bigl(1 + \frac{(\max_j \bar y_j - \bar y_k)^2}{s_k^2}\Bigr)^{-(n_k - 2)/2}
@@ -36,6 +40,8 @@ class MEDUnknownVariance(Policy[Label]):
 
     Parameters
     ----------
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -66,15 +72,16 @@ class MEDUnknownVariance(Policy[Label]):
     .. [2] Honda, Takemura. Optimality of Thompson sampling for Gaussian bandits depends on priors. AISTATS 2014.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     name = "med_unknown_variance"
     n_initial = 3
 
-    def make_params(self, horizon: int | None) -> int:
+    def make_params(self, horizon: int | None) -> Any:
         """There are no parameters."""
-        return 0
+        return self.with_epochs(0)
 
-    def exact_weights(self, params: int, state: State, round_: int) -> list[float]:
+    def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
         """The weights over their sum."""
+        state = as_shown(state) if self.has_epochs else state
         best = highest_of_moments(state)
         return shares([-evidence_below(state, arm, best) for arm in range(len(state.pulls))])

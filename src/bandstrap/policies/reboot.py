@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
-from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -26,7 +27,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("reboot", learn=learn, score=score, prepare=prepare)
 
 
-class ReBoot(Policy[Label]):
+class ReBoot(EpochPolicy[Label]):
     r"""Residual bootstrap exploration with Gaussian weights.
 
     .. math:: \theta = \bar y + \frac{1}{n+2} \sum_{i=1}^{n+2} w_i e_i, \qquad w_i \sim N(0, 1)
@@ -44,6 +45,8 @@ class ReBoot(Policy[Label]):
     r
         Size of the pseudo-residuals in noise scales. The authors advise 1.5 (default) or more; it explores far more than
         Thompson sampling, whose spread it exceeds ``sqrt(1 + 2 r^2)`` times.
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -64,14 +67,14 @@ class ReBoot(Policy[Label]):
     .. [1] Wang, Yu, Hao, Cheng. Residual bootstrap exploration for bandit algorithms. arXiv 2002.08436, 2020.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     name = "reboot"
 
-    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Unpack[Online[Label]]) -> None:
+    def __init__(self, *, sigma: float = 1.0, r: float = 1.5, **online: Unpack[EpochOptions[Label]]) -> None:
         self.sigma = self.positive(sigma, "sigma")
         self.r = self.positive(r, "r")
         super().__init__(**online)
 
-    def make_params(self, horizon: int | None) -> float:
+    def make_params(self, horizon: int | None) -> Any:
         """Scale of the pseudo-residuals."""
-        return self.r * self.sigma
+        return self.with_epochs(self.r * self.sigma)

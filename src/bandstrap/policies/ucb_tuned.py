@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
-from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -28,7 +29,7 @@ def score(params: float, state: State, arm: int, shared: float, rng: np.random.G
 KERNEL = Kernel("ucb_tuned", learn=learn, score=score, prepare=prepare)
 
 
-class UCBTuned(Policy[Label]):
+class UCBTuned(EpochPolicy[Label]):
     r"""UCB1-tuned: UCB1 for rewards in an interval, scaled by a bound on the arm's own variance.
 
     .. math:: \bar y + u \sqrt{\frac{\log t}{n} \min\left(\tfrac14,\; \frac{v}{u^2} + \sqrt{2 \log t / n}\right)}
@@ -41,6 +42,8 @@ class UCBTuned(Policy[Label]):
     ----------
     upper
         ``u``; rewards lie in [0, u].
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -66,15 +69,15 @@ class UCBTuned(Policy[Label]):
        section 4.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     indices_are_bounds = True
     name = "ucb_tuned"
 
-    def __init__(self, *, upper: float = 1.0, **online: Unpack[Online[Label]]) -> None:
+    def __init__(self, *, upper: float = 1.0, **online: Unpack[EpochOptions[Label]]) -> None:
         self.upper = self.positive(upper, "upper")
         self.support = (0.0, self.upper)
         super().__init__(**online)
 
-    def make_params(self, horizon: int | None) -> float:
+    def make_params(self, horizon: int | None) -> Any:
         """The largest possible reward."""
-        return self.upper
+        return self.with_epochs(self.upper)

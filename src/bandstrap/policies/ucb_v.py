@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from bandstrap.engine.compiler.kernel import Kernel
-from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
+from bandstrap.policies.online.policy import Label
 from bandstrap.policies.states.moments import State, learn
 
 
@@ -35,7 +36,7 @@ def score(params: Params, state: State, arm: int, shared: float, rng: np.random.
 KERNEL = Kernel("ucb_v", learn=learn, score=score, prepare=prepare)
 
 
-class UCBV(Policy[Label]):
+class UCBV(EpochPolicy[Label]):
     r"""UCB-V: upper confidence bound from the empirical variance, for rewards in an interval.
 
     .. math:: \bar y + \sqrt{2 v\, e / n} + 3 c u\, e / n, \qquad e = \zeta \log t
@@ -53,6 +54,8 @@ class UCBV(Policy[Label]):
     c
         Factor of the term with the range: 1 (default) in theory. A smaller one explores less, and at short horizons does
         better.
+    epochs, epoch_length, discount
+        See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -74,12 +77,12 @@ class UCBV(Policy[Label]):
        Theoretical Computer Science 410, 2009.
     """
 
-    kernel = KERNEL
+    kernel = KernelOfEpochs(KERNEL)
     indices_are_bounds = True
     name = "ucb_v"
 
     def __init__(
-        self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[Online[Label]]
+        self, *, upper: float = 1.0, zeta: float = 1.0, c: float = 1.0, **online: Unpack[EpochOptions[Label]]
     ) -> None:
         self.upper = self.positive(upper, "upper")
         self.zeta = self.positive(zeta, "zeta")
@@ -87,6 +90,6 @@ class UCBV(Policy[Label]):
         self.support = (0.0, self.upper)
         super().__init__(**online)
 
-    def make_params(self, horizon: int | None) -> Params:
+    def make_params(self, horizon: int | None) -> Any:
         """Numbers for the kernel."""
-        return Params(self.upper, self.zeta, self.c)
+        return self.with_epochs(Params(self.upper, self.zeta, self.c))

@@ -84,8 +84,11 @@ def rebuilt(function: Function, replaced: Mapping[Callable[..., Any], Callable[.
     made: dict[Callable[..., Any], Callable[..., Any]] = {
         old: _copied(new, new.__globals__, tag) for old, new in replaced.items()
     }
-    for new in made.values():
-        jitable(new)
+    for new, copy in zip(replaced.values(), made.values(), strict=True):
+        for marks in (_jitables, _inlined, _borrowing):
+            if new in marks:
+                marks.add(copy)
+        jitable(copy)
     return cast("Function", _rebuilt(function, made, tag))
 
 

@@ -88,6 +88,8 @@ def with_another_arm(
         if isinstance(value, list) and isinstance(new, list):
             if name == "order":
                 return [*value[:place], len(value), *value[place:]]
+            if name in by_arm and is_square(value) and is_square(new):
+                return [*([*row, other[-1]] for row, other in zip(value, new, strict=False)), new[-1]]
             if name in by_arm:
                 return [*value, new[-1]]
             if name in across:
@@ -95,6 +97,8 @@ def with_another_arm(
         elif isinstance(value, np.ndarray) and isinstance(new, np.ndarray):
             if name == "order":
                 return np.insert(value, place, len(value))
+            if name in by_arm and is_square(value) and is_square(new):
+                return np.block([[value, new[:-1, -1:]], [new[-1:, :-1], new[-1:, -1:]]])
             if name in by_arm:
                 return np.concatenate([value, like(value[:1], new[-1:])])
             if name in across:
@@ -103,6 +107,13 @@ def with_another_arm(
 
     both = zip(state._fields, state, fresh, strict=True)
     return remade(state, (of(name, value, new) for name, value, new in both))
+
+
+def is_square(values: Leaf) -> bool:
+    """Whether there is a number for each pair of arms: no rewards of arms, of which a new state has room for more."""
+    if isinstance(values, np.ndarray):
+        return values.ndim == 2 and values.shape[0] == values.shape[1]
+    return isinstance(values[0], list) and len(values[0]) == len(values)
 
 
 def like(row: AnyArray, new: AnyArray) -> AnyArray:

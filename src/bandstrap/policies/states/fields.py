@@ -121,13 +121,13 @@ class Field(NamedTuple):
     learned
         What taking in a reward does to the entry or the row of its arm: it changes ``"any"`` of it; any of it while the
         arm's ``"first"`` rewards fill the row, and nothing later; nothing, but has more ``"added"`` behind what is in use;
-        ``"never"`` anything.
+        ``"never"`` anything. Or it changes those of ``"all"`` arms.
     """
 
     kind: Literal["fact", "path-dependent", "memory", "recomputable", "scratch"]
     form: Literal["list", "rows", "array"] = "list"
     grows: bool = False
-    learned: Literal["any", "first", "added", "never"] = "any"
+    learned: Literal["any", "first", "added", "never", "all"] = "any"
 
     @property
     def is_saved(self) -> bool:
@@ -140,7 +140,7 @@ class Field(NamedTuple):
 
         What is added behind the last is not in use without its count, and what is scratch is written before it is read.
         """
-        return self.learned in ("any", "first") and self.kind != "scratch"
+        return self.learned in ("any", "first", "all") and self.kind != "scratch"
 
 
 # The order that breaks ties, drawn at the start.
