@@ -101,6 +101,12 @@ def resident(process: subprocess.Popen[bytes]) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def used(process: subprocess.Popen[bytes]) -> float:
+    """Seconds of the processor that a process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def wait_for(port: int) -> None:
     """Wait until somebody listens at a port."""
     for _ in range(600):
@@ -110,10 +116,11 @@ def wait_for(port: int) -> None:
     raise AssertionError(f"nobody listens at port {port}")
 
 
-def row_of(name: str, runs: list[tuple[float, list[float]]]) -> Row:
-    """The median of some runs."""
+def row_of(name: str, runs: list[tuple[float, list[float]]], processor: float) -> Row:
+    """The median of some runs, which used so many seconds of the processor."""
     latencies = 1e3 * np.concatenate([latencies for _, latencies in runs])
     details = {"ms, median": float(np.median(latencies)), "ms, 99%": float(np.quantile(latencies, 0.99))}
+    details["us of the processor a request"] = 1e6 * processor / latencies.size
     return Row(name, float(np.median([rate for rate, _ in runs])), "a second", details=details)
 
 
@@ -128,16 +135,20 @@ def tables() -> Iterator[Table]:
             texts = [request(create_token(store, "decide")) for _ in range(CONNECTIONS)]
         ports = free_port(), free_port()
         serving = ("-m", "bandstrap", "serve", "--store", target, "--port", str(ports[1]), "--durability", "full")
-        with running("-c", EMPTY.replace("PORT", str(ports[0]))), running(*serving) as service:
+        with running("-c", EMPTY.replace("PORT", str(ports[0]))) as empty, running(*serving) as service:
             for port in ports:
                 wait_for(port)
                 load(port, texts, 2.0)
             runs: tuple[list[tuple[float, list[float]]], ...] = ([], [])
+            before_runs = used(empty), used(service)
             for _ in range(RUNS):
                 for port, found in zip(ports, runs, strict=True):
                     found.append(load(port, texts, SECONDS))
-            rows = [row_of("empty endpoint", runs[0]), row_of("durable decisions", runs[1])]
-            ratios = [one / empty for (empty, _), (one, _) in zip(*runs, strict=True)]
+            rows = [
+                row_of("empty endpoint", runs[0], used(empty) - before_runs[0]),
+                row_of("durable decisions", runs[1], used(service) - before_runs[1]),
+            ]
+            ratios = [one / other for (other, _), (one, _) in zip(*runs, strict=True)]
             ratio = Row("decisions over empty requests", float(np.median(ratios)), "", GOAL, "higher")
             ratio.details.update(lowest=min(ratios), highest=max(ratios))
             yield Table(
