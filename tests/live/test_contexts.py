@@ -49,7 +49,12 @@ def test_contexts_are_stored_learned_late_and_replayed(tmp_path, randomized):
     again.refresh()
     assert again.state.policy.to_dict() == first
     again.status()
-    for wrong in (None, {"device": "watch", "visits": 1}, {"device": "phone"}, {"device": "phone", "visits": 1, "x": 2}):
+    for wrong in (
+        None,
+        {"device": "watch", "visits": 1},
+        {"device": "phone"},
+        {"device": "phone", "visits": 1, "x": 2},
+    ):
         with pytest.raises(InvalidInput, match="context"):
             again.decide(context=wrong)
     again.close()
@@ -72,3 +77,12 @@ def test_the_command_line_takes_a_context_and_others_refuse_one(tmp_path, monkey
     with pytest.raises(InvalidInput, match="not contextual"):
         plain.decide(context={"device": "phone"})
     plain.close()
+
+
+def test_numbers_that_are_missing_are_stored_too(tmp_path):
+    with live.create(tmp_path / "a.db", "a", policy=ShareUCB(contexts=2), arms=["red", "blue"], seed=4) as experiment:
+        for x in ([1.0, float("nan")], [float("nan"), 2.0], [0.5, 0.5]):
+            experiment.reward(experiment.decide(context=x).id, 1.0)
+        experiment.refresh()
+        assert experiment.replay().is_identical
+        assert experiment.state.policy.n_rewards == 3

@@ -217,7 +217,7 @@ def decide(
     context: Annotated[
         str | None,
         typer.Option(
-            help="What is known of the visit, for a contextual policy, as JSON: '{\"device\": \"phone\"}', or a JSON file; "
+            help='What is known of the visit, for a contextual policy, as JSON: \'{"device": "phone"}\', or a JSON file; '
             "'-' reads standard input."
         ),
     ] = None,
@@ -235,7 +235,9 @@ def decide(
     features = None if actions is None else read_actions(actions)
     seen = None if context is None else read_actions(context, "context")
     with opened(target, name, code, timeout) as experiment:
-        decision = experiment.decide(unit, available=split_labels(available), actions=features, context=seen, key=key, defer=defer)
+        decision = experiment.decide(
+            unit, available=split_labels(available), actions=features, context=seen, key=key, defer=defer
+        )
     if as_json:
         write_json(decision._asdict())
     else:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 import math
-import math
 import os
 import sys
 import threading
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from bandstrap.evidence import Readout
     from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
-    from bandstrap.policies.contextual.contextual_policy import Context
     from bandstrap.live.status import Status
+    from bandstrap.policies.contextual.contextual_policy import Context
 
 R = TypeVar("R")
 # Attempts to make a change that others forestall.
@@ -361,7 +360,13 @@ class Experiment:
             raise requirement("units", owner, "as long as 'keys' and 'actions', of which one is given", got)
         nobody = [None] * lengths.pop()
         return self._decide(
-            nobody if units is None else units, nobody if keys is None else keys, available, actions, contexts, defer, owner
+            nobody if units is None else units,
+            nobody if keys is None else keys,
+            available,
+            actions,
+            contexts,
+            defer,
+            owner,
         )
 
     def _decide(

@@ -200,7 +200,9 @@ class LiveState:
         """The chance of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
         key = (context, *among)
         if key not in self._known:
-            found = shares(self.rule, among, [self.rewards[arm] for arm in among], functools.partial(self._ask, context))
+            found = shares(
+                self.rule, among, [self.rewards[arm] for arm in among], functools.partial(self._ask, context)
+            )
             weights = [0.0] * len(self.arms)
             for arm, share in zip(among, found, strict=True):
                 weights[arm] = share
