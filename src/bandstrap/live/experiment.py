@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import math
 import os
@@ -460,7 +461,7 @@ class Experiment:
         if visits is not None and not self.definition.is_contextual:
             raise requirement("context", owner, "left out with a policy that is not contextual", brief(visits[0]))
         if self.definition.is_contextual and actions is None:
-            return [self._context_text(visit, owner) for visit in visits or [None] * n]
+            return [self._context_text(visit, owner) for visit in visits or itertools.repeat(None, n)]
         if not self.definition.is_linear:
             if actions is not None:
                 raise requirement("actions", owner, "left out with a policy of arms", brief(actions))
@@ -470,7 +471,7 @@ class Experiment:
         policy = self._checker()
         return [json.dumps(policy._features(matrix, "actions", owner, 2).tolist()) for matrix in actions]
 
-    def _context_text(self, context: Context | None, owner: str) -> str:
+    def _context_text(self, context: Any, owner: str) -> str:
         """A context as JSON, refused unless the policy reads it."""
         policy = self._checker()
         numbers = policy.read_context(context, owner)
