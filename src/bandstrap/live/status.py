@@ -415,7 +415,7 @@ def arm_statuses(
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
     """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
-        return None if state.settings.is_linear else state.chances(state.active()).widths, None
+        return None if state.settings.has_context else state.chances(state.active()).widths, None
     except PolicyFailure as failure:
         return None, str(failure)
 
