@@ -5,6 +5,7 @@ such rows with the same durability, taken in turns with the decisions.
 """
 # ruff: noqa: S608 - statements are made of what is written here
 
+import itertools
 import json
 import multiprocessing
 import sqlite3
@@ -37,6 +38,13 @@ SECONDS = 0.5  # of each run
 PATIENCE = 120  # seconds until a process is taken for dead
 RUNS = 3  # of which the quickest counts: others use the machine too
 N_EVENTS = 1_000_000
+CROWD = 8  # processes that decide at once
+# Goals with full durability: times as long as a bare INSERT, in SQLite by one process; milliseconds of the slowest decision
+# of a hundred, in SQLite; a share of bare INSERTs, in PostgreSQL.
+MOST_BARE, SLOWEST, LEAST_SHARE = 1 / 0.7, 60.0, 0.5
+# Decisions of a database that is measured, each with a reward, and goals for a million: bytes of each, seconds, MB.
+N_STORED, N_STORED_ARMS = 200_000, 10
+BYTES, REPORTS, MOST_MEMORY = 300.0, {"status": 1.0, "export": 30.0, "replay": 60.0}, 300.0
 RECOVERY = 2.0  # goal, in seconds, from a snapshot
 
 
@@ -193,18 +201,19 @@ BARE = {
 
 
 @contextmanager
-def bare_inserts(place: Place) -> Iterator[Callable[[int], None]]:
+def bare_inserts(place: Place, target: str) -> Iterator[Callable[[int], None]]:
     """A function that inserts so many rows like those of decisions into a table without other indices."""
-    target = place.new()
     if target.startswith("postgresql"):
         import psycopg
 
         connection, mark = psycopg.connect(target, autocommit=True), "%s"
     else:
-        connection, mark = sqlite3.connect(target, isolation_level=None), "?"
+        connection, mark = sqlite3.connect(target, isolation_level=None, timeout=PATIENCE), "?"
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {place.durability}")
-    connection.execute(f"CREATE TABLE bare ({', '.join(f'{name} {kind}' for name, kind in BARE.items())})")
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS bare ({', '.join(f'{name} {kind}' for name, kind in BARE.items())})"
+    )
     statement = f"INSERT INTO bare ({', '.join(BARE)}) VALUES ({', '.join([mark] * len(BARE))})"
     weights = json.dumps([1 / 3, 1 / 3, 1 / 9, 1 / 9, 1 / 9])
 
@@ -214,7 +223,7 @@ def bare_inserts(place: Place) -> Iterator[Callable[[int], None]]:
             (id_ := uuid.uuid4().hex, id_, "u17", 17, "policy", 2, 1 / 3, weights, "0" * 32, time.time())
             for _ in range(size)
         ]
-        cursor.execute("BEGIN")
+        cursor.execute("BEGIN" if mark == "%s" else "BEGIN IMMEDIATE")
         cursor.executemany(statement, rows)
         cursor.execute("COMMIT")
 
@@ -231,7 +240,7 @@ def beside_bare(place: Place, size: int) -> Row:
     bare: list[tuple[float, float]] = []
     with (
         live.create(target, "busy", policy=POLICY, arms=ARMS, seed=7, durability=place.durability) as experiment,
-        bare_inserts(place) as insert,
+        bare_inserts(place, place.new()) as insert,
     ):
         experiment.decide()
         insert(size)
@@ -248,15 +257,64 @@ def beside_bare(place: Place, size: int) -> Row:
         "times, by this process's processor": processor / bare_processor,
         "bare rows a second": size / bare_clock,
     }
-    return Row(
-        name, float(clock / bare_clock), "times", details={unit: float(value) for unit, value in details.items()}
-    )
+    goal = MOST_BARE if size == 1 and place.goal is not None and place.name.startswith("SQLite") else None
+    found = {unit: float(value) for unit, value in details.items()}
+    return Row(name, float(clock / bare_clock), "times", goal, details=found)
+
+
+def work_bare(place: Place, target: str, gate: Any, results: Any) -> None:
+    """One process: bare inserts, at the same time as the others."""
+    with bare_inserts(place, target) as insert:
+        gate.wait()
+        results.put(timed(itertools.repeat(lambda: insert(1)), 1))
+
+
+def crowded(place: Place) -> list[Row]:
+    """Single decisions of many processes at once, beside as many that insert bare rows, in turns."""
+    context = multiprocessing.get_context("fork")
+    ours, bare = [], []
+    for _ in range(RUNS):
+        ours.append([decided for decided, _ in run(place, CROWD, 1)[1]])
+        target = place.new()
+        with bare_inserts(place, target):  # which makes the table
+            pass
+        gate, results = context.Barrier(CROWD), context.Queue()
+        workers = [
+            context.Process(target=work_bare, args=(place, target, gate, results), daemon=True) for _ in range(CROWD)
+        ]
+        for worker in workers:
+            worker.start()
+        bare.append([results.get(timeout=PATIENCE) for _ in workers])
+        for worker in workers:
+            worker.join()
+    rates = [max(sum(one.n_rows / one.seconds for one in run) for run in runs) for runs in (ours, bare)]
+    times = [[1e3 * latency for run in runs for one in run for latency in one.latencies] for runs in (ours, bare)]
+    slowest, bare_slowest = (float(np.quantile(some, 0.99)) for some in times)
+    is_server = place.name.startswith("PostgreSQL")
+    rate_details = {"decisions a second": rates[0], "bare rows a second": rates[1]}
+    return [
+        Row(
+            f"decisions of {CROWD} processes, as a share of bare INSERTs of {CROWD}",
+            rates[0] / rates[1],
+            "",
+            LEAST_SHARE if is_server else None,
+            "higher",
+            rate_details,
+        ),
+        Row(
+            f"99% of decisions of {CROWD} processes",
+            slowest,
+            "ms",
+            None if is_server else SLOWEST,
+            details={"ms, 99% of bare INSERTs": bare_slowest},
+        ),
+    ]
 
 
 def throughput(place: Place) -> Table:
     """All of one kind of database."""
     rows = [row for n in PROCESSES for size in (1, BATCH) for row in busy(place, n, size)]
-    rows += [learning(place), *(beside_bare(place, size) for size in (1, BATCH))]
+    rows += [learning(place), *(beside_bare(place, size) for size in (1, BATCH)), *crowded(place)]
     return Table(f"How many decisions and rewards does a live experiment take? ({place.name}; {POLICY}, K = 5)", rows)
 
 
@@ -307,6 +365,7 @@ from bandstrap import live
 
 start, used = time.perf_counter(), time.process_time()
 with live.open(sys.argv[1], "long") as experiment:
+    experiment.refresh()
     version = experiment.decide().version
 seconds, processor = time.perf_counter() - start, time.process_time() - used
 status = Path("/proc/self/status")  # getrusage would tell the peak of the process that started this one, if it is larger
@@ -376,6 +435,52 @@ def recovery() -> Table:
     return Table(f"How long from opening an experiment of {N_EVENTS:,} learned rewards to its first decision?", rows)
 
 
+# --- size ---------------------------------------------------------------------------------------------------------------
+
+# In a process of its own, whose memory is measured.
+REPORT = r"""
+import json, re, sys, time
+from pathlib import Path
+from bandstrap import live
+
+with live.open(sys.argv[1], "long") as experiment:
+    experiment.refresh()
+    start, used = time.perf_counter(), time.process_time()
+    report = getattr(experiment, sys.argv[2])(*sys.argv[3:])
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    assert sys.argv[2] != "replay" or report.is_identical, report.first
+status = Path("/proc/self/status")
+peak = float(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024 if status.exists() else float("nan")
+print(json.dumps({"seconds": seconds, "processor": processor, "peak": peak}))
+"""
+
+
+def size() -> Table:
+    """What decisions take on the disk, and how long reports on all of them take; seconds are told for a million."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "long.db"
+        told = {"policy": POLICY, "arms": [f"arm {i}" for i in range(N_STORED_ARMS)], "seed": 7, "refresh": "1h"}
+        with live.create(target, "long", **told, durability="normal") as experiment:
+            for start in range(0, N_STORED, 1000):
+                units = [f"u{start + i:06d}" for i in range(1000)]
+                made = experiment.decide_many(units, keys=units)
+                experiment.reward_many([(decision.id, float(i % 7 == 0)) for i, decision in enumerate(made)])
+                experiment.refresh()
+        rows = [Row("bytes of a decision and its reward", target.stat().st_size / N_STORED, "", BYTES)]
+        million = 1e6 / N_STORED
+        for name, goal in REPORTS.items():
+            options = [str(Path(folder) / "log.parquet")] if name == "export" else []
+            command = [sys.executable, "-c", REPORT, str(target), name, *options]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+            found = json.loads(done.stdout)
+            details = {"s of the processor": million * found["processor"], "MB at most": found["peak"]}
+            rows.append(Row(f"{name} of a million", million * found["seconds"], "s", goal, details=details))
+            if name == "replay":
+                rows.append(Row(f"memory of a replay of {N_STORED:,}", found["peak"], "MB", MOST_MEMORY))
+    about = f"K = {N_STORED_ARMS}, {POLICY}, SQLite; times are those of {N_STORED:,} decisions, times {million:g}"
+    return Table(f"How large is a database, and how long do reports take? ({about})", rows)
+
+
 # --- weights ------------------------------------------------------------------------------------------------------------
 
 WEIGHED = (
@@ -429,6 +534,7 @@ def tables() -> Iterator[Table]:
         for place in found:
             yield throughput(place)
     yield recovery()
+    yield size()
     question = (
         "What do the weights of a new version cost? (microseconds of the processor; K = 5, or 20 actions with d = 5; "
     )

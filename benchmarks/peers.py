@@ -1,4 +1,4 @@
-"""Beside other libraries: speed of a decision, regret in five published environments, coverage of intervals on a mean.
+"""Beside other libraries: speed of a decision, regret in five public environments, coverage of intervals on a mean.
 
 ``python -m benchmarks peers`` measures all in one run; who cannot be imported is named with the reason. Each policy is
 used as its own documentation does, with its defaults where it has any. All policies meet the same rewards.
@@ -171,7 +171,7 @@ POLICIES = [
     Peer("klUCB", "SMPyBandits", smpybandits),
 ]
 
-# Means of the arms, and what is drawn around them: environments that papers have published.
+# Means of the arms, and what is drawn around them; those with a name are from that paper.
 ENVIRONMENTS = {
     "Bernoulli 0.5 and nine of 0.4 (Chapelle and Li 2011)": ([0.5] + [0.4] * 9, "bernoulli"),
     "Bernoulli 0.1, 0.05, 0.02, 0.01 (Garivier and Cappe 2011)": (
@@ -179,8 +179,8 @@ ENVIRONMENTS = {
         "bernoulli",
     ),
     "Bernoulli 0.9 and 0.8 (Garivier and Cappe 2011)": ([0.9, 0.8], "bernoulli"),
-    "Gaussian 1 and 0, variance 1 (Lattimore and Szepesvari 2020)": ([1.0, 0.0], "gaussian"),
-    "Exponential 1/5 to 1 (Garivier and Cappe 2011)": ([1 / 5, 1 / 4, 1 / 3, 1 / 2, 1.0], "exponential"),
+    "Gaussian with means 1 and 0, variance 1": ([1.0, 0.0], "gaussian"),
+    "exponential with means 1/5, 1/4, 1/3, 1/2 and 1": ([1 / 5, 1 / 4, 1 / 3, 1 / 2, 1.0], "exponential"),
 }
 
 

@@ -14,6 +14,7 @@ from bandstrap.plots.league import shade, show_multiple
 from benchmarks.document import read_json
 
 RECORD = Path(__file__).parents[1] / "benchmarks.json"
+PEERS = Path(__file__).parents[1] / "peers.json"
 LEAGUE = Path(__file__).parents[1] / "league"
 DRIFT = Path(__file__).parents[1] / "drift.json"
 
@@ -52,6 +53,12 @@ def benchmarks():
     verdicts = [row.verdict for table in kept for row in table.rows]
     parts.append(f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed.")
     return "\n".join(parts)
+
+
+def peers():
+    """What was measured beside other libraries."""
+    tables = read_json(PEERS)
+    return "\n".join(f"### {plain(table.question)}\n\n{table.as_markdown()}" for table in tables)
 
 
 def heatmap():

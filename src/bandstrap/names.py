@@ -10,15 +10,15 @@ from bandstrap.engine.simulator.feedback import AT_ONCE, Feedback
 from bandstrap.engine.simulator.own_file import anchored, parse_file_call
 from bandstrap.engine.simulator.simulate import check_horizon, named_policies
 from bandstrap.engine.simulator.tape import EnvironmentLike
-from bandstrap.environments import ENVIRONMENTS
+from bandstrap.environments import CONTEXTUAL_ENVIRONMENTS, ENVIRONMENTS
 from bandstrap.environments import own_file as own_environments
 from bandstrap.errors import InvalidInput
-from bandstrap.policies import LINEAR_POLICIES, POLICIES
+from bandstrap.policies import CONTEXTUAL_POLICIES, LINEAR_POLICIES, POLICIES
 from bandstrap.policies.online import own_file as own_policies
 
 # Environments made of Python objects cannot be written as text.
-NAMED_ENVIRONMENTS = {name: cls for name, cls in ENVIRONMENTS.items() if cls.is_called}
-NAMED_POLICIES = POLICIES | LINEAR_POLICIES
+NAMED_ENVIRONMENTS = {name: cls for name, cls in (ENVIRONMENTS | CONTEXTUAL_ENVIRONMENTS).items() if cls.is_called}
+NAMED_POLICIES = POLICIES | LINEAR_POLICIES | CONTEXTUAL_POLICIES
 # The option that a first value without a key stands for, where one is allowed: the data file.
 FIRST_OPTIONS = {name: cls.first_option for name, cls in NAMED_ENVIRONMENTS.items() if cls.first_option is not None}
 # The first option of an environment that changes another, which is a call in its turn.

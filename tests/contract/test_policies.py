@@ -923,7 +923,7 @@ COUNT_HITS = """
     from bandstrap.environments import Beta
     from bandstrap.policies import UCB1
     warm_policy(UCB1(), Beta())
-    stats = compiled(loop(False, False, UCB1.kernel.borrows), UCB1.kernel).stats
+    stats = compiled(loop("arms", False, UCB1.kernel.borrows), UCB1.kernel).stats
     print((bandstrap.__file__, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())))
 """
 

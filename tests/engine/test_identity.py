@@ -170,7 +170,7 @@ for policy, environment in (
     blocks.warm_policy(policy, environment)
     # The loops of play, and what they call, are covered with every kernel.
     asked = {function for function in asked if function.__module__ not in (loop.__module__, compiled.__name__)}
-    asked -= identify(loop(False, False), loop(True, False), body=kernel.compiled_as).functions
+    asked -= identify(loop("arms", False), loop("actions", False), body=kernel.compiled_as).functions
     covered = policy.kernel.identity.functions
     print(policy.name, len(asked), sorted(f.__name__ for f in asked - covered))
 """

@@ -88,14 +88,14 @@ def test_highest_score_wins_and_the_order_breaks_ties(values, order, expected):
 
 
 def test_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
-    built = compiled(loop(False, False), UCB1.kernel)
-    assert built is compiled(loop(False, False), UCB1.kernel)
-    assert built is not compiled(loop(False, False), MOSS.kernel)
+    built = compiled(loop("arms", False), UCB1.kernel)
+    assert built is compiled(loop("arms", False), UCB1.kernel)
+    assert built is not compiled(loop("arms", False), MOSS.kernel)
     assert built.targetoptions.get("nogil") is True
 
 
 def test_the_same_rounds_with_and_without_counting_references_are_two_to_the_cache():
-    counting, borrows = loop(False, False), loop(False, False, borrows=True)
+    counting, borrows = loop("arms", False), loop("arms", False, borrows=True)
     assert borrows.__code__ is counting.__code__
     assert identify(borrows).digest != identify(counting).digest
 
@@ -170,9 +170,9 @@ def test_a_choice_is_the_kernels_own():
 
 def test_linear_play_is_compiled_once_for_a_kernel_and_releases_the_gil():
     kernel = BOOTSTRAPPED["streaming"]
-    assert compiled(loop(True, False), kernel) is compiled(loop(True, False), kernel)
-    assert compiled(loop(True, False), kernel) is not compiled(loop(True, True), kernel)
-    assert compiled(loop(True, False), kernel).targetoptions.get("nogil") is True
+    assert compiled(loop("actions", False), kernel) is compiled(loop("actions", False), kernel)
+    assert compiled(loop("actions", False), kernel) is not compiled(loop("actions", True), kernel)
+    assert compiled(loop("actions", False), kernel).targetoptions.get("nogil") is True
 
 
 def test_every_linear_policy_has_a_kernel_that_chooses():

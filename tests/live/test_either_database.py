@@ -1,6 +1,7 @@
 """The same calls lead to the same decisions in SQLite and in PostgreSQL."""
 
 import numpy as np
+import psycopg
 
 from bandstrap import live
 from live.checkout import ARMS, at
@@ -50,3 +51,16 @@ def scenario(target):
 
 def test_the_same_calls_lead_to_the_same_decisions(either, tmp_path):
     assert scenario(either) == scenario(tmp_path / "reference.db")
+
+
+def test_a_server_database_without_an_encoding_is_as_good(postgres):
+    """SQL_ASCII: the server takes bytes as they are, and would give bytes back."""
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    told = {"policy": "ucb1", "arms": ["röt", "grün"], "seed": 7}
+    with live.create(postgres.url("plain"), "größe", **told) as experiment:
+        decision = experiment.decide(unit="ü \u2028 😀", key="\x1f é")
+        assert experiment.reward(decision.id, 1.0, key="ß") == "stored"
+        assert experiment.replay().is_identical
+        assert experiment.status().arms[0].label == "röt"
+    assert live.names(postgres.url("plain")) == ["größe"]

@@ -200,7 +200,7 @@ def test_an_edited_file_is_played_as_it_is_now_and_one_taken_back_comes_from_the
     code = """
         from mine import Mine
         race(Mine(c=2.0))
-        stats = compiled(loop(False, False, Mine.kernel.borrows), Mine.kernel).stats
+        stats = compiled(loop("arms", False, Mine.kernel.borrows), Mine.kernel).stats
         print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
     """
     outs = []

@@ -1,12 +1,13 @@
 """The client: it repeats what may have been lost, under the same key, and falls back where nobody answers."""
 
+import asyncio
 import json
 
 import httpx
 import pytest
 
 from bandstrap import client as client_module
-from bandstrap.client import Client, ServiceError
+from bandstrap.client import AsyncClient, Client, ServiceError
 from bandstrap.errors import InvalidInput
 
 DECISION = {
@@ -60,6 +61,57 @@ def test_where_nobody_answers_the_fallback_is_served(monkeypatch):
     assert len(sent) == 4
     with pytest.raises(ServiceError, match="after 4 tries: down"):
         client.decide("checkout", "u")
+    with pytest.raises(InvalidInput, match="fallback has no reward"):
+        client.reward("checkout", 1.0, decision=decision.id)
+    assert client.unreported == 1
+
+
+def test_a_fallback_is_reported_once_the_service_answers_again(monkeypatch):
+    down = [httpx.ConnectError("down")] * 8
+    back = [httpx.Response(200, json=DECISION), httpx.Response(503, json={"detail": "busy."})]
+    again = [httpx.Response(200, json=DECISION), httpx.Response(200, json=[{"outcome": "forced"}] * 2)]
+    client, sent, _ = answering(monkeypatch, [*down, *back, *again, httpx.Response(200, json=DECISION)])
+    for key in ("a", "b"):
+        client.decide("shop/1", "u", key=key, fallback_arm="green")
+    reports = [{"key": key, "unit": "u", "arm": "green", "forced": True} for key in ("a", "b")]
+    assert client.decide("shop/1", "u", fallback_arm="green").source == "policy"
+    assert (sent[-1], client.unreported) == (reports, 2)  # it could not be told yet
+    client.decide("shop/1", "u")
+    assert (sent[-1], client.unreported) == (reports, 0)
+    assert client.report("shop/1") == 0
+    n_before = len(sent)
+    client.decide("shop/1", "u")
+    assert len(sent) == n_before + 1
+
+
+def test_the_client_for_asyncio_takes_the_same_steps(monkeypatch):
+    async def no_sleep(seconds):
+        waited.append(seconds)
+
+    waited, paths = [], []
+    monkeypatch.setattr(client_module.asyncio, "sleep", no_sleep)
+    answers = [httpx.ReadTimeout("slow"), httpx.Response(200, json=DECISION)]
+    answers += [httpx.Response(200, json={"outcome": "stored"}), httpx.Response(200, json={"first": True})]
+    answers += [httpx.ConnectError("down")] * 4 + [httpx.Response(200, json=[{"outcome": "forced"}])]
+
+    async def answer(request):
+        paths.append(request.url.raw_path)
+        found = answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def talk():
+        async with AsyncClient("http://service", "secret", transport=httpx.MockTransport(answer)) as client:
+            decision = await client.decide("a/b", "u")
+            outcome = await client.reward("a/b", 1.0, decision=decision.id)
+            first = await client.activate("a/b", "x/y")
+            fallback = await client.decide("a/b", "u", fallback_arm="red")
+            return decision.arm, outcome, first, fallback.arm, await client.report("a/b")
+
+    assert asyncio.run(talk()) == ("red", "stored", True, "red", 0)
+    assert waited == [0.1, 0.1, 0.2, 0.4]
+    assert paths[3] == b"/experiments/a%2Fb/decisions/x%2Fy/activate"
 
 
 @pytest.mark.parametrize("wrong", [{}, {"decision": "d", "unit": "u"}])

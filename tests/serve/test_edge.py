@@ -16,6 +16,7 @@ SETTINGS = {
     "plain": {},
     "held": {"holdout": 0.3, "control": "rød"},
     "shadow": {"mode": "shadow", "control": "green"},
+    "finished": {"control": "rød"},
 }
 
 
@@ -54,6 +55,8 @@ def experiment(request, tmp_path):
         made.pause("blue")
         made.add_arm("teal")
         teach(made, 60)
+        if request.param == "finished":
+            made.finish("green", holdout=0.2)
         yield made
 
 

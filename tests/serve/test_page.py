@@ -26,7 +26,7 @@ def test_the_page_can_be_followed(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    script = "set -e\n" + "echo\n".join(
+    script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "echo\n".join(
         block.code for block in blocks("docs/howto/service.md") if block.language == "sh"
     )
     script = script.replace("8000", str(port)).replace("curl --silent", "curl --silent --show-error --fail")

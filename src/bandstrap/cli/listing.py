@@ -35,7 +35,7 @@ def listing(
 def entries(kind: ListedKind) -> Sequence[dict[str, str]]:
     """A record for each name: what it is and what it takes, as text."""
     if kind == "policies":
-        from bandstrap.policies import LINEAR_POLICIES, POLICIES
+        from bandstrap.policies import CONTEXTUAL_POLICIES, LINEAR_POLICIES, POLICIES
 
         return [
             {
@@ -44,7 +44,7 @@ def entries(kind: ListedKind) -> Sequence[dict[str, str]]:
                 "plays": policy.plays,
                 "options": describe(policy.parameters()),
             }
-            for registry in (POLICIES, LINEAR_POLICIES)
+            for registry in (POLICIES, LINEAR_POLICIES, CONTEXTUAL_POLICIES)
             for name, policy in registry.items()
         ]
     if kind == "environments":

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,6 +44,16 @@ def serve(
     cors_origin: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may ask the service; may be repeated; default: none.")
     ] = None,
+    alert_url: Annotated[
+        str | None, typer.Option(help="Address that alerts are posted to as JSON; default: none.")
+    ] = None,
+    retain: Annotated[
+        str | None, typer.Option(help="Time after which units and keys are erased, such as 180d; default: never.")
+    ] = None,
+    privacy_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File with a secret: units and keys are stored as hashes under it."),
+    ] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Run policies in Python files that the database names.")
     ] = False,
@@ -54,6 +65,7 @@ def serve(
     from bandstrap.live.database import TIMEOUT
     from bandstrap.live.settings import check_duration
     from bandstrap.live.store import Store, is_server
+    from bandstrap.serve.alerts import Alarm
     from bandstrap.serve.hub import ServiceOptions
 
     check_count(workers, "workers", "bandstrap serve")
@@ -67,7 +79,12 @@ def serve(
         allow_code=allow_code,
         allowed_hosts=tuple(allowed_host or ()),
         cors_origins=tuple(cors_origin or ()),
+        alert_url=alert_url,
+        retain=None if retain is None else check_duration(retain, "retain", "bandstrap serve", positive=True),
+        privacy_key=None if privacy_key is None else read_secret(privacy_key),
     )
+    if alert_url is not None:
+        Alarm(alert_url)  # which refuses what is no address
     Store.open(store, create=True, timeout=options.timeout).close()  # what is wrong with it is told here, once
     with shared_metrics(workers), environment(BANDSTRAP_SERVE=json.dumps(dataclasses.asdict(options))):
         uvicorn.run(
@@ -101,6 +118,20 @@ def board(target: Target, port: Port = 8001) -> None:
 def need_extra(command: str) -> None:
     """Refuse where the packages of the service are not installed."""
     need(command, "fastapi", "uvicorn", "prometheus_client")
+
+
+def read_secret(path: Path) -> str:
+    """The secret in a file, which must be long enough that nobody guesses it."""
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise requirement(
+            "privacy_key", "bandstrap serve", "a file of text that can be read", type(error).__name__
+        ) from None
+    if len(secret) < 32:
+        rule = "a file with 32 characters or more, as 'openssl rand -hex 32' makes them"
+        raise requirement("privacy_key", "bandstrap serve", rule, f"{len(secret)} characters")
+    return secret
 
 
 def check_port(port: int, owner: str) -> None:

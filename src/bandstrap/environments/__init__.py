@@ -2,6 +2,8 @@
 
 from bandstrap.environments.arms import Arms, Empirical, OfDistributions
 from bandstrap.environments.bounded import Bernoulli, Beta, UnitInterval
+from bandstrap.environments.contextual import CONTEXTUAL_ENVIRONMENTS, LinearContexts, Wheel
+from bandstrap.environments.contextual_tables import Classification, RewardTable
 from bandstrap.environments.drifting import Drifting
 from bandstrap.environments.environment import ENVIRONMENTS, Environment
 from bandstrap.environments.exponential import Exponential, MirroredExponential
@@ -26,10 +28,12 @@ for _abstract in (Noisy, OfDistributions, UnitInterval):
     del ENVIRONMENTS[_abstract.name]
 
 __all__ = [
+    "CONTEXTUAL_ENVIRONMENTS",
     "ENVIRONMENTS",
     "Arms",
     "Bernoulli",
     "Beta",
+    "Classification",
     "Drifting",
     "Empirical",
     "Environment",
@@ -37,14 +41,17 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "LinearBandit",
+    "LinearContexts",
     "Logistic",
     "Lognormal",
     "MirroredExponential",
     "OwnPrizes",
     "Poisson",
+    "RewardTable",
     "ScaleMixture",
     "StudentT",
     "SubWeibull",
     "TruncatedNormal",
     "UnequalVariances",
+    "Wheel",
 ]

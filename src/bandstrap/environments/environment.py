@@ -49,6 +49,8 @@ class Environment(metaclass=Declared):
     """
 
     name: ClassVar[str]
+    # Where environments of its kind are found by name.
+    registry: ClassVar[dict[str, type[Environment]]] = ENVIRONMENTS
     default_range: ClassVar[Uniform] = (-1.0, 1.0)
     # The value of an omitted parameter, where it matters whether it was omitted.
     implied: ClassVar[Mapping[str, float]] = {"n_arms": 5}
@@ -60,8 +62,9 @@ class Environment(metaclass=Declared):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-        register(ENVIRONMENTS, cls.name, cls)
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        register(cls.registry, cls.name, cls)
 
     def __init__(
         self, means: NumberSequence | None = None, *, n_arms: int | None = None, mean_range: Uniform | None = None

@@ -17,6 +17,7 @@ True
 from bandstrap.live.changes import AppliedChange
 from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
+from bandstrap.live.erasure import delete_unit
 from bandstrap.live.experiment import Decision, Experiment, LargeRewardWarning
 from bandstrap.live.opening import ListedExperiment, create, names, open, overview  # noqa: A004 - as live.open
 
@@ -29,6 +30,7 @@ __all__ = [
     "StoreError",
     "backup",
     "create",
+    "delete_unit",
     "names",
     "open",
     "overview",

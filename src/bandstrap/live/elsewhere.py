@@ -17,7 +17,7 @@ from bandstrap.live import fold
 from bandstrap.live.experiment import Decision, Experiment
 from bandstrap.live.rows import DecisionRow
 from bandstrap.live.settings import check_text
-from bandstrap.live.weights import encoded
+from bandstrap.live.weights import WHOLE, encoded
 
 OWNER = "import"
 # States of earlier versions that are remembered.
@@ -41,20 +41,25 @@ def published_weights(experiment: Experiment) -> dict[str, Any]:
     """
     with experiment._lock:
         state = experiment._current()
-        if state.settings.is_linear:
+        if state.settings.has_context:
+            what = "actions" if state.settings.is_linear else "context"
             raise InvalidInput(
-                "A linear policy has no weights to hand out: they depend on the actions of each decision."
+                f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
             )
-        among = state.active()
-        chances = state.chances(among)
-        settings = state.settings
+        if state.is_archived:
+            raise InvalidInput(f"The experiment {experiment.name!r} is archived, and decides no more.")
+        settings, chances = state.settings, state.chances(state.active())
+        pieces = [(state.arms[arm], chances.ends[arm], chances.widths[arm]) for arm in state.active()]
+        if state.shipped is not None:
+            pieces = [(state.shipped, WHOLE, 1.0)]
+        arms, ends, widths = zip(*pieces, strict=True)
         return {
             "experiment": experiment.name,
             "version": state.version,
-            "mode": settings.mode,
-            "arms": [state.arms[arm] for arm in among],
-            "ends": [chances.ends[arm] for arm in among],
-            "weights": [chances.widths[arm] for arm in among],
+            "mode": state.mode,
+            "arms": arms,
+            "ends": ends,
+            "weights": widths,
             "holdout": settings.holdout,
             "control": settings.control,
             "salt": encoded(settings.seed, experiment.name).decode(),

@@ -46,8 +46,10 @@ def write_status_page(status: Status, path: str | Path) -> None:
     write_text(Path(path), render_status_page(status))
 
 
-def render_status_page(status: Status, **served: str) -> str:
-    """Fill the template; ``served`` are the addresses of a page that is served, as ``render_page`` takes them."""
+def render_status_page(status: Status, **served: object) -> str:
+    """Fill the template; ``served`` is what a page that is served has besides: addresses as ``render_page`` takes them, the
+    ``body`` and ``style`` of ``evidence``, and how often arms were served by force.
+    """
     return render_page(
         "bandstrap.live",
         "status.html.j2",

@@ -140,6 +140,7 @@ class PostgresStore(Store):
     def _new_connection(self) -> TimedConnection:
         patience = max(1, math.ceil(min(self._allowed, LONGEST // 1000)))
         defaults = {"connect_timeout": patience, "fallback_application_name": "bandstrap", **NOTICE_SILENCE}
+        defaults["client_encoding"] = "UTF8"  # also of a database in SQL_ASCII, which would give bytes
         return TimedConnection.connect(
             self._url,
             autocommit=True,  # transactions begin and end where we say
@@ -159,7 +160,7 @@ class PostgresStore(Store):
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         # As JSON, which takes half the time that arrays take. Python writes floats so that they are read back exactly.
         names = tuple(columns)
-        text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], allow_nan=False)
+        text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], allow_nan=False, ensure_ascii=False)
         kinds = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         return f"SELECT * FROM json_to_recordset(?::json) AS t ({kinds})", [text]
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bandstrap.errors import InvalidInput
 from bandstrap.live.chain import first_link, is_identity_of, next_link
 from bandstrap.live.database import StoreError
+from bandstrap.live.erasure import is_erased
 from bandstrap.live.fold import (
     LiveState,
     build_id,
@@ -262,12 +263,19 @@ def compare(state: LiveState, name: str, stored: DecisionRow, notes: Notes) -> N
     what = f"Decision {stored.id} (key {stored.key!r}, version {stored.version})"
     try:
         available = None if stored.available is None else json.loads(stored.available)
-        again = state.choose(name, stored.unit, stored.key, available, stored.context)
+        drawn = None
+        if is_erased(stored):
+            arm = stored.arm if stored.proposed is None else stored.proposed
+            drawn = stored.source == "holdout", arm
+        again = state.choose(name, stored.unit, stored.key, available, stored.context, drawn=drawn)
     except (ValueError, TypeError, LookupError) as error:  # InvalidInput among them
         notes.add(f"{what} cannot be made again: {error}")
         return
+    if drawn is not None and not again.propensity > 0:
+        notes.add(f"{what} has an arm that could not be drawn.")
+    id_ = stored.id if drawn is not None else decision_id(name, stored.key)
     served = stored.source, stored.arm, stored.proposed, stored.propensity, stored.weights
-    if (stored.id, served) == (id_ := decision_id(name, stored.key), again):
+    if (stored.id, served) == (id_, again):
         return
     for field, value in ({"id": id_} | again._asdict()).items():
         if getattr(stored, field) != value:

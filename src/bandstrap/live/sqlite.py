@@ -260,6 +260,13 @@ class SqliteStore(Store):
             for table, row, parent, _ in lost
         ]
 
+    def _overwrite(self) -> None:
+        self._ask("PRAGMA secure_delete = ON")
+
+    def forget(self) -> None:
+        """Empty the log, which has pages as they were; readers may keep it until they end."""
+        self._run(lambda: self._ask("PRAGMA wal_checkpoint(TRUNCATE)"), writes=False)
+
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         return patiently(self._connection, self._deadline, statement, parameters)
 

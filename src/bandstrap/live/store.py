@@ -672,6 +672,12 @@ class Store(Database):
         """The rows of a query of this package's that only reads, with ``?`` for each parameter."""
         return self._ask(query, *parameters)
 
+    def _overwrite(self) -> None:
+        """Let what is changed or deleted from now on be overwritten, where the database can be told to."""
+
+    def forget(self) -> None:
+        """Let no copy of what was overwritten stay where the database itself keeps one, as far as it can be told to."""
+
     def _hurry(self) -> None:
         """Let the transaction fail rather than wait for locks of others, where that can be told apart."""
 

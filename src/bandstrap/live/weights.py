@@ -11,10 +11,11 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+
+from bandstrap.policies.online.probabilities import in_whole_parts
 
 # Bits of a hash, as many as a float has.
 BITS = 53
@@ -161,7 +162,5 @@ def cut(weights: Sequence[float]) -> ArmProbabilities:
     >>> cut([1, 0, 3]).widths
     (0.25, 0.0, 0.75)
     """
-    sums = list(accumulate(weights))
-    ends = tuple(round(end / sums[-1] * WHOLE) for end in sums)
-    widths = tuple((end - start) / WHOLE for start, end in zip((0, *ends), ends, strict=False))
+    ends, widths = in_whole_parts(weights)
     return ArmProbabilities(ends, widths, json.dumps(widths))

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bandstrap.basics.display import format_cell
-from bandstrap.pages import drawn_as_data, write_page
+from bandstrap.basics.storage import write_text
+from bandstrap.pages import drawn_as_data, render_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,14 +43,17 @@ def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
 
 
 def write_readout_page(found: Readout, path: str | Path, title: str, *, calendar: bool = True) -> None:
-    """Write the readout as one page with everything in it, whole or not at all.
+    """Write the readout as one page with everything in it, whole or not at all; see :func:`render_readout_page`."""
+    write_text(Path(path), render_readout_page(found, title, calendar=calendar))
+
+
+def render_readout_page(found: Readout, title: str, *, calendar: bool = True) -> str:
+    """The readout as one page with everything in it.
 
     Parameters
     ----------
     found
         The readout.
-    path
-        The file to write.
     title
         Name of the log or of the experiment.
     calendar
@@ -62,8 +66,7 @@ def write_readout_page(found: Readout, path: str | Path, title: str, *, calendar
     span = None
     if calendar and found.span is not None:
         span = [datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%d %H:%M") for each in found.span]
-    write_page(
-        Path(path),
+    return render_page(
         "bandstrap.readout",
         "readout.html.j2",
         filters={"cell": format_cell, "count": "{:,}".format},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -12,18 +13,24 @@ from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bandstrap.errors import InvalidInput
-from bandstrap.live import Experiment, StoreError
+from bandstrap.live import StoreError
 from bandstrap.live.page import render_status_page
 from bandstrap.live.report import show_time
 from bandstrap.pages import render_page
+from bandstrap.readout.page import render_readout_page
 from bandstrap.serve.asking import hub_of
 from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
 COOKIE = "bandstrap_board"
+# Arms of one row.
+MOST_WEIGHTS = 6
+# The last line of the style that all pages share.
+PAGE_STYLE_END = "figure { break-inside: avoid; } }"
 routes = APIRouter(prefix="/ui", default_response_class=HTMLResponse, include_in_schema=False)
 
 
@@ -40,10 +47,11 @@ async def overview(request: Request) -> Response:
     try:
         token = await entry(request, None)
         names = await hub_of(request).names() if token is None else [token]
-        rows = [row_of(name, await told(request, name, summary)) for name in names]
+        rows = [row_of(name, await asyncio.to_thread(summary, hub_of(request), name)) for name in names]
     except Problem as problem:
         return trouble(request, problem)
-    return page("board.html.j2", rows=rows, served_at="/ui/")
+    is_open = getattr(request.app.state, "is_open", False)
+    return page("board.html.j2", rows=rows, can_leave=not is_open)
 
 
 @routes.get("/experiments/{name:name}")
@@ -51,12 +59,20 @@ async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
     try:
         await entry(request, name)
-        status = await told(request, name, lambda found: found.status())
+        text = await asyncio.to_thread(hub_of(request).kept_page, name, render_experiment)
     except Problem as problem:
         return trouble(request, problem)
-    if isinstance(status, str):
-        return trouble(request, Problem(HTTPStatus.CONFLICT, status))
-    return html(render_status_page(status, script="/ui/board.js", home="/ui/"))
+    except (InvalidInput, StoreError) as error:
+        return trouble(request, Problem(HTTPStatus.CONFLICT, str(error)))
+    return html(text)
+
+
+@routes.post("/logout")
+async def logout() -> Response:
+    """Forget the token."""
+    answer = RedirectResponse("/ui/", HTTPStatus.SEE_OTHER)
+    answer.delete_cookie(COOKIE, path="/ui")
+    return answer
 
 
 @routes.post("/login")
@@ -85,28 +101,43 @@ async def entry(request: Request, name: str | None) -> str | None:
     return token.experiment
 
 
-async def told(request: Request, name: str, what: Any) -> Any:
-    """What an experiment says, or a sentence why it cannot."""
+def summary(hub: Hub, name: str) -> dict[str, Any] | str:
+    """An experiment in one row, or a sentence why it cannot be shown."""
     try:
-        return await hub_of(request).read(name, what)
+        status, found, _ = hub.told(name)
     except (InvalidInput, StoreError) as error:
         return str(error)
-
-
-def summary(experiment: Experiment) -> dict[str, Any]:
-    """An experiment in one row."""
-    status = experiment.status()
-    best = max((arm for arm in status.arms if arm.weight is not None), key=lambda arm: arm.weight or 0.0, default=None)
+    weights = [(arm.label, arm.weight) for arm in status.arms if arm.weight]
     return {
-        "policy": status.policy,
         "mode": status.mode,
+        "policy": status.policy,
         "created": show_time(status.created_at),
         "decisions": sum(status.decisions.values()),
         "rewards": status.rewards,
         "pending": status.pending,
-        "leader": None if best is None else best.label,
-        "share": None if best is None else best.weight,
+        "weights": sorted(weights, key=lambda pair: -pair[1])[:MOST_WEIGHTS],
+        "verdict": None if found is None else found.sentence,
+        "word": None if found is None else found.word,
     }
+
+
+def render_experiment(hub: Hub, name: str) -> str:
+    """The page of an experiment: the evidence, then the rest of its status."""
+    status, found, _ = hub.told(name)
+    served: dict[str, Any] = {"script": "/ui/board.js", "home": "/ui/"}
+    if found is not None:
+        page = render_readout_page(found, name)
+        body = re.sub("<h1>.*?</h1>", "", between(page, "<main>", "</main>"), count=1, flags=re.DOTALL)
+        style = between(page, "<style>", "</style>").rpartition(PAGE_STYLE_END)[2]
+        heading = '<h2 id="readout">Readout</h2>'
+        served["evidence"] = {"body": Markup(heading + body), "style": Markup(style)}  # noqa: S704 - a page of ours
+    n_forced = sum(count for count in hub.told_forced(name).values())
+    return render_status_page(status, forced=n_forced, **served)
+
+
+def between(text: str, start: str, end: str) -> str:
+    """What stands between two tags."""
+    return text.partition(start)[2].rpartition(end)[0]
 
 
 def row_of(name: str, found: dict[str, Any] | str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from bandstrap import __version__
 from bandstrap.errors import InvalidInput
 from bandstrap.live.elsewhere import published_weights
 from bandstrap.serve.asking import StrictRoute, allowed, hub_of, tagged
-from bandstrap.serve.shapes import ArmRequest, ChangeRequest, ExperimentRequest, SettingsRequest
+from bandstrap.serve.shapes import ArmRequest, ChangeRequest, ExperimentRequest, FinishRequest, SettingsRequest
 from bandstrap.serve.tokens import SCOPES
 
 routes = APIRouter(route_class=StrictRoute)
@@ -58,6 +58,24 @@ async def change(request: Request, name: str, body: ChangeRequest) -> dict[str, 
     return await hub_of(request).change(name, lambda experiment: experiment.change(actor=actor, **settings))
 
 
+@routes.post("/experiments/{name:name}/finish")
+@allowed("admin")
+async def finish(request: Request, name: str, body: FinishRequest) -> dict[str, float]:
+    """Serve one arm to all from now on, but for a holdout; ``PATCH`` with mode ``live`` lets the policy decide again."""
+    actor = actor_of(request)
+    return await hub_of(request).change(
+        name, lambda experiment: experiment.finish(body.arm, holdout=body.holdout, actor=actor)
+    )
+
+
+@routes.delete("/experiments/{name:name}")
+@allowed("admin")
+async def archive(request: Request, name: str) -> dict[str, float]:
+    """Decide no more; all that is stored stays, and ``PATCH`` with the mode ``live`` brings the experiment back."""
+    actor = actor_of(request)
+    return await hub_of(request).change(name, lambda experiment: experiment.archive(actor=actor))
+
+
 @routes.put("/experiments/{name:name}/arms/{arm:name}")
 @allowed("admin")
 async def put_arm(request: Request, name: str, arm: str, body: ArmRequest | None = None) -> dict[str, float]:
@@ -89,6 +107,14 @@ async def weights(request: Request, name: str, if_none_match: Annotated[str | No
     elif hub.options.privacy_key is not None:
         raise InvalidInput("This service stores hashes of keys, from which other arms follow than from keys.")
     return tagged(found, if_none_match)
+
+
+@routes.get("/experiments/{name:name}/readout")
+@allowed("read")
+async def readout(request: Request, name: str) -> dict[str, Any]:
+    """Say who won, how sure that is, when to stop, and what was gained; valid whenever one asks."""
+    found = await hub_of(request).readout(name)
+    return found.to_dict()
 
 
 @routes.get("/experiments/{name:name}/log")

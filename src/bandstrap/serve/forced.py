@@ -14,6 +14,7 @@ from bandstrap.errors import brief, requirement
 from bandstrap.live import Experiment
 from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.settings import check_text
+from bandstrap.live.store import Store
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
@@ -60,6 +61,23 @@ def insert(database: Database, experiment: int, rows: Sequence[tuple[object, ...
         experiment,
     )
     return {id_ for (id_,) in found}
+
+
+@writing
+def erase_forced(database: Store, experiment: int, unit: str | None, age: float | None = None) -> int:
+    """Erase a unit of arms served by force, or all units that are older than so many seconds; how many rows there were."""
+    if not has_table(database):
+        return 0
+    which, values = "(unit = ? OR (unit IS NULL AND key = ?))", tuple[object, ...]((unit, unit))
+    if age is not None:
+        which, values = f"at < {database.now} - ? AND NOT key = 'erased:' || id", (age,)
+    database._overwrite()
+    rows = database._ask(
+        f"UPDATE serve_forced SET unit = NULL, key = 'erased:' || id WHERE experiment = ? AND {which} RETURNING id",
+        experiment,
+        *values,
+    )
+    return len(rows)
 
 
 @reading

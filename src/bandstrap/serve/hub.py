@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from bandstrap import live
 from bandstrap.engine.simulator.own_file import parse_file_call
 from bandstrap.errors import brief
+from bandstrap.evidence import Readout
 from bandstrap.live import AppliedChange, Decision, Experiment, StoreError
 from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.elsewhere import published_weights
@@ -25,6 +26,7 @@ from bandstrap.live.status import Status
 from bandstrap.live.store import Store, is_server
 from bandstrap.serve import forced, limits
 from bandstrap.serve.access import Access
+from bandstrap.serve.chores import Chores
 from bandstrap.serve.desk import Desk
 from bandstrap.serve.forced import count_forced
 from bandstrap.serve.metrics import Metrics
@@ -87,6 +89,7 @@ class Hub:
         self._lock = threading.Lock()
         # SQLite lets one write at a time: desks take turns, which is quicker than to find the file locked.
         self._turn = None if is_server(options.target) else threading.Lock()
+        self._drawing = threading.Lock()
         self._told: dict[str, tuple[float, Any]] = {}
 
     def open(self, *, create: bool = True) -> None:
@@ -97,9 +100,11 @@ class Hub:
         if create:
             prepare(self.store)
         self.access = Access(self.store)
+        self.chores = Chores(self)
 
     def close(self) -> None:
         """Commit what was accepted, and disconnect."""
+        self.chores.close()
         with self._lock:
             for desk in self._desks.values():
                 desk.close()
@@ -156,9 +161,28 @@ class Hub:
         self._told[f"{what} {name}"] = now + max(10 * (now - began), 1.0), answer
         return answer
 
+    async def readout(self, name: str) -> Readout:
+        """Who won, how sure, and when to stop."""
+        return await asyncio.to_thread(self._kept, name, "readout", Experiment.readout)
+
+    def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
+        """All that is told of an experiment: status, readout where its policy has arms, and entropy of the weights."""
+        status = self._kept(name, "status", Experiment.status)
+        readout = None if status.is_linear else self._kept(name, "readout", Experiment.readout)
+        return status, readout, self._kept(name, "entropy", entropy_of)
+
     async def forced(self, name: str) -> dict[str, int]:
         """How often each arm was served by force."""
-        return await self.read(name, lambda experiment: count_forced(experiment.store, experiment.row.id))
+        return await asyncio.to_thread(self.told_forced, name)
+
+    def told_forced(self, name: str) -> dict[str, int]:
+        """How often each arm was served by force."""
+        return self._kept(name, "forced", lambda experiment: count_forced(experiment.store, experiment.row.id))
+
+    def kept_page(self, name: str, render: Callable[[Hub, str], str]) -> str:
+        """A page about an experiment, drawn by one thread at a time, and shown again as :meth:`_kept` says."""
+        with self._drawing:
+            return self._kept(name, "page", lambda _: render(self, name))
 
     async def change(self, name: str, how: Callable[[Experiment], AppliedChange | None]) -> dict[str, float]:
         """Change an experiment; which version has the change, and the seconds after which all decisions follow it."""
@@ -279,7 +303,7 @@ class Hub:
 
 def entropy_of(experiment: Experiment) -> float | None:
     """The entropy of the weights now over that of even ones; none of actions, or of one arm."""
-    if experiment.settings.is_linear:
+    if experiment.settings.has_context:
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
     n_arms = len(experiment.state.active())

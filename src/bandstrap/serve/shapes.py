@@ -54,6 +54,13 @@ class ArmRequest(StrictShape):
     state: Literal["active", "paused"]
 
 
+class FinishRequest(StrictShape):
+    """The arm that is served to all from now on."""
+
+    arm: Text
+    holdout: float = Field(0.0, description="Share of units that is still given the control.")
+
+
 class ChangeRequest(StrictShape):
     """Settings to change; those left out stay."""
 

@@ -70,7 +70,7 @@ class Machine:
     Parameters
     ----------
     plays
-        What the policy plays: ``"arms"`` or ``"actions"``.
+        What the policy plays: ``"arms"``, ``"contexts"`` (arms, with what is known in the state), or ``"actions"``.
     label
         Who is compiled, for messages.
 
@@ -132,7 +132,7 @@ class Machine:
                 raise requirement("compiled", label, "False while NUMBA_DISABLE_JIT is set", True)
             hold = compiled_hold(kernel)
             kind, number, real = kind_of(hold(params, state, rng, self.at)), types.int64, types.float64
-            if plays == "arms":
+            if plays != "actions":
                 self._select = entry_point(select_held, kernel, kind, number)
                 taken = number
             else:

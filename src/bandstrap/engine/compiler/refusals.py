@@ -90,12 +90,12 @@ def refusal(policy: Any, error: Exception, at: Place | tuple[int, int], labels: 
         part, rule, arm, got = "choose", f"give an integer from 0 to {len(labels) - 1}", NOBODY, str(arm)
     elif arm < NOBODY:
         part, rule = "learn", "take in every reward"
-        arm = learning(arm) if policy.plays == "arms" else NOBODY  # an action is learned of by its features
+        arm = learning(arm) if policy.plays != "actions" else NOBODY  # an action is learned of by its features
     elif kernel.choose is not None:
         part, rule = "choose", f"give an integer from 0 to {len(labels) - 1}"
     elif arm == NOBODY:
         part, rule = "prepare", "give what all arms share"
-    about = f" for {policy.plays.removesuffix('s')} {labels[arm]}" if arm != NOBODY else ""
+    about = f" for {'action' if policy.plays == 'actions' else 'arm'} {labels[arm]}" if arm != NOBODY else ""
     place = f"{about} in round {int(at[ROUND])}"
     return PolicyFailure(f"The '{part}' function of {type(policy).__name__} must {rule}. Got {got}{place} instead.")
 

@@ -38,7 +38,7 @@ class PolicyLike(Protocol):
 
     @property
     def plays(self) -> str:
-        """``"arms"`` or ``"actions"``."""
+        """``"arms"``, ``"contexts"`` or ``"actions"``."""
 
     @property
     def n_initial(self) -> int:
@@ -271,8 +271,12 @@ def play_policy(
     """Play one replication with one policy: compiled, unless it is a plain object; by default it learns at once."""
     tape.rewind()
     kernel, n_arms = policy.kernel, len(tape.rewards)
-    sets = tape.action_sets if policy.plays == "actions" else ()
-    state = policy.start(sets[0].shape[-1] if sets else n_arms, choices.size, rng)
+    sets = tape.action_sets if policy.plays != "arms" else ()
+    state = (
+        policy.start(n_arms, choices.size, rng, sets[0].shape[-1])  # type: ignore[call-arg] # told both
+        if policy.plays == "contexts"
+        else policy.start(sets[0].shape[-1] if sets else n_arms, choices.size, rng)
+    )
     if kernel is None:
         play_plain(
             cast("PlainObject", state), policy.label, tape, choices, arrivals or AT_ONCE.arrivals(choices.size, 0, 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.compiled import compiled
-from bandstrap.engine.compiler.kernel import Kernel, borrowing
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
 from bandstrap.engine.compiler.refusals import ARM, ROUND, learning
 from bandstrap.engine.compiler.steps import learn, select, select_action
 from bandstrap.engine.simulator.feedback import Arrivals
@@ -25,8 +25,9 @@ class Game(NamedTuple):
     ``i``. ``choices`` has room for the arm of each round. Arms are pulled in turn until ``n_initial`` rewards of each have
     been learned.
 
-    A linear policy is shown ``action_sets``: one set of features for all rounds, or one ``by_round``. Without ``arrivals``
-    each reward is learned at once; a kernel's round counts the rewards that it has learned.
+    A linear policy is shown ``action_sets``: one set of features for all rounds, or one ``by_round``. A contextual one is
+    shown a set of one row, the context, which is written into its state before it chooses, and before it learns the reward
+    of that round. Without ``arrivals`` each reward is learned at once; a kernel's round counts those that it has learned.
 
     Where the tape is shorter than the game, play stops after the round that used up a row, and goes on at the ``bookmark``
     when it is called again.
@@ -62,12 +63,13 @@ class Game(NamedTuple):
 
 
 @functools.cache
-def loop(on_actions: bool, is_late: bool, borrows: bool = False) -> Callable[[Any, Game, np.random.Generator], None]:
-    """The rounds of a game, on arms or actions, with rewards learned at once or late.
+def loop(plays: str, is_late: bool, borrows: bool = False) -> Callable[[Any, Game, np.random.Generator], None]:
+    """The rounds of a game, on arms, in contexts or on actions, with rewards learned at once or late.
 
-    Compiled, branches on these two are decided before anything is known of types. A loop that ``borrows`` is for kernels
+    Compiled, branches on these are decided before anything is known of types. A loop that ``borrows`` is for kernels
     whose functions all do.
     """
+    on_actions, in_contexts = plays == "actions", plays == "contexts"
 
     def rounds(kernel: Kernel, game: Game, rng: np.random.Generator) -> None:
         params, state = game.params, game.state
@@ -95,6 +97,9 @@ def loop(on_actions: bool, is_late: bool, borrows: bool = False) -> Callable[[An
                 arm = select_action(kernel, params, state, actions, n_learned + 1, rng, at)
             elif n_lacking > 0:
                 arm = t % n_arms
+            elif in_contexts:
+                see(state.context, game.action_sets[t - first, 0])
+                arm = select(kernel, params, state, n_learned + 1, rng, at)
             else:
                 arm = select(kernel, params, state, n_learned + 1, rng, at)
             place = t - first if by_round else used[arm]
@@ -104,11 +109,15 @@ def loop(on_actions: bool, is_late: bool, borrows: bool = False) -> Callable[[An
                 earned[t] = tape[arm, place]
                 if on_actions and by_round:
                     taken[t] = actions[arm]
+                if in_contexts:
+                    see(taken[t], game.action_sets[t - first, 0])
                 while n_learned < due[t]:
                     decision = order[n_learned]
                     arm = choices[decision]
                     n_learned += 1
                     at[ARM], at[ROUND] = learning(arm), n_learned
+                    if in_contexts:
+                        see(state.context, taken[decision])
                     pulled = (taken[decision] if by_round else actions[arm]) if on_actions else arm
                     learn(kernel, params, state, pulled, earned[decision], n_learned, rng)
                     known[arm] += 1
@@ -124,17 +133,29 @@ def loop(on_actions: bool, is_late: bool, borrows: bool = False) -> Callable[[An
                 break
         bookmark.n_played[0] = n_played
 
-    rounds.__name__ = f"play{'_linear' * on_actions}{'_late' * is_late}"
+    rounds.__name__ = f"play{'_linear' * on_actions}{'_contextual' * in_contexts}{'_late' * is_late}"
     rounds.__qualname__ = f"{rounds.__name__}{'_borrowing' * borrows}"
     return borrowing(rounds) if borrows else rounds
 
 
+@jitable
+def see(place: Floats, context: Floats) -> None:
+    """Write a context into a place for one."""
+    for j in range(place.size):
+        place[j] = context[j]
+
+
+def plays(game: Game) -> str:
+    """What a game is played on."""
+    return "arms" if game.action_sets is None else "contexts" if hasattr(game.state, "context") else "actions"
+
+
 def play(kernel: Kernel, game: Game, rng: np.random.Generator) -> None:
     """Play the rounds of a game that there are rewards for, in plain Python."""
-    loop(game.action_sets is not None, game.arrivals is not None)(kernel, game, rng)
+    loop(plays(game), game.arrivals is not None)(kernel, game, rng)
 
 
 def compiled_play(kernel: Kernel, game: Game, rng: np.random.Generator) -> None:
     """:func:`play`, compiled."""
-    rounds = loop(game.action_sets is not None, game.arrivals is not None, kernel.borrows)
+    rounds = loop(plays(game), game.arrivals is not None, kernel.borrows)
     compiled(rounds, kernel)(None, game, rng)

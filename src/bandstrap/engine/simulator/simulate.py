@@ -246,7 +246,7 @@ def check_horizon(
             warnings.warn(message, AssumptionWarning, stacklevel=3)
         features = getattr(policy, "dimension", None)
         if features not in (None, getattr(environment, "dimension", None)):
-            rule = f"one with actions of {features} features, the dimension of {name}"
+            rule = f"one with {policy.plays} of {features} features, the dimension of {name}"
             raise requirement("environment", "simulate", rule, environment.label)
         needed = environment.n_arms * policy.n_initial
         if horizon < needed:

@@ -271,6 +271,11 @@ def draw_tape(environment: EnvironmentLike, horizon: int, rng: np.random.Generat
         if shape is None or len(shape) != 3 or shape[:2] != (n_sets, n_arms):  # which compiled play would not notice
             rule = f"one set of actions {when}, shape ({n_sets}, {n_arms}, features)"
             raise refusal("actions", rule, "none" if shape is None else f"shape {shape}")
+    elif "contexts" in environment.offers:
+        shape = others[0].shape if others else None
+        if shape is None or len(shape) != 3 or shape[:2] != (horizon, 1) or means.ndim != 2:
+            rule = f"one per round, shape ({horizon}, 1, features), with means for each round"
+            raise refusal("contexts", rule, "none" if shape is None else f"shape {shape}")
     for name, part in (("means", means), ("rewards", rewards)):
         if not np.isfinite(part).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(part))[0])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypedDict, T
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.basics.arrays import AnyArray
+from bandstrap.basics.arrays import AnyArray, Floats
 from bandstrap.basics.registry import register
 from bandstrap.basics.seeds import make_generator
 from bandstrap.engine.compiler import steps
@@ -139,7 +139,8 @@ class Policy(LivePolicy, Generic[Label]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        register(POLICIES, cls.name, cls)
+        if cls.plays == Policy.plays:
+            register(POLICIES, cls.name, cls)
 
     def __init__(
         self,
@@ -561,15 +562,17 @@ class Policy(LivePolicy, Generic[Label]):
                 self._settle()
             self._take_in(pairs)
 
-    def _take_in(self, pairs: list[tuple[int, float]]) -> None:
-        """Take in the rewards of arms, all or none."""
+    def _take_in(self, pairs: list[tuple[int, float]], contexts: Sequence[Floats] | None = None) -> None:
+        """Take in the rewards of arms, all or none, each with its context if there are any."""
         rows, machine = self._rows, self._machine
         attributes = self.n_rewards, self._is_ready, self._state, rows
         saved: dict[int, SavedRows] = {}
         whole = [(values, save_whole(values)) for values in rows.whole] if rows.whole else []
         self._undo = attributes, self.rng.bit_generator.state if self._draws else None, whole, saved
         try:
-            for index, value in pairs:
+            for i, (index, value) in enumerate(pairs):
+                if contexts is not None:
+                    self._show(contexts[i])
                 if index not in saved:  # of the rows that would be put back: longer ones may be in use by now
                     saved[index] = rows.save(index)
                 if self._growing:
@@ -596,6 +599,9 @@ class Policy(LivePolicy, Generic[Label]):
         except BaseException:
             self._take_back()
             raise
+
+    def _show(self, context: Floats) -> None:
+        """Write a context where the kernel reads it, if it reads any."""
 
     def _long_fields(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """The fields with a number per reward; those with an entry or a row per arm; and those with a column per arm."""

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+
+# The unit in which probabilities are whole numbers.
+WHOLE = 1 << 53
+
+
+def in_whole_parts(weights: Sequence[float]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Weights as probabilities that are whole multiples of ``2^-53``, so that their sum is 1 exactly.
+
+    Where the piece of each ends on the line from 0 to ``2^53``, and the lengths of the pieces, times ``2^-53``.
+
+    >>> in_whole_parts([1, 0, 3])[1]
+    (0.25, 0.0, 0.75)
+    """
+    sums = list(accumulate(weights))
+    ends = tuple(round(end / sums[-1] * WHOLE) for end in sums)
+    return ends, tuple((end - start) / WHOLE for start, end in zip((0, *ends), ends, strict=False))
 
 
 def copy_of(rng: np.random.Generator) -> np.random.Generator:

@@ -23,6 +23,7 @@ import numpy as np
 
 from bandstrap.basics.storage import NO_SEAL, Damaged, Json, check_seal, has_seal, seal, write_bytes
 from bandstrap.errors import LARGEST_COUNT, InvalidInput, brief, requirement
+from bandstrap.policies.contextual.contextual_policy import CONTEXTUAL_POLICIES
 from bandstrap.policies.kernels.turns import FROM_THE_START, Turns
 from bandstrap.policies.linear.linear_policy import LINEAR_POLICIES, LinearPolicy
 from bandstrap.policies.online.live_policy import LivePolicy
@@ -201,7 +202,7 @@ def read_policy(saved: object, compiled: bool | None, kind: type[P]) -> P:
         raise Unreadable(f"a policy whose 'compiled' is true or false; got {brief(was_compiled)}")
     rng = read_generator(saved["rng"])
     about = settings | {"direction": read_value(saved["direction"])}
-    read: Callable[..., Any] = read_policy_of_arms if cls.plays == "arms" else read_linear_policy
+    read: Callable[..., Any] = read_policy_of_arms if cls.plays != "actions" else read_linear_policy
     policy: P = read(cls, about, saved, was_compiled if compiled is None else compiled)
     policy.rng = rng
     if origin is not None:
@@ -251,7 +252,7 @@ def is_ours(cls: type) -> bool:
 def class_of(name: object) -> tuple[type[LivePolicy], str | None]:
     """The class that is meant by a name, and the name where it says in which file the class is."""
     if isinstance(name, str):
-        known: dict[str, type[LivePolicy]] = {**POLICIES, **LINEAR_POLICIES}
+        known: dict[str, type[LivePolicy]] = {**POLICIES, **LINEAR_POLICIES, **CONTEXTUAL_POLICIES}
         known |= {f"{cls.__module__}.{cls.__qualname__}": cls for cls in derived(LivePolicy) if not is_ours(cls)}
         if name in known:
             return known[name], None

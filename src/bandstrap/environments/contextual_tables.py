@@ -1,0 +1,219 @@
+"""Environments from tables: rows that are classified, and rows with the reward of every arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from bandstrap.basics.arrays import AnyArray, Floats
+from bandstrap.basics.calls import Call, fingerprint
+from bandstrap.environments.contextual import CONTEXTUAL_ENVIRONMENTS, ContextualEnvironment
+from bandstrap.environments.environment import LARGEST_NUMBER
+from bandstrap.errors import InvalidInput, brief, requirement
+
+if TYPE_CHECKING:
+    import polars
+
+# Levels of a category, and arms, that are no more than a mistake in the choice of a column.
+MOST_LEVELS = 1000
+
+
+class TableEnvironment(ContextualEnvironment):
+    """Rows of a table in random order: those of a replication are shuffled, and shuffled again when they are used up."""
+
+    first_option: ClassVar[str | None] = "file"
+    # The features of each row, and the rewards of all arms.
+    features: Floats
+    outcomes: Floats
+    arms: tuple[str, ...]
+
+    def keep(self, features: Floats, outcomes: Floats, arms: tuple[str, ...], about: Mapping[str, object]) -> None:
+        """Keep what is played."""
+        owner = type(self).__name__
+        if len(arms) < 2:
+            raise requirement("file", owner, "a table with two arms at least", f"{len(arms)} ({', '.join(arms)})")
+        if features.shape[1] == 0:
+            raise requirement("context", owner, "one column at least", "none")
+        if len(features) == 0:
+            raise requirement("file", owner, "a table with rows", "none")
+        self.features, self.outcomes, self.arms = features, outcomes, arms
+        self.dimension, self.n_arms = features.shape[1], len(arms)
+        self.digest = fingerprint(features.tobytes(), outcomes.tobytes(), "\0".join(arms).encode())
+        self._about = {key: value for key, value in about.items() if value is not None}
+        self.check_world()
+
+    def draw_contexts(self, n: int, rng: np.random.Generator) -> AnyArray:
+        """Numbers of rows."""
+        n_rows = len(self.features)
+        return np.concatenate([rng.permutation(n_rows) for _ in range(-(-n // n_rows))])[:n]
+
+    def draw_outcomes(self, seen: AnyArray, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """The rewards as they are in the table, which are also the means."""
+        rewards = self.outcomes[seen]
+        return rewards, rewards, self.features[seen]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest reward in the table."""
+        return float(self.outcomes.min()), float(self.outcomes.max())
+
+    @property
+    def label(self) -> str:
+        """How it is called, with a fingerprint of the data."""
+        return str(Call(self.origin or self.name, self._about | {"digest": self.digest}))
+
+    def check_digest(self, file: object, digest: str | None) -> None:
+        """Refuse data that were edited since a fingerprint was taken."""
+        if digest is not None and digest != self.digest:
+            raise InvalidInput(
+                f"{file} was edited since the digest {digest!r} was taken of it: its data now have {self.digest!r}."
+            )
+
+
+class Classification(TableEnvironment):
+    """A classification set as a bandit: the arms are the classes, and the reward is 1 for the right one.
+
+    Parameters
+    ----------
+    file
+        A CSV or Parquet file: ``classification:iris.csv,label=species``. A column of text is a category, with a feature for
+        each level; one of numbers is a feature, of which some may be missing.
+    label
+        The column with the class.
+    digest
+        Fingerprint of the data as a label shows it: a file that was edited since is refused.
+    """
+
+    def __init__(self, file: str | Path, *, label: str, digest: str | None = None) -> None:
+        owner = type(self).__name__
+        table = read_table(file, owner)
+        check_columns(table, (label,), "label", owner)
+        classes = [str(value) for value in table[label].to_list()]
+        if table[label].null_count():
+            raise requirement("label", owner, "a column without missing values", brief(label))
+        arms = tuple(sorted(set(classes)))
+        check_levels(arms, label, owner)
+        places = {arm: place for place, arm in enumerate(arms)}
+        outcomes = np.zeros((len(classes), len(arms)))
+        outcomes[np.arange(len(classes)), [places[one] for one in classes]] = 1.0
+        self.keep(encoded(table.drop(label), owner), outcomes, arms, {"file": str(file), "label": label})
+        self.check_digest(file, digest)
+
+
+class RewardTable(TableEnvironment):
+    """Rows with a context and the reward of every arm.
+
+    Parameters
+    ----------
+    file
+        A CSV or Parquet file: ``rewards:visits.csv,arms=(red,blue),context=(device,age)``.
+    arms
+        The columns with the rewards, one for each arm.
+    context
+        The columns with the context; by default all others. See :class:`bandstrap.environments.Classification`.
+    digest
+        Fingerprint of the data as a label shows it: a file that was edited since is refused.
+    """
+
+    name: ClassVar[str] = "rewards"
+
+    def __init__(
+        self,
+        file: str | Path,
+        *,
+        arms: tuple[str, ...] | str,
+        context: tuple[str, ...] | str | None = None,
+        digest: str | None = None,
+    ) -> None:
+        owner = type(self).__name__
+        table = read_table(file, owner)
+        labels = names_of(arms)
+        check_columns(table, labels, "arms", owner)
+        seen = tuple(name for name in table.columns if name not in labels) if context is None else names_of(context)
+        check_columns(table, seen, "context", owner)
+        if {*seen} & {*labels}:
+            raise requirement("context", owner, "made of other columns than 'arms'", brief(seen))
+        outcomes = np.column_stack([numbers(table, name, "arms", owner) for name in labels])
+        if not (np.abs(outcomes) <= LARGEST_NUMBER).all():
+            raise requirement(
+                "arms", owner, f"columns of numbers no larger than {LARGEST_NUMBER:g}, none missing", brief(labels)
+            )
+        about = {"file": str(file), "arms": labels, "context": None if context is None else seen}
+        self.keep(encoded(table.select(seen), owner), outcomes, labels, about)
+        self.check_digest(file, digest)
+
+
+def read_table(file: object, owner: str) -> polars.DataFrame:
+    """A table from a CSV or a Parquet file."""
+    import polars
+
+    if not isinstance(file, str | Path) or str(file) in ("", "-") or not Path(file).is_file():
+        raise requirement("file", owner, "the path of a CSV or Parquet file", brief(file))
+    try:
+        with Path(file).open("rb") as opened:
+            is_parquet = opened.read(4) == b"PAR1"
+        return polars.read_parquet(file) if is_parquet else polars.read_csv(file, infer_schema_length=None)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
+        reason = " ".join(str(error).split()) or "it is damaged"
+        raise InvalidInput(f"{file} cannot be read as a table: {brief(reason)}.") from None
+
+
+def names_of(columns: object) -> tuple[str, ...]:
+    """Names of columns; one alone may stand without brackets, and in a call ``(a,b)`` is text."""
+    if isinstance(columns, str):
+        inside = columns[1:-1] if columns[:1] + columns[-1:] in ("()", "[]") else columns
+        return tuple(part.strip() for part in inside.split(",") if part.strip())
+    return tuple(str(column) for column in columns) if isinstance(columns, tuple | list) else (str(columns),)
+
+
+def check_columns(table: polars.DataFrame, names: tuple[str, ...], parameter: str, owner: str) -> None:
+    """Refuse columns that are not there, or named twice."""
+    if not names or len({*names}) < len(names):
+        raise requirement(parameter, owner, "one or more different columns", brief(names))
+    for name in names:
+        if name not in table.columns:
+            raise requirement(parameter, owner, f"made of the columns {table.columns[:20]}", brief(name))
+
+
+def check_levels(levels: tuple[str, ...], column: str, owner: str) -> None:
+    """Refuse a column in which almost every row is another level."""
+    if len(levels) > MOST_LEVELS:
+        raise requirement(column, owner, f"a column with at most {MOST_LEVELS} different texts", len(levels))
+
+
+def is_number_column(column: polars.Series) -> bool:
+    """Whether a column holds numbers, or truth values."""
+    import polars
+
+    return column.dtype.is_numeric() or column.dtype == polars.Boolean
+
+
+def numbers(table: polars.DataFrame, name: str, parameter: str, owner: str) -> Floats:
+    """A column of numbers; what is missing is NaN."""
+    column = table[name]
+    if not is_number_column(column):
+        raise requirement(parameter, owner, "made of columns of numbers", f"{name!r}, which is {column.dtype}")
+    return column.cast(float).fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def encoded(table: polars.DataFrame, owner: str) -> Floats:
+    """The features of rows: numbers as they are, a column for each level of a text."""
+    columns: list[Any] = []
+    for name in table.columns:
+        if is_number_column(table[name]):
+            values = numbers(table, name, "context", owner)
+            if (np.abs(values) > 1e50).any():
+                raise requirement("context", owner, "made of numbers no larger than 1e50", brief(name))
+            columns.append(values)
+            continue
+        texts = [str(value) for value in table[name].to_list()]
+        levels = tuple(sorted(set(texts)))
+        check_levels(levels, name, owner)
+        columns += [np.array([float(text == level) for text in texts]) for level in levels]
+    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((table.height, 0))
+
+
+del CONTEXTUAL_ENVIRONMENTS[TableEnvironment.name]

@@ -1,0 +1,70 @@
+"""The probability of each arm to have the highest of independent numbers whose laws are known."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+
+from bandstrap.basics.arrays import Floats
+from bandstrap.policies.states.fields import Entries
+
+# Nodes between two places where a law begins or ends; halving them changes probabilities by less than 1e-6.
+N_NODES = 32
+
+
+class IndexLaws(Protocol):
+    """Laws of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
+
+    bottoms: Floats
+    tops: Floats
+    atoms: Floats
+
+    def below(self, y: Floats) -> Floats:
+        """``P(I_k <= y_i)``, a row for each ``y_i``, as far as these lie between bottom and top of the arm."""
+
+    def density(self, y: Floats) -> Floats:
+        """Its derivative in ``y_i``, likewise."""
+
+
+def distribution(law: IndexLaws, y: Floats) -> Floats:
+    """``P(I_k <= y_i)``; atoms count from the top on."""
+    inside = np.clip(law.below(y), 0.0, 1.0)
+    column = y[:, None]
+    return np.where(column >= law.tops, 1.0, np.where(column <= law.bottoms, 0.0, inside))
+
+
+def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
+    r"""``P(I_k > I_j for all j)``, by Gauss's rule between bottoms and tops, and the atoms.
+
+    .. math:: \int f_k(y) \prod_{j \ne k} F_j(y)\,dy + 2 e_k \prod_{j \ne k} F_j(\mathrm{top}_k)
+
+    The first in ``order`` wins where tops are equal, as in a choice.
+    """
+    n = len(law.tops)
+    least = float(law.bottoms.max())  # below it some arm never is
+    chances = np.zeros(n)
+    places = np.zeros(n, dtype=np.int64)
+    places[list(order)] = np.arange(n)
+    at_tops = distribution(law, law.tops)
+    for k in range(n):
+        if law.tops[k] >= least:
+            ties = (law.tops == law.tops[k]) & (places < places[k])
+            others = np.where(ties, 1.0 - law.atoms, at_tops[k])
+            others[k] = 1.0
+            chances[k] = law.atoms[k] * others.prod()
+    edges = np.unique(np.concatenate([law.bottoms, law.tops]))
+    edges = edges[(edges >= least) & (edges <= law.tops.max())]
+    if len(edges) > 1:
+        nodes, weights = leggauss(N_NODES)
+        half = np.diff(edges)[:, None] / 2.0
+        y = (edges[:-1, None] + half * (1.0 + nodes)).ravel()
+        mass = (half * weights).ravel()
+        distributions = distribution(law, y)
+        column = y[:, None]
+        densities = np.where((column > law.bottoms) & (column < law.tops), law.density(y), 0.0)
+        for k in np.flatnonzero(law.tops > least).tolist():
+            others = np.delete(distributions, k, axis=1).prod(axis=1)
+            chances[k] += float((mass * densities[:, k] * others).sum())
+    return (chances / chances.sum()).tolist()

@@ -1,0 +1,110 @@
+"""Alerts: what people should be told of at once, posted to an address, each kind at most once a day.
+
+They are looked for every minute in the same readout that the board shows; none is a test of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from bandstrap.errors import requirement
+from bandstrap.evidence import Readout
+from bandstrap.live.status import Status
+
+LOG = logging.getLogger("bandstrap.serve")
+# Seconds between two alerts of one kind about one experiment, and between two looks.
+PAUSE = 86_400.0
+EVERY = 60.0
+# Seconds that the address may take.
+TIMEOUT = 10.0
+# Decisions after which rewards are missed: of an experiment, and of one arm.
+FEWEST = 100
+# Entropy of the weights, of that of even ones, below which hardly anything else is served.
+COLLAPSED = 0.1
+
+
+class Alert(NamedTuple):
+    """What is posted: which experiment, which kind, a sentence, and when in seconds since 1970."""
+
+    experiment: str
+    kind: str
+    sentence: str
+    at: float
+
+
+def find_alerts(status: Status, readout: Readout | None, entropy: float | None, now: float) -> Iterator[Alert]:
+    """What is to be told about an experiment."""
+
+    def alert(kind: str, sentence: str) -> Alert:
+        return Alert(status.name, kind, sentence, now)
+
+    n_decisions = sum(status.decisions.values())
+    if n_decisions >= FEWEST and status.rewards == 0:
+        yield alert("no_rewards", f"{n_decisions} decisions, and no reward of any.")
+    if status.rewards:
+        for arm in status.arms:
+            if arm.state != "retired" and arm.decisions >= FEWEST and arm.n_rewards == 0:
+                sentence = f"The arm {arm.label!r} was served {arm.decisions} times, and has no reward; others have."
+                yield alert(f"arm_without_rewards {arm.label}", sentence)
+    if entropy is not None and entropy < COLLAPSED:
+        sentence = f"The entropy of the weights is {entropy:.1%} of that of even ones: hardly anything else is served."
+        yield alert("entropy_collapse", sentence)
+    if readout is None:
+        return
+    for kind, health in (("missing_rewards", readout.missing), ("sample_ratio_mismatch", readout.traffic)):
+        if not health.healthy:
+            what = "rewards that are missing" if kind == "missing_rewards" else "decisions that were shown"
+            yield alert(
+                kind,
+                f"The {what} depend on the arm: of {health.arm!r} {health.found} where {health.expected:.0f} were expected "
+                f"(e-value {math.exp(min(health.log_evidence, 700)):.3g}).",
+            )
+    if readout.word in ("ship", "equivalent", "harm"):
+        yield alert(f"verdict {readout.word} {readout.arm}", readout.sentence)
+
+
+class Alarm:
+    """Posts alerts; one that could not be delivered is posted again at the next look.
+
+    Parameters
+    ----------
+    address
+        Where to: ``http://`` or ``https://``.
+    clock
+        Seconds, for tests.
+    """
+
+    def __init__(self, address: str, clock: Callable[[], float] = time.monotonic) -> None:
+        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+            raise requirement(
+                "alert_url", "bandstrap serve", "an address that begins with http:// or https://", "another"
+            )
+        self._address, self._clock = address, clock
+        self._told: dict[tuple[str, str], float] = {}
+
+    def tell(self, alert: Alert) -> bool:
+        """Post an alert, unless its like was posted within a day; whether it was."""
+        name, now = (alert.experiment, alert.kind), self._clock()
+        if now - self._told.get(name, -math.inf) < PAUSE:
+            return False
+        body = alert._asdict() | {"kind": alert.kind.partition(" ")[0]}
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            self._address, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
+                pass
+        except OSError as error:  # the address may hold a secret, which is not logged
+            LOG.warning(
+                "An alert (%s of %r) could not be posted: %s", alert.kind, alert.experiment, type(error).__name__
+            )
+            return False
+        self._told[name] = now
+        return True

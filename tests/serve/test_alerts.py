@@ -1,0 +1,120 @@
+"""Alerts: what is told, what is not, how often, and what an address that fails costs."""
+
+import dataclasses
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from bandstrap import live
+from bandstrap.errors import InvalidInput
+from bandstrap.serve.alerts import PAUSE, Alarm, Alert, find_alerts
+from bandstrap.serve.app import make_app
+from bandstrap.serve.hub import ServiceOptions, entropy_of
+from serve.serving import serving
+
+ALERT = Alert("checkout", "entropy_collapse", "A sentence.", 1.0)
+
+
+@pytest.fixture
+def post_box():
+    """An address that keeps what is posted, and answers with the statuses that it is given, then with 200."""
+    posted, statuses = [], []
+
+    class Keeping(BaseHTTPRequestHandler):
+        def do_POST(self):
+            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(statuses.pop(0) if statuses else 200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Keeping)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/secret", posted, statuses
+    server.shutdown()
+    server.server_close()
+
+
+def kinds(experiment, **changed):
+    status = dataclasses.replace(experiment.status(), **changed)
+    return {alert.kind for alert in find_alerts(status, experiment.readout(control="red"), entropy_of(experiment), 1.0)}
+
+
+def test_each_alert_is_told_where_it_should_be_and_nowhere_else(tmp_path):
+    target = str(tmp_path / "shop.db")
+    with live.create(
+        target, "checkout", policy="epsilon_greedy:epsilon=0.01", arms=["red", "green"], seed=7, refresh=0, floor=0.0
+    ) as experiment:
+        assert kinds(experiment) == set()
+        ids = experiment.decide_many([None] * 99)
+        assert kinds(experiment) == set()  # too early to tell
+        ids += experiment.decide_many([None] * 200)
+        assert kinds(experiment) == {"no_rewards"}
+        experiment.reward_many([(one.id, 0.5) for one in ids if one.arm == "red"])
+        assert "arm_without_rewards green" in kinds(experiment)
+        experiment.reward_many([(one.id, 1.0) for one in ids if one.arm == "green"])
+        assert not {"no_rewards", "arm_without_rewards green"} & kinds(experiment)
+        for _ in range(3):
+            experiment.reward_many([(one.id, float(one.arm == "green")) for one in experiment.decide_many([None] * 50)])
+        assert "entropy_collapse" in kinds(experiment)
+
+
+def test_a_verdict_and_traffic_that_depends_on_the_arm_are_told(tmp_path):
+    settings = {"policy": "ucb1", "arms": ["red", "green"], "seed": 7, "refresh": 0, "floor": 0.5, "new_arm_share": 0.5}
+    with live.create(str(tmp_path / "a.db"), "checkout", **settings, reward_range=(0.0, 1.0)) as experiment:
+        for _ in range(15):
+            made = experiment.decide_many([None] * 100)
+            experiment.reward_many([(one.id, float(one.arm == "green")) for one in made])
+        assert "verdict ship green" in kinds(experiment)
+        broken = dataclasses.replace(
+            experiment.readout(control="red").traffic, healthy=False, arm="red", log_evidence=900.0
+        )
+        readout = dataclasses.replace(experiment.readout(control="red"), traffic=broken, word="unhealthy")
+        alerts = list(find_alerts(experiment.status(), readout, 0.5, 1.0))
+        assert [alert.kind for alert in alerts] == ["sample_ratio_mismatch"]
+
+
+def test_an_alert_is_posted_once_a_day_and_again_if_it_was_not_delivered(post_box):
+    address, posted, statuses = post_box
+    now = [0.0]
+    alarm = Alarm(address, clock=lambda: now[0])
+    statuses += [500]
+    assert [alarm.tell(ALERT) for _ in range(3)] == [False, True, False]
+    now[0] = PAUSE - 1
+    assert not alarm.tell(ALERT)
+    assert alarm.tell(ALERT._replace(experiment="other"))
+    now[0] = PAUSE
+    assert alarm.tell(ALERT)
+    assert [one["experiment"] for one in posted] == ["checkout", "checkout", "other", "checkout"]
+    assert posted[0] == {"experiment": "checkout", "kind": "entropy_collapse", "sentence": "A sentence.", "at": 1.0}
+
+
+def test_an_address_that_nobody_has_is_told_without_its_secrets(caplog):
+    assert not Alarm("http://user:password@127.0.0.1:1/secret").tell(ALERT)
+    assert "could not be posted" in caplog.text
+    assert "secret" not in caplog.text
+    for wrong in ("ftp://host/x", "file:///etc/passwd", "nothing", "http://"):
+        with pytest.raises(InvalidInput, match="'alert_url'"):
+            Alarm(wrong)
+
+
+def test_a_service_posts_what_it_finds(post_box, tmp_path):
+    address, posted, _ = post_box
+    target = str(tmp_path / "shop.db")
+    with live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        experiment.decide_many([None] * 200)
+    with live.create(target, "linear", policy="lin_ucb:dimension=2", seed=7):
+        pass
+    app = make_app(ServiceOptions(target, alert_url=address))
+    with serving(app) as client:
+        assert client.get("/healthz").status_code == 200
+        deadline = time.monotonic() + 60
+        while not posted and time.monotonic() < deadline:
+            time.sleep(0.05)
+        app.state.hub.chores.once()
+        assert [(one["experiment"], one["kind"]) for one in posted] == [("checkout", "no_rewards")]
