@@ -16,13 +16,14 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numba import njit
-from scipy import stats
+from scipy import special, stats
 
 from bandstrap import live
-from bandstrap.evidence import Contrasts, Health, PolicyValues
+from bandstrap.evidence import Contrasts, Health, PolicyValues, asymptotic
 from bandstrap.evidence.betting import BETS, LOG_PRIOR, lower_sum
 from bandstrap.evidence.health import FACTORS, log_evidence
 
@@ -328,24 +329,53 @@ def values(n_runs: int) -> None:
 
 
 def revenue(n_runs: int) -> None:
-    """Misses over paths of the approximate sequence of uncapped revenue, from 200 positive rewards on."""
-    from bandstrap.evidence import AsymptoticContrasts
-
-    say(f"Revenue, 10 % buy, equal arms, even traffic, T = {T:,}, looks every 500 decisions, {n_runs} runs")
-    for spread in (1.0, 1.5):
-        missed = 0
+    """Misses over paths of the approximate sequence of uncapped revenue."""
+    rows = [("constant", spread, floor) for spread in (1.0, 1.5) for floor in (1.0, 0.1)]
+    rows += [("rises", 1.0, 0.1), ("rises", 1.5, 0.1), ("rises", 1.5, 0.05)]
+    used = asymptotic.FEWEST_REWARDS
+    say(f"Uncapped revenue, 10 % buy, equal arms, T = {T:,}, a look every {BATCH} decisions, {n_runs} runs each")
+    say(f"missed at any time, started after 50 or, as the package does, {used} purchases")
+    found = []
+    for world, spread, floor in rows:
+        missed = np.zeros(2)
         for seed in range(n_runs):
-            rng = np.random.default_rng(seed)
-            arms = rng.integers(2, size=T)
-            rewards = (rng.random(T) < 0.1) * rng.lognormal(3.0, spread, T)
-            state, out = AsymptoticContrasts(2), False
-            for start in range(0, T, 500):
-                some = slice(start, start + 500)
-                state.update(arms[some], rewards[some], [0.5, 0.5])
-                found = state.intervals(ALPHA)[1, 0]
-                out |= found.lower > 0.0 or found.upper < 0.0
-            missed += out
-        say(f"log-sd of amounts {spread}: uncapped, approximate: missed any time {missed / n_runs:.3f}")
+            log = revenue_log(seed, world, spread, floor)
+            missed += [ever_missed(log, fewest) for fewest in (50, used)]
+        early, late = missed / n_runs
+        found.append(late)
+        traffic = "even traffic" if floor == 1.0 else f"floor {floor}"
+        say(f"{world:9s} log-sd of amounts {spread}, {traffic:12s}  {early:.3f}  {late:.3f}")
+    say(f"after {used}: {100 * min(found):.0f} to {100 * max(found):.0f} %")
+
+
+def revenue_log(seed: int, world: str, spread: float, floor: float) -> tuple[Any, Any, Any]:
+    """Arms, revenue and weights of Thompson sampling on mean revenue (normal approximation), with a floor."""
+    rng = np.random.default_rng(seed)
+    arms, rewards, weights = np.zeros(T, np.int64), np.zeros(T), np.full((T, 2), 0.5)
+    for start in range(0, T, BATCH):
+        now = slice(start, start + BATCH)
+        bought = [rewards[:start][arms[:start] == arm] for arm in range(2)]
+        if min(np.count_nonzero(each) for each in bought) >= 2:
+            z = (bought[1].mean() - bought[0].mean()) / math.hypot(
+                *(each.std() / math.sqrt(each.size) for each in bought)
+            )
+            weights[now] = (1.0 - floor) * special.ndtr([-z, z]) + floor / 2
+        arms[now] = rng.random(BATCH) < weights[now, 1]
+        rates = [level_at(WORLDS.index(world), 0.1, i / T) for i in range(start, start + BATCH)]
+        rewards[now] = (rng.random(BATCH) < rates) * rng.lognormal(3.0, spread, BATCH)
+    return arms, rewards, weights
+
+
+def ever_missed(log: tuple[Any, Any, Any], fewest: int) -> bool:
+    """Whether the interval was ever beside the truth, 0, if it started after so many purchases."""
+    state = asymptotic.AsymptoticContrasts(2)
+    with mock.patch.object(asymptotic, "FEWEST_REWARDS", fewest):
+        for start in range(0, T, BATCH):
+            state.update(*(column[start : start + BATCH] for column in log))
+            found = state.intervals(ALPHA)[1, 0]
+            if found.lower > 0.0 or found.upper < 0.0:
+                return True
+    return False
 
 
 def through_live(n_runs: int) -> None:
@@ -399,7 +429,7 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "stops": (stops, 400),
     "health": (health, 1000),
     "values": (values, 100),
-    "revenue": (revenue, 500),
+    "revenue": (revenue, 200),
     "live": (through_live, 40),
 }
 
