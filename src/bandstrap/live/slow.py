@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bandstrap.engine.compiler.refusals import PolicyFailure
-from bandstrap.errors import SlowWarning, warn_caller
+from bandstrap.errors import InvalidInput, SlowWarning, warn_caller
 from bandstrap.live.settings import Settings
 from bandstrap.policies.states.fields import declared_leaves
 
@@ -28,16 +27,19 @@ def warn_if_slow(settings: Settings) -> None:
 
 
 def keeps_rewards(settings: Settings) -> bool:
-    """Whether rewards leave a trace in what grows with their number; it is tried, since settings may leave it unused."""
-    if settings.is_contextual:
-        return False  # sums of fixed size
+    """Whether rewards leave a trace in what grows with their number; it is tried, since settings may leave it unused.
+
+    What a policy in a file keeps, its author knows.
+    """
+    if settings.is_contextual or settings.file is not None:  # the former keep sums of fixed size
+        return False
     policy: Any = settings.make_policy(np.random.default_rng(0))
     rewards = np.clip([0.5, 0.25, -0.5, -2.0], *policy.support).tolist()  # not all alike, whatever the support is
     actions = [[0.25, *[0.5] * (policy.dimension - 1)]] if settings.is_linear else settings.arms
     try:
         policy.update(np.repeat(actions, len(rewards), axis=0).tolist(), rewards * len(actions))
-    except PolicyFailure:
-        return False  # it learns nothing
+    except InvalidInput:
+        return False  # it learns none of these
     grows = getattr(policy, "_growing", ())
     return any(
         np.any(row)
