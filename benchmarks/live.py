@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from bandstrap import live
+from bandstrap.errors import SlowWarning
 from bandstrap.live.chain import first_link, next_link
 from bandstrap.live.database import Durability
 from bandstrap.live.fold import LiveState
@@ -362,6 +364,7 @@ RECOVER = r"""
 import json, math, re, sys, time
 from pathlib import Path
 from bandstrap import live
+from bandstrap.errors import SlowWarning
 
 start, used = time.perf_counter(), time.process_time()
 with live.open(sys.argv[1], "long") as experiment:
@@ -442,6 +445,7 @@ REPORT = r"""
 import json, re, sys, time
 from pathlib import Path
 from bandstrap import live
+from bandstrap.errors import SlowWarning
 
 with live.open(sys.argv[1], "long") as experiment:
     experiment.refresh()
@@ -493,6 +497,9 @@ WEIGHED = (
     "linear_bootstrapped_ucb:dimension=5,quantile=streaming",
 )
 
+# Two that keep all rewards, and one that does not.
+GROWING, REWARDS = ("npts", "weighted_bootstrap", "edgeworth_ucb"), (1000, 10_000)
+
 
 def cost_of_weights(policy: str, n_first: int = 2000, n_versions: int = 50) -> Row:
     """Median microseconds of the first weights of a version, and of learning the reward that made it."""
@@ -539,3 +546,16 @@ def tables() -> Iterator[Table]:
         "What do the weights of a new version cost? (microseconds of the processor; K = 5, or 20 actions with d = 5; "
     )
     yield Table(f"{question}1000 draws where there is no closed form)", [cost_of_weights(policy) for policy in WEIGHED])
+    yield growing_cost()
+
+
+def growing_cost() -> Table:
+    """What the weights of a new version cost after more rewards."""
+    warnings.simplefilter("ignore", SlowWarning)  # which is the question
+    rows = []
+    for policy in GROWING:
+        few, many = (cost_of_weights(policy, n, n_versions=5).measured for n in REWARDS)
+        details = {f"ms with {n:,}": cost / 1e3 for n, cost in zip(REWARDS, (few, many), strict=True)}
+        rows.append(Row(policy, many / few, "times", details=details))
+    about = f"{REWARDS[1]:,} rewards beside {REWARDS[0]:,}; K = 5, 1000 draws, milliseconds of the processor"
+    return Table(f"Do the weights of a new version cost more as the log grows? ({about})", rows)

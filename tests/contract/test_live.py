@@ -9,6 +9,8 @@ from bandstrap.live import fold
 from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from sampling import POLICY_KINDS, telling
 
+# Some keep their rewards, which tests/live/test_slow.py looks at.
+pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")
 ARMS = ["red", "green", "blue"]
 CASES = [
     *POLICIES,

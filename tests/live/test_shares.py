@@ -9,6 +9,7 @@ from live.checkout import ARMS, make
 ROUNDING = 2.0**-50
 
 
+@pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")  # of those that keep their rewards
 @pytest.mark.parametrize(
     "policy", ["ucb1", "bootstrapped_ucb_plus", "gaussian_ts", "subsample_duels", "rds", "chk_ucb"]
 )

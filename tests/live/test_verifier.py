@@ -13,6 +13,8 @@ from bandstrap.live import fold
 from naive.live_verifier import verify
 from sampling import telling
 
+# subsample_duels keeps its rewards.
+pytestmark = pytest.mark.filterwarnings("ignore::bandstrap.errors.SlowWarning")
 POLICIES = (
     "ucb1:sigma=2",
     "edgeworth_ucb",

@@ -23,6 +23,7 @@ from bandstrap.live.settings import (
     make_settings,
 )
 from bandstrap.live.settle import Aggregate
+from bandstrap.live.slow import warn_if_slow
 from bandstrap.live.store import Store
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def create(
         The experiment's name in that database.
     policy
         A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
-        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``).
+        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``). One that
+        keeps all rewards, and may become slower with each, is told of by a ``SlowWarning``.
     arms
         Labels of two or more arms, each a text; left out for linear policies.
     seed
@@ -157,6 +159,7 @@ def create(
         value = "the one (not shown)" if differing == "seed" else repr(getattr(stored, differing))
         rule = f"{value}, with which the experiment {name!r} was created, or the name another"
         raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
+    warn_if_slow(settings)
     return Experiment(opened, row, code=True)  # which the caller has named
 
 
