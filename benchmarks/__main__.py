@@ -13,6 +13,7 @@ from benchmarks import (  # noqa: E402
     compiling,
     decisions,
     evidence,
+    flagship,
     linear,
     live,
     online,
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "linear": linear.tables,
     "bounds": bounds.tables,
     "skewed": skewed.tables,
+    "flagship": flagship.tables,
     "peers": peers.tables,
 }
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.errors import InvalidInput as InvalidInput
     from bandstrap.errors import SlowWarning as SlowWarning
     from bandstrap.multipliers import bootstrap_quantile as bootstrap_quantile
+    from bandstrap.policies import AIM as AIM
     from bandstrap.policies import CHKUCB as CHKUCB
     from bandstrap.policies import IMED as IMED
     from bandstrap.policies import KLUCB as KLUCB
@@ -60,9 +61,11 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import BootstrappedTS as BootstrappedTS
     from bandstrap.policies import BootstrappedUCB as BootstrappedUCB
     from bandstrap.policies import BootstrappedUCBPlus as BootstrappedUCBPlus
+    from bandstrap.policies import DiscountedUCB as DiscountedUCB
     from bandstrap.policies import EdgeworthUCB as EdgeworthUCB
     from bandstrap.policies import EmpiricalKLUCB as EmpiricalKLUCB
     from bandstrap.policies import EpsilonGreedy as EpsilonGreedy
+    from bandstrap.policies import EpsilonTS as EpsilonTS
     from bandstrap.policies import GaussianTS as GaussianTS
     from bandstrap.policies import GaussianTSUnknownVariance as GaussianTSUnknownVariance
     from bandstrap.policies import Giro as Giro
@@ -75,8 +78,11 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import ReBoot as ReBoot
     from bandstrap.policies import RobustUCB as RobustUCB
     from bandstrap.policies import SignFlipUCB as SignFlipUCB
+    from bandstrap.policies import SlidingWindowUCB as SlidingWindowUCB
+    from bandstrap.policies import StableTS as StableTS
     from bandstrap.policies import StudentizedUCB as StudentizedUCB
     from bandstrap.policies import SubsampleDuels as SubsampleDuels
+    from bandstrap.policies import TsallisINF as TsallisINF
     from bandstrap.policies import UCBTuned as UCBTuned
     from bandstrap.policies import UniformRandom as UniformRandom
     from bandstrap.policies import WeightedBootstrap as WeightedBootstrap
@@ -108,10 +114,13 @@ else:
         "engine.simulator.simulate": "simulate",
         "errors": "AccuracyWarning CacheWarning InvalidInput SlowWarning",
         "multipliers": "bootstrap_quantile",
-        "policies": "BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB EdgeworthUCB EmpiricalKLUCB "
-        "EpsilonGreedy GaussianTS GaussianTSUnknownVariance Giro IMED IMEDUnknownVariance KLUCB LightTailedUCB MARS "
-        "MBE MEDUnknownVariance MOSS MaillardSampling NPTS NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB "
-        "SignFlipUCB StudentizedUCB SubsampleDuels UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap",
+        "policies": (
+            "AIM BernoulliTS BootstrappedTS BootstrappedUCB BootstrappedUCBPlus CHKUCB DiscountedUCB EdgeworthUCB "
+            "EmpiricalKLUCB EpsilonGreedy EpsilonTS GaussianTS GaussianTSUnknownVariance Giro IMED "
+            "IMEDUnknownVariance KLUCB LightTailedUCB MARS MBE MEDUnknownVariance MOSS MaillardSampling NPTS "
+            "NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB SignFlipUCB SlidingWindowUCB StableTS "
+            "StudentizedUCB SubsampleDuels TsallisINF UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap"
+        ),
         "policies.contextual": "Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy ContextualGreedy "
         "ContextualLinUCB ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
         "policies.saving.saved": "load",

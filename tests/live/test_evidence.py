@@ -137,6 +137,7 @@ def test_damaged_evidence_is_counted_again_and_what_cannot_be_compared_is_refuse
         expected = experiment.readout().to_dict()
         stored = experiment.store.latest_snapshot(experiment.row.id, evidence.PREFIX + experiment.build.id)
         assert json.loads(stored.body)["log"]["n_decisions"] == 1200
+        assert experiment.status().snapshot.trouble is None  # evidence is no snapshot of the policy
         for body in (
             '{"format": 1}',
             stored.body.replace('"n_rows":1200', '"n_rows":-1'),

@@ -143,3 +143,62 @@ def student_ts_draws(y: Rewards, a: float, size: int, rng: np.random.Generator) 
     n = len(y)
     precision = rng.gamma((n + 2 * a - 1) / 2, 2 / np.sum((y - np.mean(y)) ** 2), size)
     return rng.normal(np.mean(y), 1 / np.sqrt(n * precision))
+
+
+def discounted_ucb_index(
+    rounds: Sequence[Rewards], samples: Sequence[Rewards], t: int, sigma: float, gamma: float, xi: float
+) -> np.ndarray:
+    """Garivier and Moulines' index in round ``t``, from each arm's rewards and the rounds they came in; ``B = 2 sigma``."""
+    weights = [gamma ** (t - np.asarray(s, dtype=float)) for s in rounds]
+    pulls = np.array([w.sum() for w in weights])
+    means = np.array([w @ np.asarray(y) for w, y in zip(weights, samples, strict=True)]) / pulls
+    return means + 2 * (2 * sigma) * np.sqrt(xi * math.log(max(pulls.sum(), 1.0)) / pulls)
+
+
+def sliding_window_index(
+    rounds: Sequence[Rewards], samples: Sequence[Rewards], t: int, sigma: float, window: int, xi: float
+) -> np.ndarray:
+    """The same with the last ``window`` rounds before ``t``; infinite for an arm without any."""
+    found = []
+    for s, y in zip(rounds, samples, strict=True):
+        kept = np.asarray(y)[np.asarray(s) >= t - window]
+        width = 2 * sigma * math.sqrt(xi * math.log(min(t, window)) / len(kept)) if len(kept) else math.inf
+        found.append(kept.mean() + width if len(kept) else math.inf)
+    return np.array(found)
+
+
+def tsallis_weights(losses: Rewards, t: int) -> np.ndarray:
+    """What minimises ``<w, L> - 2 sqrt(t) sum sqrt(w)`` over the simplex: by bisection for the multiplier."""
+
+    def excess(x: float) -> float:
+        return float(np.sum(t / (np.asarray(losses) - x) ** 2) - 1)
+
+    lowest = min(losses)
+    x = optimize.brentq(excess, lowest - 2 * math.sqrt(t * len(losses)), lowest - 0.5 * math.sqrt(t), xtol=1e-12)
+    return t / (np.asarray(losses) - x) ** 2
+
+
+def aim_increments(samples: Sequence[Rewards], leader: int, sigma: float) -> dict[int, float]:
+    """Equation (42) of the paper for each arm but the leader, with rewards over ``sigma`` and a variance of 1."""
+    best, top, n_arms = len(samples[leader]), float(np.mean(samples[leader])) / sigma, len(samples)
+    first = 0.5 * math.log(best / (best + 1))
+    overlap = body = 0.0
+    own = {}
+    for arm, y in enumerate(samples):
+        if arm == leader:
+            continue
+        n, mean = len(y), float(np.mean(y)) / sigma
+        root = best * n * (top - mean) ** 2 / (best - n) ** 2 + math.log(best / n) / (best - n)
+        d = top + n * (top - mean) / (best - n) + math.sqrt(root) - mean
+        fall = math.exp(-n * d**2 / 2)
+        overlap += special.erfc(math.sqrt(n) * d / math.sqrt(2)) / 2
+        body += (
+            n**1.5 * d / (math.sqrt(2 * math.pi) * best**2) * fall
+            * (math.log(best / (2 * math.pi * math.e)) / 4 - 3 / 4 + n * d**2 / 4)
+        )  # fmt: skip
+        own[arm] = (
+            d / math.sqrt(2 * math.pi * n) * fall
+            * (math.log(best / (2 * math.pi * math.e)) / (4 * n) + 1 / 2 + d**2 / 4)
+        )  # fmt: skip
+    shared = first + min(overlap, 1 - 1 / n_arms) / (2 * best) + body
+    return {arm: shared + part for arm, part in own.items()}

@@ -214,6 +214,13 @@ def decide(
             "'-' reads standard input."
         ),
     ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            help='What is known of the visit, for a contextual policy, as JSON: \'{"device": "phone"}\', or a JSON file; '
+            "'-' reads standard input."
+        ),
+    ] = None,
     defer: Annotated[
         bool, typer.Option("--defer", help="Leave the decision out until 'activate' is called for it.")
     ] = False,
@@ -226,8 +233,11 @@ def decide(
     Id and propensity go to standard error; --json prints everything to standard output.
     """
     features = None if actions is None else read_actions(actions)
+    seen = None if context is None else read_actions(context, "context")
     with opened(target, name, code, timeout) as experiment:
-        decision = experiment.decide(unit, available=split_labels(available), actions=features, key=key, defer=defer)
+        decision = experiment.decide(
+            unit, available=split_labels(available), actions=features, context=seen, key=key, defer=defer
+        )
     if as_json:
         write_json(decision._asdict())
     else:
@@ -573,22 +583,24 @@ def as_duration(text: str | None) -> str | float | None:
         return text
 
 
-def read_actions(text: str) -> Any:
-    """Features of actions from JSON, in the argument itself, in a file, or on standard input."""
+def read_actions(text: str, parameter: str = "actions") -> Any:
+    """Features of actions, or a context, from JSON: in the argument itself, in a file, or on standard input."""
     owner = "bandstrap live decide"
     source = text
     if text == "-":
         source = sys.stdin.read()
-    elif not text.lstrip().startswith("["):
+    elif not text.lstrip().startswith(("[", "{")):
         try:
             source = Path(text).read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise requirement("actions", owner, "a file of JSON in UTF-8", brief(text)) from None
+            raise requirement(parameter, owner, "a file of JSON in UTF-8", brief(text)) from None
     try:
         return json.loads(source)
     except (ValueError, RecursionError):
         rule = "lists of numbers in JSON, one list per action, such as [[1, 0], [0, 1]]"
-        raise requirement("actions", owner, rule, brief(source)) from None
+        if parameter == "context":
+            rule = 'JSON, such as {"device": "phone"}'
+        raise requirement(parameter, owner, rule, brief(source)) from None
 
 
 # --- the status on a terminal -------------------------------------------------------------------------------------------

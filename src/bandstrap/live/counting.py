@@ -223,11 +223,12 @@ def tally_units(
     return list(zip(policy, holdout, strict=True))
 
 
-def newest_snapshot(store: Store, experiment: int) -> Snapshot | None:
-    """The newest snapshot by whichever build."""
+def newest_snapshot(store: Store, experiment: int, besides: str) -> Snapshot | None:
+    """The newest snapshot of whichever build, but for rows of builds that begin with ``besides``, which are no states."""
     rows = store.ask(
-        f"SELECT {', '.join(Snapshot._fields)} FROM live_snapshot WHERE experiment = ?"
+        f"SELECT {', '.join(Snapshot._fields)} FROM live_snapshot WHERE experiment = ? AND build NOT LIKE ?"
         " ORDER BY version DESC, at DESC LIMIT 1",
         experiment,
+        besides + "%",
     )
     return Snapshot(*rows[0]) if rows else None

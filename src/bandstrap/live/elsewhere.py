@@ -41,9 +41,10 @@ def published_weights(experiment: Experiment) -> dict[str, Any]:
     """
     with experiment._lock:
         state = experiment._current()
-        if state.settings.is_linear:
+        if state.settings.has_context:
+            what = "actions" if state.settings.is_linear else "context"
             raise InvalidInput(
-                "A linear policy has no weights to hand out: they depend on the actions of each decision."
+                f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
             )
         if state.is_archived:
             raise InvalidInput(f"The experiment {experiment.name!r} is archived, and decides no more.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import math
 import os
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
+    from bandstrap.policies.contextual.contextual_policy import Context
 
 R = TypeVar("R")
 # Attempts to make a change that others forestall.
@@ -299,6 +301,7 @@ class Experiment:
         *,
         available: Sequence[str] | None = None,
         actions: ArrayLike | None = None,
+        context: Context | None = None,
         key: str | None = None,
         defer: bool = False,
     ) -> Decision:
@@ -312,6 +315,9 @@ class Experiment:
             Labels of the arms that can be served this time; by default all. Those that are paused or retired are left out.
         actions
             The features of the actions, one action per row, where the policy is linear.
+        context
+            What is known of this visit, as the policy's ``contexts`` declare it, where the policy is contextual. It is
+            stored, and the reward is learned with it.
         key
             The same key gives the same decision, also from another worker: the first one stored under it, whatever was
             paused, retired or held out since. By default every call is a decision of its own; ``key=unit`` gives a unit the
@@ -320,7 +326,8 @@ class Experiment:
             Whether it is not known yet if the decision will be shown; it counts once it is activated.
         """
         several = None if actions is None else [actions]
-        return self._decide([unit], [key], available, several, defer, "decide")[0]
+        seen = None if context is None else [context]
+        return self._decide([unit], [key], available, several, seen, defer, "decide")[0]
 
     def decide_many(
         self,
@@ -329,15 +336,17 @@ class Experiment:
         keys: Sequence[str | None] | None = None,
         available: Sequence[str] | None = None,
         actions: Sequence[ArrayLike] | None = None,
+        contexts: Sequence[Context] | None = None,
         defer: bool = False,
     ) -> list[Decision]:
         """Decide for several units at once, in one transaction: all are stored, or none.
 
-        ``units`` and ``keys`` have one entry per decision, ``actions`` one matrix per decision. See :meth:`decide`.
+        ``units`` and ``keys`` have one entry per decision, ``actions`` one matrix and ``contexts`` one context per
+        decision. See :meth:`decide`.
         """
         owner = "decide_many"
         lengths = set()
-        for parameter, values in (("units", units), ("keys", keys), ("actions", actions)):
+        for parameter, values in (("units", units), ("keys", keys), ("actions", actions), ("contexts", contexts)):
             if values is None:
                 continue
             try:
@@ -352,7 +361,13 @@ class Experiment:
             raise requirement("units", owner, "as long as 'keys' and 'actions', of which one is given", got)
         nobody = [None] * lengths.pop()
         return self._decide(
-            nobody if units is None else units, nobody if keys is None else keys, available, actions, defer, owner
+            nobody if units is None else units,
+            nobody if keys is None else keys,
+            available,
+            actions,
+            contexts,
+            defer,
+            owner,
         )
 
     def _decide(
@@ -361,6 +376,7 @@ class Experiment:
         keys: Sequence[str | None],
         available: Sequence[str] | None,
         actions: Sequence[ArrayLike] | None,
+        visits: Sequence[Context] | None,
         defer: bool,
         owner: str,
     ) -> list[Decision]:
@@ -369,7 +385,7 @@ class Experiment:
         units = [None if unit is None else check_text(unit, "unit", owner) for unit in units]
         words = [new_key() if key is None else check_text(key, "key", owner) for key in keys]
         with self._lock:
-            contexts = self._contexts(actions, len(units), owner)
+            contexts = self._contexts(actions, visits, len(units), owner)
 
             def decided() -> list[DecisionRow]:
                 among = None if available is None else self._available(available, owner)
@@ -438,8 +454,14 @@ class Experiment:
                 raise requirement("available", owner, f"made of the arms {state.arms[:20]}", brief(label))
         return sorted({state.arms.index(label) for label in labels})
 
-    def _contexts(self, actions: Sequence[ArrayLike] | None, n: int, owner: str) -> list[str | None]:
-        """The features of actions, as JSON, for each decision."""
+    def _contexts(
+        self, actions: Sequence[ArrayLike] | None, visits: Sequence[Context] | None, n: int, owner: str
+    ) -> list[str | None]:
+        """The features of actions or the context, as JSON, for each decision."""
+        if visits is not None and not self.definition.is_contextual:
+            raise requirement("context", owner, "left out with a policy that is not contextual", brief(visits[0]))
+        if self.definition.is_contextual and actions is None:
+            return [self._context_text(visit, owner) for visit in visits or itertools.repeat(None, n)]
         if not self.definition.is_linear:
             if actions is not None:
                 raise requirement("actions", owner, "left out with a policy of arms", brief(actions))
@@ -448,6 +470,15 @@ class Experiment:
             raise requirement("actions", owner, "given: the features of the actions, one action per row", "none")
         policy = self._checker()
         return [json.dumps(policy._features(matrix, "actions", owner, 2).tolist()) for matrix in actions]
+
+    def _context_text(self, context: Any, owner: str) -> str:
+        """A context as JSON, refused unless the policy reads it."""
+        policy = self._checker()
+        numbers = policy.read_context(context, owner)
+        if policy.schema is not None:
+            plain = {name: value.item() if hasattr(value, "item") else value for name, value in dict(context).items()}
+            return json.dumps(plain, sort_keys=True)
+        return json.dumps([None if math.isnan(number) else number for number in numbers.tolist()])
 
     def _shown(self, row: DecisionRow) -> Decision:
         """A stored decision, with labels."""

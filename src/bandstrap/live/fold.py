@@ -8,6 +8,7 @@ Snapshots spare a worker that starts the way through the whole log, and are used
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import platform
@@ -151,7 +152,7 @@ class LiveState:
             return ServedChoice("holdout", control, None, 1.0, None)
         if self.shipped is not None:
             return ServedChoice("shipped", self._shipped(among, owner), None, 1.0, None)
-        chances = self.chances(among) if context is None else self.action_chances(context)
+        chances = self.action_chances(context or "") if settings.is_linear else self.chances(among, context)
         arm = chances.at(hash_53(settings.seed, name, key)) if drawn is None else place
         if settings.mode == "shadow":
             return ServedChoice("shadow", control, arm, 1.0, chances.text)
@@ -159,8 +160,8 @@ class LiveState:
 
     def _choices(self, available: Sequence[int] | None, context: str | None, owner: str) -> Sequence[int]:
         """The arms or actions that can be served."""
-        if context is not None:
-            return range(len(json.loads(context)))
+        if self.settings.is_linear:
+            return range(len(json.loads(context or "")))
         active = self.active()
         among = [arm for arm in active if available is None or arm in available]
         if not among:
@@ -182,7 +183,7 @@ class LiveState:
         if control not in among:
             rule = f"such that the control {settings.control!r} is there, which is served "
             rule += "in shadow mode" if is_shadow else "to the holdout"
-            raise requirement("available" if context is None else "actions", owner, rule, f"{len(among)} others")
+            raise requirement("actions" if settings.is_linear else "available", owner, rule, f"{len(among)} others")
         return control
 
     def _shipped(self, among: Sequence[int], owner: str) -> int:
@@ -195,11 +196,13 @@ class LiveState:
 
     # --- weights(v) -----------------------------------------------------------------------------------------------------
 
-    def chances(self, among: Sequence[int]) -> ArmProbabilities:
-        """The chance of each arm: 0 for those that are not ``among`` these."""
-        key = tuple(among)
+    def chances(self, among: Sequence[int], context: str | None = None) -> ArmProbabilities:
+        """The chance of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
+        key = (context, *among)
         if key not in self._known:
-            found = shares(self.rule, among, [self.rewards[arm] for arm in among], self._ask)
+            found = shares(
+                self.rule, among, [self.rewards[arm] for arm in among], functools.partial(self._ask, context)
+            )
             weights = [0.0] * len(self.arms)
             for arm, share in zip(among, found, strict=True):
                 weights[arm] = share
@@ -214,10 +217,11 @@ class LiveState:
             self._remember(context, cut(mixed(self.settings.floor, [float(weight) for weight in weights])))
         return self._known[context]
 
-    def _ask(self, arms: Sequence[int]) -> list[float]:
+    def _ask(self, context: str | None, arms: Sequence[int]) -> list[float]:
         """The policy's weights among some arms."""
         labels = [self.arms[arm] for arm in arms]
-        weights = self.policy.weights(self.settings.draws, available=labels, rng=self._generator())
+        seen = {} if context is None else {"context": json.loads(context)}
+        weights = self.policy.weights(self.settings.draws, available=labels, rng=self._generator(), **seen)
         return [float(weights[label]) for label in labels]
 
     def _generator(self) -> np.random.Generator:
@@ -299,7 +303,10 @@ class LiveState:
         over the same reward, so that the experiment goes on.
         """
         try:
-            self.policy.update(learned, rewards)
+            if self.settings.is_contextual:
+                self.policy.update(learned, rewards, context=[json.loads(entry.context or "") for entry in batch])
+            else:
+                self.policy.update(learned, rewards)
         except PolicyFailure as failure:
             self.failure = str(failure)
             return False
@@ -365,7 +372,7 @@ def catch_up(state: LiveState, store: Store, experiment: int, last: int | None =
 def read_log(store: Store, experiment: int, definition: Settings, after: int, last: int) -> Iterator[LogEntry]:
     """The entries of the log after one up to another, as far as there are any; a page of them is in memory."""
     while after < last:
-        page = store.entries(experiment, after, min(PAGE, last - after), context=definition.is_linear)
+        page = store.entries(experiment, after, min(PAGE, last - after), context=definition.has_context)
         if not page:
             return
         yield from page

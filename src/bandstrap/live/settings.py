@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -78,6 +79,16 @@ class Settings:
         return not self.arms
 
     @property
+    def is_contextual(self) -> bool:
+        """Whether a context comes with each decision, beside the arms."""
+        return bool(self.arms) and plays_of(self.policy) == "contexts"
+
+    @property
+    def has_context(self) -> bool:
+        """Whether something comes with each decision that is stored with it: actions, or a context."""
+        return self.is_linear or self.is_contextual
+
+    @property
     def changeable(self) -> tuple[str, ...]:
         """Names of the settings that may be changed while the experiment runs."""
         return tuple(name for name in CHANGEABLE if not (self.is_linear and name in OF_ARMS))
@@ -105,7 +116,7 @@ class Settings:
     def make_policy(self, rng: np.random.Generator) -> LivePolicy:
         """The policy before the first reward; where it is in a file, the file is run."""
         description = described(self.policy)
-        if getattr(description, "plays", None) != ("actions" if self.is_linear else "arms"):
+        if getattr(description, "plays", None) not in (("actions",) if self.is_linear else ("arms", "contexts")):
             raise InvalidInput(
                 f"The policy {brief(self.policy)} does not fit the definition, which has {len(self.arms)} arms."
             )
@@ -446,6 +457,12 @@ def described(call: str) -> LivePolicy:
     from bandstrap.names import NAMED_POLICIES, make
 
     return make(anchored(call, Path.cwd()), NAMED_POLICIES, "policy")
+
+
+@functools.lru_cache(maxsize=256)
+def plays_of(call: str) -> str:
+    """What the policy of a call plays: arms, arms in contexts, or actions."""
+    return described(call).plays
 
 
 def call_of(description: Described) -> str:

@@ -17,6 +17,7 @@ from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.chain import hash_of
 from bandstrap.live.changes import body_of
+from bandstrap.live.evidence import PREFIX
 from bandstrap.live.fold import LiveState, read_snapshot
 from bandstrap.live.history import CountHistory
 from bandstrap.live.settings import Settings, SettingValues
@@ -414,7 +415,7 @@ def arm_statuses(
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
     """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
-        return None if state.settings.is_linear else state.chances(state.active()).widths, None
+        return None if state.settings.has_context else state.chances(state.active()).widths, None
     except PolicyFailure as failure:
         return None, str(failure)
 
@@ -542,7 +543,7 @@ def shown_settings(state: LiveState) -> SettingValues:
 
 def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
     """The newest snapshot, tried out."""
-    newest = counting.newest_snapshot(experiment.store, experiment.row.id)
+    newest = counting.newest_snapshot(experiment.store, experiment.row.id, PREFIX)
     if newest is None:
         return None
     trouble = None

@@ -5,15 +5,18 @@ keywords that its constructor hands on.
 """
 
 from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.policies.aim import AIM
 from bandstrap.policies.bernoulli_ts import BernoulliTS
 from bandstrap.policies.bootstrapped_ts import BootstrappedTS
 from bandstrap.policies.bootstrapped_ucb import BootstrappedUCB
 from bandstrap.policies.bootstrapped_ucb_plus import BootstrappedUCBPlus
 from bandstrap.policies.chk_ucb import CHKUCB
 from bandstrap.policies.contextual import CONTEXTUAL_POLICIES
+from bandstrap.policies.discounted_ucb import DiscountedUCB
 from bandstrap.policies.edgeworth_ucb import EdgeworthUCB
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB
 from bandstrap.policies.epsilon_greedy import EpsilonGreedy
+from bandstrap.policies.epsilon_ts import EpsilonTS
 from bandstrap.policies.gaussian_ts import GaussianTS
 from bandstrap.policies.gaussian_ts_unknown_variance import GaussianTSUnknownVariance
 from bandstrap.policies.giro import Giro
@@ -37,9 +40,12 @@ from bandstrap.policies.reboot import ReBoot
 from bandstrap.policies.rmm_ucb import RMMUCB
 from bandstrap.policies.robust_ucb import RobustUCB
 from bandstrap.policies.sign_flip_ucb import SignFlipUCB
+from bandstrap.policies.sliding_window_ucb import SlidingWindowUCB
+from bandstrap.policies.stable_ts import StableTS
 from bandstrap.policies.states import moments
 from bandstrap.policies.studentized_ucb import StudentizedUCB
 from bandstrap.policies.subsample_duels import SubsampleDuels
+from bandstrap.policies.tsallis_inf import TsallisINF
 from bandstrap.policies.ucb1 import UCB1
 from bandstrap.policies.ucb_tuned import UCBTuned
 from bandstrap.policies.ucb_v import UCBV
@@ -50,6 +56,7 @@ from bandstrap.policies.weighted_bootstrap import WeightedBootstrap
 del POLICIES[EpochPolicy.name]
 
 __all__ = [
+    "AIM",
     "CHKUCB",
     "CONTEXTUAL_POLICIES",
     "IMED",
@@ -69,9 +76,11 @@ __all__ = [
     "BootstrappedTS",
     "BootstrappedUCB",
     "BootstrappedUCBPlus",
+    "DiscountedUCB",
     "EdgeworthUCB",
     "EmpiricalKLUCB",
     "EpsilonGreedy",
+    "EpsilonTS",
     "GaussianTS",
     "GaussianTSUnknownVariance",
     "Giro",
@@ -86,8 +95,11 @@ __all__ = [
     "ReBoot",
     "RobustUCB",
     "SignFlipUCB",
+    "SlidingWindowUCB",
+    "StableTS",
     "StudentizedUCB",
     "SubsampleDuels",
+    "TsallisINF",
     "UCBTuned",
     "UniformRandom",
     "WeightedBootstrap",

@@ -303,7 +303,7 @@ class Hub:
 
 def entropy_of(experiment: Experiment) -> float | None:
     """The entropy of the weights now over that of even ones; none of actions, or of one arm."""
-    if experiment.settings.is_linear:
+    if experiment.settings.has_context:
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
     n_arms = len(experiment.state.active())

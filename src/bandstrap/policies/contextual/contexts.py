@@ -277,6 +277,8 @@ def read_field(name: object, about: object) -> ContextField:
 def read_features(context: object, width: int, parameter: str, owner: str) -> Floats:
     """A context that is a sequence of so many numbers; NaN for one that is missing."""
     rule = f"a sequence of {width} numbers, no larger than {LARGEST_FEATURE:g} in size, or NaN where one is missing"
+    if isinstance(context, list):  # JSON has no NaN
+        context = [math.nan if number is None else number for number in context]
     array = read_numbers(context, parameter, owner, rule, kinds="biuf")
     if array.shape != (width,):
         raise requirement(parameter, owner, rule, f"shape {array.shape}")

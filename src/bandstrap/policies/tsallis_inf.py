@@ -1,0 +1,139 @@
+"""Tsallis-INF: arms drawn with probabilities that hold against an adversary and against chance."""
+
+from __future__ import annotations
+
+import math
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.kernel import Kernel, jitable
+from bandstrap.policies.online.policy import Label, Online, Policy
+from bandstrap.policies.states.sums import State, no_rewards
+
+# Newton's method comes down to the root from above, and its steps are squared in the end.
+MOST_STEPS = 60
+CLOSE = 1e-13
+# A loss is divided by no less than this: rewards of arms that were not drawn by these probabilities would overflow.
+LEAST_PROBABILITY = 1e-12
+
+
+@jitable
+def normaliser(losses: Floats, lowest: float, round_: int) -> float:
+    """The distance ``u`` with ``sum t/(L - min L + u)^2 = 1``.
+
+    The sum is convex and falls with ``u``, and is at least 1 at ``sqrt(t)``: from there Newton's method rises to the root.
+    """
+    distance = math.sqrt(round_)
+    for _ in range(MOST_STEPS):
+        total = 0.0
+        slope = 0.0
+        for arm in range(len(losses)):
+            inverse = 1.0 / (losses[arm] - lowest + distance)
+            total += round_ * inverse * inverse
+            slope += 2.0 * round_ * inverse * inverse * inverse
+        step = (total - 1.0) / slope
+        distance += step
+        if step <= CLOSE * distance:
+            break
+    return distance
+
+
+@jitable
+def lowest_of(losses: Floats) -> float:
+    """The lowest estimated loss."""
+    lowest = math.inf
+    for arm in range(len(losses)):
+        lowest = min(lowest, losses[arm])
+    return lowest
+
+
+def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> int:
+    """An arm by its probability; the last takes what rounding leaves."""
+    lowest = lowest_of(state.sums)
+    distance = normaliser(state.sums, lowest, round_)
+    left = rng.random()
+    for arm in range(len(state.sums) - 1):
+        gap = state.sums[arm] - lowest + distance
+        left -= round_ / (gap * gap)
+        if left < 0.0:
+            return arm
+    return len(state.sums) - 1
+
+
+def learn(params: int, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Add the loss over the probability of the arm; ``sums`` are estimated losses."""
+    lowest = lowest_of(state.sums)
+    gap = state.sums[arm] - lowest + normaliser(state.sums, lowest, round_)
+    state.pulls[arm] += 1
+    state.sums[arm] += (1.0 - reward) / max(round_ / (gap * gap), LEAST_PROBABILITY)
+
+
+KERNEL = Kernel("tsallis_inf", learn=learn, choose=choose)
+
+
+class TsallisINF(Policy[Label]):
+    r"""Tsallis-INF: arms drawn by online mirror descent, against an adversary as against chance.
+
+    .. math:: P(\text{arm } k) = \frac{t}{(\hat L_k - x)^2}, \qquad x < \min_k \hat L_k
+        \text{ such that they sum to } 1
+
+    with estimated losses :math:`\hat L`, to which a reward of an arm adds 1 less the reward, over the arm's probability.
+
+    Assumes rewards in [0, 1], and nothing else: somebody who knows the policy may choose them. Prefer it where rewards may
+    change in any way and it is enough to be nearly as good as the best fixed arm; where they are random, others have far
+    less regret.
+
+    Parameters
+    ----------
+    arms, rng, direction, compiled
+        See :class:`bandstrap.Policy`.
+
+    Notes
+    -----
+    This is the policy of 1/2 with learning rates ``1/sqrt(t)``, and losses estimated by importance weighting; each arm is
+    pulled once first, which the paper does not ask for. The probability that a loss is divided by is that of the moment
+    when the reward is learned, and counts as 1e-12 where it is less. A reward that comes late was drawn with another: then
+    the estimate is biased, and the theorem does not hold.
+
+    See Also
+    --------
+    bandstrap.MaillardSampling : probabilities in closed form for random rewards.
+
+    Examples
+    --------
+    >>> from bandstrap import TsallisINF
+    >>> policy = TsallisINF(arms=["a", "b"], rng=0)
+    >>> policy.update(["a", "b"], [0.0, 1.0])
+    >>> policy.weights()["b"] > 0.6
+    True
+
+    References
+    ----------
+    .. [1] Zimmert, Seldin. An optimal algorithm for stochastic and adversarial bandits. AISTATS 2019, Algorithm 1 and
+       Theorem 2.
+    """
+
+    kernel = KERNEL
+    name = "tsallis_inf"
+
+    def __init__(self, **online: Unpack[Online[Label]]) -> None:
+        self.support = (0.0, 1.0)
+        super().__init__(**online)
+
+    def make_params(self, horizon: int | None) -> int:
+        """There are no parameters."""
+        return 0
+
+    def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
+        """State before the first reward: no pulls, no losses."""
+        return no_rewards(n_arms, order)
+
+    def exact_weights(self, params: int, state: State, round_: int) -> list[float]:
+        """The probabilities."""
+        losses = np.asarray(state.sums)
+        lowest = lowest_of(losses)
+        weights = round_ / (losses - lowest + normaliser(losses, lowest, round_)) ** 2
+        return [float(weight) for weight in weights / weights.sum()]
