@@ -11,7 +11,7 @@ import asyncio
 import time
 import uuid
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
@@ -76,6 +76,7 @@ class Calls:
         unit: str | None,
         key: str | None,
         available: Sequence[str] | None,
+        context: Mapping[str, Any] | None,
         defer: bool,
         fallback_arm: str | None,
     ) -> Steps:
@@ -83,6 +84,7 @@ class Calls:
             "unit": unit,
             "key": key or uuid.uuid4().hex,
             "available": None if available is None else list(available),
+            "context": None if context is None else dict(context),
             "defer": defer,
         }
         body = {name: value for name, value in wish.items() if value is not None}
@@ -180,6 +182,7 @@ class Client(Calls):
         *,
         key: str | None = None,
         available: Sequence[str] | None = None,
+        context: Mapping[str, Any] | None = None,
         defer: bool = False,
         fallback_arm: str | None = None,
     ) -> ServedDecision:
@@ -188,7 +191,7 @@ class Client(Calls):
         A fallback is drawn by nobody: it has no propensity, nothing is learned of it, and it cannot be rewarded. The
         service is told of it after the next decision that it answers, or by :meth:`report`, and counts it as forced.
         """
-        found: ServedDecision = self._take(self._decide(experiment, unit, key, available, defer, fallback_arm))
+        found: ServedDecision = self._take(self._decide(experiment, unit, key, available, context, defer, fallback_arm))
         return found
 
     def reward(
@@ -273,11 +276,14 @@ class AsyncClient(Calls):
         *,
         key: str | None = None,
         available: Sequence[str] | None = None,
+        context: Mapping[str, Any] | None = None,
         defer: bool = False,
         fallback_arm: str | None = None,
     ) -> ServedDecision:
         """See :meth:`Client.decide`."""
-        found: ServedDecision = await self._take(self._decide(experiment, unit, key, available, defer, fallback_arm))
+        found: ServedDecision = await self._take(
+            self._decide(experiment, unit, key, available, context, defer, fallback_arm)
+        )
         return found
 
     async def reward(

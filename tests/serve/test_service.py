@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bandstrap import live
+from bandstrap import ShareUCB, live
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
@@ -380,6 +380,36 @@ def test_flags_are_experiments_and_bulk_evaluation_is_deferred(service):
         assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
     missing = ask(service, "POST", "/ofrep/v1/evaluate/flags/nothing", body)
     assert (missing.status_code, missing.json()["errorCode"]) == (404, "FLAG_NOT_FOUND")
+
+
+def test_a_context_reaches_the_policy_by_every_route(service):
+    fields = {"device": ["phone", "desktop"], "visits": {"kind": "number", "missing": "allow"}}
+    with live.create(
+        service.target, "shown", policy=ShareUCB(contexts=fields), arms=["red", "green"], seed=1
+    ) as experiment:
+        path, context = "/experiments/shown/decisions", {"device": "phone", "visits": 3}
+        wishes = [{"key": "a", "context": context}, {"key": "b", "context": {"device": "desktop"}}, {"key": "c"}]
+        *shown, without = ask(service, "POST", path, wishes).json()
+        assert [experiment.decide(key=wish["key"], context=wish["context"]).id for wish in wishes[:2]] == [
+            answer["id"] for answer in shown
+        ]
+        assert (without["status"], "'context'" in without["detail"]) == (422, True)
+        attributes = {"targetingKey": "u", "country": "es", **context}
+        flag = ask(service, "POST", "/ofrep/v1/evaluate/flags/shown", {"context": attributes}).json()
+        assert flag["metadata"]["decision"] == experiment.decide("u", key="u", context=context).id
+        before = rows(service)
+        for wrong in (
+            {"device": "watch"},
+            {"device": "phone", "more": 1},
+            {"device": ["phone"]},
+            [1, 2, "x"],
+            "phone",
+            {},
+        ):
+            assert ask(service, "POST", path, {"context": wrong}).status_code == 422
+        assert ask(service, "POST", "/experiments/checkout/decisions", {"context": context}).status_code == 422
+        assert rows(service) == before
+        assert experiment.replay().is_identical
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------------

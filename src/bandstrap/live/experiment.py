@@ -295,6 +295,12 @@ class Experiment:
 
     # --- decisions ------------------------------------------------------------------------------------------------------
 
+    @property
+    def context_fields(self) -> tuple[str, ...] | None:
+        """Names of the fields that the contexts of a contextual policy declare; None where it declares none."""
+        schema = self._checker().schema if self.definition.is_contextual else None
+        return None if schema is None else tuple(schema.fields)
+
     def decide(
         self,
         unit: str | None = None,

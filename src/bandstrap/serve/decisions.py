@@ -103,6 +103,7 @@ async def decide(request: Request) -> Response:
             None if item.available is None else tuple(item.available),
             None if item.actions is None else tuple(map(tuple, item.actions)),
             item.defer,
+            item.context,
         )
         for item in items
     ]

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, Experiment, StoreError
 from bandstrap.live.elsewhere import DecisionElsewhere, Importer
+from bandstrap.policies.contextual.contextual_policy import Context
 from bandstrap.serve import limits
 from bandstrap.serve.forced import add_forced
 from bandstrap.serve.problems import Problem
@@ -35,6 +36,7 @@ class DecisionWish(NamedTuple):
     available: tuple[str, ...] | None
     actions: tuple[tuple[float, ...], ...] | None
     defer: bool
+    context: Context | None = None
 
 
 class RewardWish(NamedTuple):
@@ -197,10 +199,11 @@ class Desk:
 
     def _decide(self, wishes: Sequence[DecisionWish]) -> list[Decision | Exception]:
         answers: dict[int, Decision | Exception] = {}
-        groups: dict[tuple[object, bool, bool], list[int]] = {}
+        groups: dict[tuple[object, bool, bool, bool], list[int]] = {}
         for i, wish in enumerate(wishes):
-            groups.setdefault((wish.available, wish.actions is None, wish.defer), []).append(i)
-        for (available, without_actions, defer), places in groups.items():
+            kind = (wish.available, wish.actions is None, wish.context is None, wish.defer)
+            groups.setdefault(kind, []).append(i)
+        for (available, without_actions, without_context, defer), places in groups.items():
 
             def decide(part: Sequence[int]) -> list[Decision]:
                 return self.experiment.decide_many(
@@ -208,6 +211,7 @@ class Desk:
                     keys=[wishes[i].key for i in part],
                     available=available,  # type: ignore[arg-type]  # noqa: B023 - called before the next turn
                     actions=None if without_actions else [wishes[i].actions for i in part],  # type: ignore[misc]  # noqa: B023
+                    contexts=None if without_context else [wishes[i].context for i in part],  # type: ignore[misc]  # noqa: B023
                     defer=defer,  # noqa: B023
                 )
 

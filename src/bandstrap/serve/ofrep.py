@@ -1,6 +1,7 @@
 """OpenFeature's remote evaluation protocol, OFREP 0.3: a flag is an experiment, and a variant an arm.
 
-``targetingKey`` is both unit and key, so that a unit keeps its arm. A single evaluation counts: what it gives is shown.
+``targetingKey`` is both unit and key, so that a unit keeps its arm; of the other attributes, those that a contextual policy
+declares are its context. A single evaluation counts: what it gives is shown.
 Bulk evaluation asks for all flags, shown or not, so that its decisions are deferred until a flag is evaluated by itself.
 """
 
@@ -16,7 +17,7 @@ from fastapi.responses import JSONResponse
 from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, StoreError
 from bandstrap.serve.asking import StrictRoute, allowed, hub_of, refused, tagged
-from bandstrap.serve.desk import DecisionWish
+from bandstrap.serve.desk import DecisionWish, Desk
 from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
@@ -29,11 +30,12 @@ async def evaluate(request: Request, name: str) -> Response:
     """Evaluate one flag: decide, and let the decision count."""
     hub = hub_of(request)
     try:
-        unit = hub.options.hide(unit_of(await request.json()))
+        body = await request.json()
+        unit = hub.options.hide(unit_of(body))
         desk = await hub.desk(name)
     except Problem as problem:
         return failure(name, problem)
-    (decision,) = await desk.decide([DecisionWish(unit, unit, None, None, False)])
+    (decision,) = await desk.decide([wish_of(desk, unit, body["context"], defer=False)])
     if isinstance(decision, Exception):
         return failure(name, refused(decision))
     if decision.deferred:
@@ -49,22 +51,30 @@ async def evaluate_all(request: Request, if_none_match: Annotated[str | None, He
     hub = hub_of(request)
     only = request.state.token.experiment
     try:
-        unit = hub.options.hide(unit_of(await request.json()))
+        body = await request.json()
+        unit = hub.options.hide(unit_of(body))
     except Problem as problem:
         return failure(None, problem)
     names = [only] if only is not None else await hub.names()
-    answers = await asyncio.gather(*(evaluated(hub, name, unit) for name in names))
+    answers = await asyncio.gather(*(evaluated(hub, name, unit, body["context"]) for name in names))
     return tagged({"flags": list(answers)}, if_none_match)
 
 
-async def evaluated(hub: Hub, name: str, unit: str | None) -> dict[str, Any]:
+async def evaluated(hub: Hub, name: str, unit: str | None, attributes: dict[str, Any]) -> dict[str, Any]:
     """A flag of a bulk evaluation, deferred; or why it cannot be evaluated."""
     try:
         desk = await hub.desk(name)
-        (answer,) = await desk.decide([DecisionWish(unit, unit, None, None, True)])
+        (answer,) = await desk.decide([wish_of(desk, unit, attributes, defer=True)])
     except (Problem, InvalidInput, StoreError) as error:
         answer = error
     return failed(name, refused(answer)) if isinstance(answer, Exception) else flag(name, answer)
+
+
+def wish_of(desk: Desk, unit: str | None, attributes: dict[str, Any], *, defer: bool) -> DecisionWish:
+    """What an evaluation asks for; applications send attributes that no policy declares, which are left out."""
+    fields = desk.experiment.context_fields
+    context = None if fields is None else {name: attributes[name] for name in fields if name in attributes}
+    return DecisionWish(unit, unit, None, None, defer, context)
 
 
 def unit_of(body: Any) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bandstrap.serve import limits
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
+ContextValue = bool | int | float | Annotated[str, Field(max_length=500)] | None
 
 
 class StrictShape(BaseModel):
@@ -25,6 +26,9 @@ class DecisionRequest(StrictShape):
     available: list[Text] | None = Field(None, max_length=limits.ITEMS, description="Arms that can be served.")
     actions: list[list[float]] | None = Field(
         None, max_length=limits.ITEMS, description="Features of the actions, for a linear policy."
+    )
+    context: dict[Text, ContextValue] | list[float | None] | None = Field(
+        None, max_length=limits.ITEMS, description="What is known of this visit, for a contextual policy."
     )
     defer: bool = Field(False, description="Leave the decision out until it is activated.")
 
