@@ -378,3 +378,42 @@ def drift(narrow):
     axes[0].set_ylabel("runs on the worse arm")
     explain_all(figure, axes[0], narrow)
     return figure
+
+
+def real(name):
+    """The numbers that ``docs/real_data.py`` kept of a picture."""
+    return json.loads((DOCS / "real_data.json").read_text(encoding="utf-8"))[name]["drawn"]
+
+
+def narrowing(axis, rows, colour):
+    """An estimate and its interval as decisions come."""
+    n, estimate, lower, upper = np.array(rows).T
+    axis.fill_between(n, lower, upper, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(n, estimate, color=colour)
+    axis.axhline(0.0, color=GREY, linewidth=1)
+    plain_numbers(axis.xaxis)
+
+
+def trial(narrow):
+    """Each treatment of ACTG 175 against zidovudine alone, as patients come."""
+    found = real("trial")
+    figure, axes = canvas(9, 3.2, narrow, columns=len(found))
+    for axis, (name, rows), colour in zip(axes, found.items(), COLOURS, strict=False):
+        narrowing(axis, rows, colour)
+        axis.set(
+            title=name, ylim=(-0.5, 0.6), xlabel="patients", ylabel="gain, without an event" if axis is axes[0] else ""
+        )
+    return figure
+
+
+def banners(narrow):
+    """The rate of clicks on each item, had all seen it."""
+    found = real("banners")
+    figure, (axis,) = canvas(8, 3.6, narrow)
+    places = np.arange(len(found))
+    estimates, lower, upper = (np.array([row[k] for row in found]) * 100 for k in (1, 2, 3))
+    axis.vlines(places, lower, upper, color=BLUE, linewidth=2)
+    axis.plot(places, estimates, "o", color=ORANGE, markersize=4)
+    axis.set(xlabel="items, sorted by their estimate", ylabel="clicks, per cent", ylim=(0, None))
+    axis.set_xticks([])
+    return figure

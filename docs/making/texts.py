@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import polars
@@ -17,6 +18,7 @@ RECORD = Path(__file__).parents[1] / "benchmarks.json"
 PEERS = Path(__file__).parents[1] / "peers.json"
 LEAGUE = Path(__file__).parents[1] / "league"
 DRIFT = Path(__file__).parents[1] / "drift.json"
+REAL = Path(__file__).parents[1] / "real_data.json"
 
 
 def errata():
@@ -99,6 +101,15 @@ def drift():
         f"{kept['runs']} runs of 8000 rounds each: mean regret ± its standard error (runs that end on the worse arm)."
     )
     return "\n".join([said, "", *lines, ""])
+
+
+def screen(name):
+    """What a part of ``docs/real_data.py`` printed."""
+    lines = json.loads(REAL.read_text(encoding="utf-8"))[name]["printed"]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+trial, banners = partial(screen, "trial"), partial(screen, "banners")
 
 
 def commands():
