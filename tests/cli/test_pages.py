@@ -137,18 +137,6 @@ def test_the_commands_of_the_readme_run(reader, run):
         shutil.rmtree(reader / "results", ignore_errors=True)  # each example begins with an empty folder
 
 
-def test_the_commands_of_the_table_of_the_readme_run(reader, run):
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("| I want to ... |")[2].partition("\n\n")[0]
-    found = [command for code in re.findall(r"\| `([^`]*)` \|", table) for command in commands(code)]
-    assert len(found) == table.count("\n") - 1  # without the head and its rule
-    assert [command[1:3] for command in found if command[1] == "serve"] == [
-        ["serve", "--store"]
-    ]  # parsed by the test above
-    for command in found:
-        if command[1] != "serve":  # which would not end
-            follow(command, run)
-
-
 def test_a_command_that_fails_would_be_found(reader, run):
     with pytest.raises(AssertionError, match="no-such-file"):
         follow(["bandstrap", "bound", "no-such-file.csv", "--column", "revenue"], run)
