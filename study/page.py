@@ -79,9 +79,17 @@ TWO_VALUES = ("fair coin", "rare successes")
 BOUNDED = tuple(law.name for law in LAWS if law.name in ("uniform", "ratings", "skewed ratings", "beta(2, 5)"))
 SKEWED = tuple(law.name for law in LAWS if law.kind == "skewed")
 ADVICE = (
-    Advice("rewards that are 0 or 1", "clopper_pearson", "exact at every sample size; {relative}", TWO_VALUES),
     Advice(
-        "rewards in a known interval", "betting", "proved, and sharpest of those that are, mostly; {relative}", BOUNDED
+        "clicks and conversions: rewards that are 0 or 1",
+        "clopper_pearson",
+        "exact at every sample size; {relative}",
+        TWO_VALUES,
+    ),
+    Advice(
+        "ratings: rewards in a known interval",
+        "betting",
+        "proved, and sharpest of those that are, mostly; {relative}",
+        BOUNDED,
     ),
     Advice(
         "symmetric rewards, such as differences of pairs",
@@ -105,7 +113,7 @@ ADVICE = (
         ("gamma(2)", "exponential"),
     ),
     Advice(
-        "rewards skewed to the right, nothing known, and an upper bound is wanted",
+        "revenue, durations: rewards skewed to the right, nothing known, and an upper bound is wanted",
         "bootstrap_t",
         "nothing is proved, nor can be; of bounds told nothing it and `hall` miss least: {rates}",
         SKEWED,
@@ -125,8 +133,7 @@ ADVICE = (
 def as_markdown(study: Study) -> str:
     """The page."""
     parts = [
-        introduction(study),
-        in_short(study),
+        answer(study),
         sharpest(study),
         proved(study),
         symmetric(study),
@@ -134,6 +141,7 @@ def as_markdown(study: Study) -> str:
         skewed(study),
         failures(study),
         sentences(study),
+        method(study),
     ]
     return "\n".join(map(wrapped, parts))
 
@@ -195,15 +203,31 @@ def sizes_of(study: Study, alpha: float, **fields: Any) -> list[int]:
     return sorted({row.n for row in study.where(alpha=alpha, **fields)})
 
 
-def introduction(study: Study) -> str:
-    """What was done."""
-    listed = "; ".join(f"{law.name} ({law.about})" for law in LAWS)
-    sizes, laws = {row.n for row in study.rows}, {row.law for row in study.rows}
-    seed = study.about["seed"]
+def answer(study: Study) -> str:
+    """The head of the page, which begins with the answer."""
+    laws = {row.law for row in study.rows}
     return f"""# Which bound should I use?
 
-An answer from a study: {len(CALLS)} bounds, in the forms in which people call them, on {len(laws)} kinds of rewards, at
-sample sizes from {min(sizes)} to {max(sizes)} and levels {levels(study)}: {len(study.cells)} cells and {len(study.rows)}
+{in_short(study)}
+
+This is the answer of a study: {len(CALLS)} bounds, in the forms in which people call them, on {len(laws)} kinds of rewards.
+[How it was measured](#how-it-was-measured) comes last.
+
+**Miss rate**: how often the true mean lies beyond the bound. Bold: significantly above alpha (one-sided binomial test at
+0.001). A star: something is proved for this law. **Width**: the median distance from the sample mean to the bound, as a
+multiple of the smallest constant that would do for somebody who knows the law (the 1 - alpha quantile of the error of the
+mean).
+"""
+
+
+def method(study: Study) -> str:
+    """How the study was made."""
+    listed = "; ".join(f"{law.name} ({law.about})" for law in LAWS)
+    sizes = {row.n for row in study.rows}
+    seed = study.about["seed"]
+    return f"""## How it was measured
+
+Sample sizes from {min(sizes)} to {max(sizes)} and levels {levels(study)}: {len(study.cells)} cells and {len(study.rows)}
 rows in [`study/study.parquet`](study/study.parquet). The study was made by
 
 ```
@@ -225,11 +249,6 @@ student_t --replications {MOST} --seed {seed}`.
 
 The laws: {listed}. Of symmetric laws the upper bound is measured; of the others both, since a lower bound is the upper
 bound of the mirrored law.
-
-**Miss rate**: how often the true mean lies beyond the bound. Bold: significantly above alpha (one-sided binomial test at
-0.001). A star: something is proved for this law. **Width**: the median distance from the sample mean to the bound, as a
-multiple of the smallest constant that would do for somebody who knows the law (the 1 - alpha quantile of the error of the
-mean).
 """
 
 
@@ -262,12 +281,11 @@ def in_short(study: Study) -> str:
         )
         why = advice.why.format(relative=relative, rates=f"at worst {rates}, where alpha is {LEVEL:g}")
         lines.append((advice.have, f"`{advice.use}`", why))
-    return f"""## In short
-
-{table(["you have", "use", "why"], lines, is_text=True)}
+    return f"""{table(["you have", "use", "why"], lines, is_text=True)}
 For rewards that are skewed, unbounded and of which nothing is known, **no bound holds at a finite sample size**, and none
 can: whatever the sample, a law with a rare, huge reward fits it as well, and has another mean (Bahadur and Savage, 1956).
-What is left is to know how often the usual bounds miss; the tables below show it for five such laws.
+What is left is to know how often the usual bounds miss; the tables below show it for five such laws. Rewards of a policy
+that adapted to them, with contexts or without, are no sample: [which arm won](howto/who-won.md) has bounds for these.
 """
 
 

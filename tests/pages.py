@@ -107,7 +107,7 @@ def anchors(page):
 def links(page):
     """Where a page's links and pictures lead in the project: paths and anchors."""
     text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"(?:\]\(|<img src=\")([^)\"\s]+)", text):
         if not target.startswith(("http://", "https://", "mailto:")):
             path, _, anchor = target.partition("#")
             yield ((ROOT / page).parent / path if path else ROOT / page), anchor
@@ -128,6 +128,11 @@ def mentioned(page):
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
     inline = [" ".join(code.split()) for code in re.findall(r"`(bandstrap [a-z][^`]*)`", text)]
     indented = [line.strip() for line in re.findall(r"^    (bandstrap .*)$", text, re.M)]
-    shell = [line for block in blocks(page) if block.language == "sh" for line in block.code.splitlines()]
+    shell = [
+        line
+        for block in blocks(page)
+        if block.language == "sh"
+        for line in block.code.replace("\\\n", " ").splitlines()
+    ]
     parsed = [match[1] for line in shell if (match := re.search(r"(?:^|-m )(bandstrap [a-z].*?)[ &]*$", line))]
     return [shlex.split(line) for line in [*inline, *indented, *parsed] if "..." not in line]

@@ -7,10 +7,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import typer
-
-from bandstrap.cli.commands import app
-from sampling import each
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -76,14 +72,6 @@ def commands():
 
 def test_there_are_commands():
     assert {shlex.split(line)[1] for line in commands()} >= {"bound", "coverage", "simulate", "list", "paper"}
-
-
-@each("line", commands())
-def test_the_commands_are_understood(line):
-    _, name, *arguments = shlex.split(line)
-    command = typer.main.get_command(app).commands[name]
-    context = command.make_context(name, arguments)  # parsed, not run
-    assert context.args == []
 
 
 def test_the_policies_of_the_commands_can_be_made(monkeypatch):
