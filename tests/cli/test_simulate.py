@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandstrap import OFUL, UCB1, GaussianTS, simulate
-from bandstrap.environments import ENVIRONMENTS, Empirical, Gaussian, LinearBandit
+from bandstrap.environments import CONTEXTUAL_ENVIRONMENTS, ENVIRONMENTS, Empirical, Gaussian, LinearBandit
 from bandstrap.experiments import results
 from bandstrap.experiments import runner as module
 from bandstrap.experiments.folder import Folder
@@ -127,7 +127,7 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
     ("arguments", "message"),
     [
         ([], "needs a FILE or a --policy"),
-        (["--policy", "nope"], "unknown policy 'nope'; known are 'bernoulli_ts', "),
+        (["--policy", "nope"], "unknown policy 'nope'; known are '"),
         (["--policy", "ucb1:foo=1"], "error: UCB1 has no parameter 'foo'; it takes sigma, alpha, tau, horizon"),
         (["--policy", "ucb1:sigma=0"], "'sigma' parameter of UCB1 must be a finite number greater than 0"),
         (["--policy", "ucb1:sigma="], "is not of the form key=value"),
@@ -207,7 +207,7 @@ def test_list_shows_every_policy_and_environment_with_its_options(run):
     assert "theta_bound=0" in policies
     assert sum("plays: actions" in line for line in policies.splitlines()) >= len(LINEAR_POLICIES)
     rows = {line.split()[0] for line in environments.splitlines() if line[0] != " "}
-    assert rows == set(ENVIRONMENTS) - {"arms"}  # what a call can build
+    assert rows == set(ENVIRONMENTS | CONTEXTUAL_ENVIRONMENTS) - {"arms"}  # what a call can build
     assert "file, arm, reward, digest=None" in environments
     assert "n_arms=5, mean_range=(-1,1)" in environments
     assert "n_arms=5, mean_range=(0.25,0.75)" in environments

@@ -87,6 +87,31 @@ def factors(rng, d):
     return made
 
 
+def upper(rng, *shape):
+    """Triangles with a diagonal that is not small."""
+    return np.triu(rng.normal(size=shape)) + 3.0 * np.eye(shape[-1])
+
+
+def solved_contexts(rng):
+    """Disjoint, shared and hybrid models, of which an arm or all are solved."""
+    for size, d, p in ((1, 1, 0), (4, 4, 0), (4, 0, 2), (4, 4, 2)):
+        n_arms, m = 3, p * size
+        for first, last in ((0, n_arms), (1, 2)):
+            yield (
+                *(rng.normal(size=size), rng.normal(size=(n_arms, p))),
+                np.concatenate([upper(rng, n_arms, d, d), rng.normal(size=(n_arms, d, m))], axis=2),
+                rng.normal(size=(n_arms, d, 2)),
+                *(upper(rng, m, m), rng.normal(size=(m, 2))),
+                *(np.zeros((n_arms, d + m)), np.zeros(n_arms), np.zeros((n_arms, 2)), first, last),
+            )
+
+
+def rotated_rows(rng):
+    for d, start in ((1, 0), (5, 0), (5, 3)):
+        for row in (rng.normal(size=start + d), np.zeros(start + d)):
+            yield upper(rng, d, d), rng.normal(size=(d, 2)), row, rng.normal(size=2), start
+
+
 def rotations(rng):
     for d in (1, 3, 8):
         yield factors(rng, d), rng.normal(size=d), rng.normal(), np.sqrt(rng.poisson(1, 11))
@@ -143,6 +168,8 @@ CASES = {
     ),
     "policies.robust_ucb.kept_sum": kept,
     "policies.subsample_duels.shuffled_sum": over_rewards(lambda rng, n: int(rng.integers(0, n + 1)), fresh),
+    "policies.contextual.triangles.rotate": rotated_rows,
+    "policies.contextual.triangles.solve": solved_contexts,
     "policies.linear.known_actions.find_action": found_actions,
     "policies.linear.linear_bootstrapped_ucb.choice_of_resamples": resampled_choices,
     "policies.linear.linear_bootstrapped_ucb.number_from_the_top": lambda rng: (

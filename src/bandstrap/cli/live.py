@@ -217,7 +217,7 @@ def decide(
     context: Annotated[
         str | None,
         typer.Option(
-            help='What is known of the visit, for a contextual policy, as JSON: \'{"device": "phone"}\', or a JSON file; '
+            help='Context of the visit, for a contextual policy, as JSON: \'{"device": "phone"}\', or a JSON file; '
             "'-' reads standard input."
         ),
     ] = None,

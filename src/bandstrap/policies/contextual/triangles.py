@@ -70,7 +70,7 @@ def solve_in_loops(
     first: int,
     last: int,
 ) -> None:
-    """:func:`solve` in loops; the arms are the inner ones, so that one need not wait for the division of another."""
+    """:func:`solve` in loops, because NumPy's temporary arrays cost more than the sums; arms are the inner loop."""
     d, size, n_targets = own.shape[1], x.size, dots.shape[1]
     for k in range(first, last):
         row, code, products = solved[k], codes[k], dots[k]
@@ -121,7 +121,7 @@ def rotate_pair(top: Floats, row: Floats, c: float, s: float) -> None:
 
 @compiled_body(rotate)
 def rotate_in_loops(triangle: Floats, targets: Floats, row: Floats, values: Floats, start: int) -> None:
-    """:func:`rotate` in loops."""
+    """:func:`rotate` in loops, because compiled slices cost more than the few numbers that they hold."""
     tail = row[start:]
     for j in range(triangle.shape[0]):
         head = tail[j]
