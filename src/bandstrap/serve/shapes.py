@@ -27,7 +27,7 @@ class DecisionRequest(StrictShape):
     actions: list[list[float]] | None = Field(
         None, max_length=limits.ITEMS, description="Features of the actions, for a linear policy."
     )
-    context: dict[Text, ContextValue] | list[float | None] | None = Field(
+    context: dict[Text, ContextValue] | list[float] | None = Field(
         None, max_length=limits.ITEMS, description="What is known of this visit, for a contextual policy."
     )
     defer: bool = Field(False, description="Leave the decision out until it is activated.")
