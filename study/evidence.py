@@ -345,7 +345,7 @@ def revenue(n_runs: int) -> None:
         found.append(late)
         traffic = "even traffic" if floor == 1.0 else f"floor {floor}"
         say(f"{world:9s} log-sd of amounts {spread}, {traffic:12s}  {early:.3f}  {late:.3f}")
-    say(f"after {used}: {100 * min(found):.0f} to {100 * max(found):.0f} %")
+    say(f"after {used}: {math.floor(100 * min(found))} to {math.ceil(100 * max(found))} %")
 
 
 def revenue_log(seed: int, world: str, spread: float, floor: float) -> tuple[Any, Any, Any]:
