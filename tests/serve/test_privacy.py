@@ -64,8 +64,8 @@ def test_what_is_changed_in_an_erased_decision_is_still_found(tmp_path, change):
     with live.create(
         target, "checkout", policy="edgeworth_ucb:randomized=true", arms=["red", "green"], seed=7, refresh=0
     ) as experiment:
-        for _ in range(3):
-            made = experiment.decide_many([UNIT] * 40)
+        for part in range(3):  # with keys of its own: random ones would draw other arms in each run
+            made = experiment.decide_many([UNIT] * 40, keys=[f"{part} {i}" for i in range(40)])
             values = {"red": 0.3, "green": 0.5}
             experiment.reward_many([(one.id, values[one.arm] + 0.1 * (i % 3)) for i, one in enumerate(made)])
             experiment.refresh()
