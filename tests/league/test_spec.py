@@ -141,7 +141,7 @@ def test_who_plays_beside_the_others_is_named_or_called_too():
     ("environments", "policies", "message"),
     [
         (["nope"], [], r"unknown environment 'nope' of the league; known are 'Gaussian', .*\.$"),
-        ([], ["nope"], "unknown policy 'nope'; known are .*'bernoulli_ts', "),
+        ([], ["nope"], "unknown policy 'nope'; known are 'aim', 'bernoulli_ts', "),
         ([], ["oful"], "unknown policy 'oful'; known are"),
         ([], ["ucb1:sigma={width}"], "asks for more than one kind of truth, or for none of {sigma}, {lower}, "),
         ([], ["imed:sigma={sigma},upper={upper}"], "asks for more than one kind of truth"),

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.engine.compiler.kernel import Kernel, jitable
-from bandstrap.policies.epsilon_greedy import leader
 from bandstrap.policies.online.policy import Label, Online, Policy
-from bandstrap.policies.states.sums import State, learn, no_rewards
+from bandstrap.policies.states.sums import State, leader, learn, no_rewards
 
 # log(2 pi e), of the entropy of a normal distribution.
 LOG_2_PI_E = math.log(2.0 * math.pi) + 1.0

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.compiler.kernel import Kernel, inlined, jitable
+from bandstrap.engine.compiler.kernel import Kernel, inlined
 from bandstrap.policies.kernels.draws import random_index
 from bandstrap.policies.online.policy import Label, Online, Policy
-from bandstrap.policies.states.sums import State, learn, no_rewards
+from bandstrap.policies.states.sums import State, leader, learn, no_rewards
 
 
 class Params(NamedTuple):
@@ -25,20 +24,6 @@ class Params(NamedTuple):
 def exploration_rate(params: Params, n_arms: int, round_: int) -> float:
     """``epsilon (K/t)^decay``: the probability of any arm, certain from 1 on."""
     return params.epsilon * (n_arms / round_) ** params.decay
-
-
-@jitable
-def leader(state: State) -> int:
-    """The arm with the highest mean."""
-    best = -1
-    highest = -math.inf
-    for i in range(len(state.order)):
-        arm = state.order[i]
-        mean = state.sums[arm] / state.pulls[arm]
-        if mean > highest:
-            best = arm
-            highest = mean
-    return best
 
 
 def choose(params: Params, state: State, round_: int, rng: np.random.Generator) -> int:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.policies.states.fields import Counts, Numbers, Order
 
 
@@ -30,3 +32,17 @@ def learn(params: object, state: State, arm: int, reward: float, round_: int, rn
     """Count the pull and add the reward."""
     state.pulls[arm] += 1
     state.sums[arm] += reward
+
+
+@jitable
+def leader(state: State) -> int:
+    """The arm with the highest mean."""
+    best = -1
+    highest = -math.inf
+    for i in range(len(state.order)):
+        arm = state.order[i]
+        mean = state.sums[arm] / state.pulls[arm]
+        if mean > highest:
+            best = arm
+            highest = mean
+    return best
