@@ -18,7 +18,8 @@ def test_what_works_with_a_file_works_with_a_server(target, tmp_path):
     decision = json.loads(bandstrap("decide", target, "shop", "--key", "k", "--unit", "u17", "--json"))
     assert bandstrap("decide", target, "shop", "--key", "k") == decision["arm"]
     assert bandstrap("reward", target, "shop", decision["id"], "-2.5") == "stored"
-    assert bandstrap("arm", "add", target, "shop", "teal", "--actor", "anna").startswith("version 2;")
+    added = bandstrap("arm", "add", target, "shop", "teal", "--actor", "anna")
+    assert added == "version 2; other workers follow within 1 s (their refresh)"
     page = tmp_path / "status.html"
     status = json.loads(bandstrap("status", target, "shop", "--json", "--html", page))
     assert (status["version"], status["decisions"], status["rewards"]) == (2, {"policy": 1}, 1)
