@@ -34,7 +34,7 @@ from bandstrap.policies.states.moments import add_reward
 
 
 class Params(NamedTuple):
-    """Those of the policy, and of its epochs; and with how many rewards of each arm it begins."""
+    """Parameters of the policy and of its epochs, and the number of first rewards per arm."""
 
     policy: Any
     epochs: EpochSettings
@@ -64,18 +64,18 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
 
 @jitable
 def policy_prepare(params: Any, state: Moments, round_: float) -> Any:
-    """What the policy's ``prepare`` stands in for."""
+    """Placeholder for the policy's ``prepare``."""
     return 0.0
 
 
 @jitable
 def policy_score(params: Any, state: Moments, arm: int, shared: Any, rng: np.random.Generator) -> float:
-    """What the policy's ``score`` stands in for."""
+    """Placeholder for the policy's ``score``."""
     return 0.0
 
 
 def prepare(params: Params, state: State, round_: int) -> Any:
-    """What the policy makes of what it is shown."""
+    """Run the policy's ``prepare`` on the swept state."""
     shown = Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
     return policy_prepare(params.policy, shown, rounds_of(params.epochs, state.weights, round_))
 
@@ -143,7 +143,7 @@ def learn(params: Params, state: State, arm: int, reward: float, round_: int, rn
 
 
 def as_shown(state: State) -> Moments:
-    """What the policy is shown."""
+    """State that the policy is shown."""
     return Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
 
 
