@@ -4,7 +4,6 @@ import ast
 import re
 
 from pages import ROOT
-from sampling import each
 
 # A summary begins with a verb or a noun phrase: a reader of a list of names sees nothing before it.
 FIRST = re.compile(r"(What|Whether|Who|Whose|Where|How|When|Which|Why|Of|As|For|By|From|With|On|That|Those)\b")
