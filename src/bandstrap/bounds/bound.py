@@ -42,8 +42,8 @@ BoundOptions = Mapping[str, Any]
 ZERO_OR_ONE: Support = (0.0, 1.0)
 # Numbers below 2 to this power have squares that are far from overflow.
 LARGE_EXPONENT = 500
-# What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which laws meet it
-# and which samples contradict it.
+# What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which
+# distributions meet it and which samples contradict it.
 AssumptionName = Literal["bounded", "symmetric", "sub-Gaussian", "sub-Weibull", "normal", "binary"]
 # A miss that is as likely as not is no error probability.
 LARGEST_LEVEL = 0.5
@@ -359,9 +359,9 @@ def note_on_equal_rewards(
     which = f"all {n} rewards are {value:g}" if n > 1 else f"there is one reward, {value:g}"
     if rewards.ndim > 1:
         which = f"in {int(is_blind.sum())} of {is_blind.size} samples all {n} rewards are equal"
-    advice = "a bound that is told a support or a scale can"
+    advice = "a bound that is given a support or a scale can"
     if rewards.ndim == 1 and value in (0.0, 1.0):
-        advice = "clopper_pearson can if they are zeros and ones, or a bound that is told a support or a scale"
+        advice = "clopper_pearson can if they are zeros and ones, or a bound that is given a support or a scale"
     return [f"{which}, which cannot show how much rewards vary, and this bound takes it for nothing; {advice}"]
 
 

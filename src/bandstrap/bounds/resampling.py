@@ -28,7 +28,7 @@ MOST_NUMBERS = 1 << 20
 # Of so many balanced resamples, the standard error is too small by one part in a thousand.
 FEWEST_BALANCED = 500
 LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing is proved at small ones"
-TOLD_A_SUPPORT = "a bound that is told a support, such as betting, is finite"
+TOLD_A_SUPPORT = "a bound that is given a support, such as betting, is finite"
 
 
 class SampleRows(NamedTuple):
@@ -244,7 +244,7 @@ def why_too_few(n_draws: int, level: float, what: str) -> str:
 def lower_quantile(draws: Floats, level: float) -> Floats:
     """The ``floor(level (B + 1))``-th smallest draw along the last axis; minus infinity where that is none.
 
-    One more draw from the same law lies below it with a probability of at most ``level``.
+    One more draw from the same distribution lies below it with a probability of at most ``level``.
     """
     if is_beyond(draws.shape[-1], level):
         return np.full(draws.shape[:-1], -np.inf)

@@ -209,7 +209,7 @@ def symmetric_betting(
     References
     ----------
     .. [1] Ramdas, Ruf, Larsson, Koolen. Admissible anytime-valid sequential inference must rely on nonnegative
-       martingales. 2020: martingales of this kind for symmetric laws go back to de la Pena (1999).
+       martingales. 2020: martingales of this kind for symmetric distributions go back to de la Pena (1999).
     """
     rewards = check_sample(sample, "symmetric_betting")
     drawn, is_in_order = check_order(seed, in_order, "symmetric_betting")

@@ -1,4 +1,4 @@
-"""Base of every environment: means fixed or drawn, a tape of rewards, the registry."""
+"""Base of every environment: means fixed or drawn, a reward table, the registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}
-# Law of the means as text: uniform between two ends.
+# Distribution of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
 # Numbers one after the other: the arms' means, the coordinates of a vector.
 NumberSequence = Sequence[float] | AnyArray
@@ -115,7 +115,7 @@ class Environment(metaclass=Declared):
         return scale
 
     def check_means(self, means: Floats) -> None:
-        """Refuse means that the reward law cannot have, or the ends of a range of such."""
+        """Refuse means that the reward distribution cannot have, or the ends of a range of such."""
 
     def refused_means(self, rule: str, means: Floats) -> InvalidInput:
         """The refusal of means, or of the ends of the range they would come from."""
@@ -173,8 +173,8 @@ class Environment(metaclass=Declared):
         return "arm" if self.has_tape_of(Environment) else "tape"
 
     def has_tape_of(self, cls: type[Environment]) -> bool:
-        """Return whether its tape is drawn as a class says; one drawn otherwise cannot be had arm by arm or round by
-        round.
+        """Return whether its reward table is drawn as a class says; one drawn otherwise cannot be had arm by arm or
+        round by round.
         """
         return getattr(self.tape, "__func__", None) is cls.tape
 
@@ -190,7 +190,7 @@ class Environment(metaclass=Declared):
         return self.checked_rewards(self.draw_rewards(means, traits, n, rng))[0]
 
     def checked_rewards(self, rewards: Floats) -> Floats:
-        """Rewards as the simulator takes them; a law whose draws overflow is refused."""
+        """Rewards as the simulator takes them; a distribution whose draws overflow is refused."""
         tape = np.ascontiguousarray(rewards, dtype=np.float64)
         if not np.isfinite(tape).all():
             raise InvalidInput(f"{self.label} cannot be played: a reward it drew is not a finite number.")

@@ -13,7 +13,8 @@ from bandstrap.errors import brief, requirement
 
 
 class OwnPrizes(Environment):
-    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their chances of a sale.
+    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their probabilities of
+    a sale.
 
     No two arms have rewards on one scale, and the larger the prize the rarer it is. Means are uniform in (0.5, 1.5) unless
     given.

@@ -169,7 +169,7 @@ def run(
     Raises
     ------
     Unfinished
-        A piece of work failed three times. Everything else is done and kept; ``results`` of the error has it.
+        A task failed three times. Everything else is done and kept; ``results`` of the error has it.
     KeyboardInterrupt
         After Ctrl-C. No finished block is lost; the same call resumes from there.
 

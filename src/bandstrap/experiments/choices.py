@@ -1,7 +1,7 @@
 """Every choice of every replication, of the curves of which they are wanted: large, and so in files of their own.
 
-A file has some replications of one lane (see :mod:`bandstrap.experiments.lanes`), and is named after both. The pieces of a
-lane are put together, as many in a file as are still read at once with ease; the new file is on the disk before the pieces
+A file has some replications of one series (see :mod:`bandstrap.experiments.lanes`), and is named after both. The tasks of a
+series are put together, as many in a file as are still read at once with ease; the new file is on the disk before the tasks
 are removed.
 """
 
@@ -44,7 +44,7 @@ class ChoiceFiles:
     # --- what is there ------------------------------------------------------------------------------------------------
 
     def has(self, lane: str, first: int, last: int) -> bool:
-        """Return whether there were files of some replications of a lane when it was last looked; they are not read."""
+        """Return whether there were files of some replications of a series when it was last looked; they are not read."""
         return self._listing.cover(lane, first, last) is not None
 
     def is_whole(self, about: SeriesAbout) -> bool:
@@ -136,7 +136,7 @@ class ChoiceFiles:
         self._listing.add(Kept(path, first, last))
 
     def merge(self, block: Block) -> bool:
-        """Put the pieces of a block together in few files; whether none was missing."""
+        """Put the tasks of a block together in few files; whether none was missing."""
         lane = lane_of(block.about)
         self._listing.look()
         before = list(self._listing.of(lane))  # damaged ones among them

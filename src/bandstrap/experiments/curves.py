@@ -1,4 +1,4 @@
-"""Curves that stand beside bounds in a panel: the law itself, what theorems say, and what lemmas are used for.
+"""Curves that stand beside bounds in a panel: the distribution itself, what theorems say, and what lemmas are used for.
 
 Each has a name like a bound and gives a number, which stands where a bound has its width, or a row like a bound's.
 """
@@ -24,7 +24,7 @@ from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
 from bandstrap.theory.tails import TheoremForm, sub_weibull_constant
 from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
-# Samples from which the law of the weighted mean is known, far more than are looked at.
+# Samples from which the distribution of the weighted mean is known, far more than are looked at.
 N_POOLED = 400_000
 # What the number that quantiles are compared with belongs to: ``alpha``, or its square.
 Level = Literal["as used", "squared"]
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     seed: int
 
     def samples(self, stream: int) -> tuple[KnownLaw, np.random.Generator]:
-        """The law, and the generator of a curve's own."""
+        """The distribution, and the generator of a curve's own."""
         return resolve_distribution(self.distribution), np.random.default_rng([self.seed, self.n, stream])
 
     def row(self, name: str, misses: int, width: float) -> CoverageRow:

@@ -2,7 +2,7 @@
 
 ``plan.json`` says, of every point of every curve, all that its numbers depend on. Whoever reads the folder looks for just
 that, and needs neither the file it came from, nor the policies and data named there, nor the same version of the code.
-``blocks`` has finished pieces, ``panels`` complete panels (see :mod:`bandstrap.experiments.merged`), ``runs`` what goes on.
+``blocks`` has finished tasks, ``panels`` complete panels (see :mod:`bandstrap.experiments.merged`), ``runs`` what goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, BlockStore, Finished
 from bandstrap.experiments.toml import Strict
 
-# Characters of the reason that is noted of a piece that failed.
+# Characters of the reason that is noted of a task that failed.
 LONGEST_REASON = 300
 
 FORMAT: Literal[1] = 1
@@ -50,7 +50,7 @@ class CurvePoint(Strict):
             yield {**self.about, "first": first, "last": last}
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """The first replication of each piece, and the one after its last; a measurement is one."""
+        """The first replication of each task, and the one after its last; a measurement is one."""
         first, last = span(self.about)
         return ((start, min(start + self.block_size, last)) for start in range(first, last, self.block_size))
 
@@ -202,15 +202,15 @@ class FolderStore(BlockStore):
         return super().read(about) or self.merged.load(about)
 
     def whole(self, block: AnyBlock) -> Finished | None:
-        """The outcome of a whole block; ``None`` if any piece is missing."""
+        """The outcome of a whole block; ``None`` if any task is missing."""
         return self.whole_of(block.about, pieces_of(block))
 
     def whole_of(self, about: SeriesAbout, pieces: Iterable[SeriesAbout]) -> Finished | None:
-        """The same, of what a block and its pieces are about."""
+        """The same, of what a block and its tasks are about."""
         return self.merged.load(about) or put_together(pieces, self.read)
 
     def files_of(self, block: AnyBlock) -> list[Path]:
-        """The files that a block is in, of whatever size its pieces are, when the folder was last looked at."""
+        """The files that a block is in, of whatever size its tasks are, when the folder was last looked at."""
         first, last = span(block.about)
         kept = self.listing.of(lane_of(block.about))
         return [self.path(block), *(each.file for each in kept if first <= each.first and each.last <= last)]
@@ -230,7 +230,7 @@ class FolderStore(BlockStore):
         return found
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
-        """Keep a finished piece, its choices first: what has none is played again."""
+        """Keep a finished task, its choices first: what has none is played again."""
         if isinstance(block, Block) and isinstance(finished, Played) and finished.choices is not None:
             self.choices.save(block, finished.choices, lasting=finished.seconds >= WORTH_WAITING)
         super().save(block, finished)
@@ -238,7 +238,7 @@ class FolderStore(BlockStore):
             self._run.ends(file_of(block.about), decisions(block.about))
 
     def fail(self, block: AnyBlock, error: BaseException) -> None:
-        """Note that a piece could not be run."""
+        """Note that a task could not be run."""
         if self._run is not None:
             self._run.fails(file_of(block.about), shortened(str(error), LONGEST_REASON) or type(error).__name__)
 

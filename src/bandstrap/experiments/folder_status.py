@@ -20,7 +20,7 @@ MOST_REASONS = 5
 
 @dataclass(frozen=True)
 class PanelStatus:
-    """Pieces of a panel, by what has become of them."""
+    """Tasks of a panel, by what has become of them."""
 
     name: str
     done: int
@@ -32,7 +32,7 @@ class PanelStatus:
 
     @property
     def total(self) -> int:
-        """All its pieces."""
+        """All its tasks."""
         return self.done + self.running + self.failed + self.missing
 
 
@@ -45,7 +45,7 @@ class FolderStatus(Displayed):
     panels: tuple[PanelStatus, ...]
     # The runs that are going on.
     runs: tuple[Heartbeat, ...]
-    # Why pieces failed, each reason once.
+    # Why tasks failed, each reason once.
     reasons: tuple[str, ...]
     # Blocks that belong to no panel: of another file or seed, or played by other code.
     n_strays: int
@@ -114,7 +114,7 @@ class FolderStatus(Displayed):
 
 
 def status_of(folder: Folder) -> FolderStatus:
-    """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
+    """Look at a folder: at the names of its blocks, the series of its panels, and what runs say they are at."""
     planned = folder.read()
     words = list(words_of(folder.runs))
     place = Places(folder, words)
@@ -151,7 +151,7 @@ class Places:
         self._names = names_in(folder.blocks)
         self._merged = Merged(folder.panels, checked=False)
         self._choices = ChoiceFiles(folder.choices)
-        # Why pieces failed, each reason once.
+        # Why tasks failed, each reason once.
         self.reasons: dict[str, None] = {}
 
     def status_of(self, panel: PlannedPanel) -> PanelStatus:
@@ -166,7 +166,7 @@ class Places:
         return PanelStatus(panel.name, **counts, decisions_left=left)
 
     def _kinds_of(self, point: CurvePoint, *, with_choices: bool) -> Iterator[tuple[int, str]]:
-        """The decisions of each piece of a point, and what has become of it."""
+        """The decisions of each task of a point, and what has become of it."""
         is_played = "first" in point.about
         lane = lane_of(point.about)
         first, last = span(point.about)

@@ -31,12 +31,12 @@ from bandstrap.experiments.spec import (
     resolve_horizon,
 )
 
-# Bytes of the choices of a piece, unless those of one replication are more.
+# Bytes of the choices of a task, unless those of one replication are more.
 MOST_CHOICES = 2**24
 
 
 class Measurement(ABC):
-    """Work that is done in one piece and gives one row of numbers: all that is not play."""
+    """Work that is done in one task and gives one row of numbers: all that is not play."""
 
     # Whatever is compiled is compiled on the way, and its time not counted.
     needs = None
@@ -71,7 +71,7 @@ class Measurement(ABC):
         return self
 
     def cut(self) -> Iterator[Measurement]:
-        """Itself, in one piece."""
+        """Itself, in one task."""
         yield self
 
     def record(self) -> MeasuredSoFar:
@@ -181,7 +181,7 @@ def keeps_choices(block: AnyBlock) -> TypeGuard[Block]:
 
 
 def with_choices(block: Block, *, wanted: bool) -> Block:
-    """A block that keeps its choices if they are wanted, in pieces that are then small enough to be in flight."""
+    """A block that keeps its choices if they are wanted, in tasks that are then small enough to be in flight."""
     of_one = block.horizon * type_of_choices(block.environment.n_arms).itemsize
     size = max(1, min(block.size, MOST_CHOICES // of_one)) if wanted else block.size
     return replace(block, keeps_choices=wanted, size=size)

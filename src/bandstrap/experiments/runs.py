@@ -38,7 +38,7 @@ class Heartbeat:
     now: float
     # Decisions played since it started.
     decisions: int
-    # Digests of the pieces it is at, and those that failed with the reason.
+    # Digests of the tasks it is at, and those that failed with the reason.
     running: tuple[str, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
     lives: bool = True
@@ -85,17 +85,17 @@ class Run:
         self._name.with_suffix(".lock").unlink(missing_ok=True)
 
     def begins(self, key: str) -> None:
-        """A piece is about to be done."""
+        """A task is about to be done."""
         self._running[key] = None
 
     def ends(self, key: str, decisions: int) -> None:
-        """A piece was done."""
+        """A task was done."""
         self._running.pop(key, None)
         self._failed.pop(key, None)
         self._decisions += decisions
 
     def fails(self, key: str, reason: str) -> None:
-        """A piece could not be done."""
+        """A task could not be done."""
         self._running.pop(key, None)
         self._failed[key] = reason
 

@@ -48,7 +48,7 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     name = "c"
     title = "rewards that are late, in batches, or never come"
     environment = "gaussian"
-    delay = 200             # rounds, or a law of them such as "geom:p=0.005"; all three may be swept, too
+    delay = 200             # rounds, or a distribution of them such as "geom:p=0.005"; all three may be swept, too
     batch = 100             # rewards are learned at the ends of rounds 100, 200, ...
     lost = 0.1              # share of rewards that are never learned
     choices = true          # keep every choice of every replication; also a key of the whole file, for all its panels
@@ -57,7 +57,7 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     policy = "gaussian_ts"
 
     [[panels]]
-    name = "d"              # four panels, d-law=gaussian-n_arms=2 and so on, of four curves each
+    name = "d"              # four panels, d-distribution=gaussian-n_arms=2 and so on, of four curves each
     environment = "{law}:n_arms={n_arms}"
     grid = { law = ["gaussian", "logistic"], n_arms = [2, 10] }  # every combination; numbers, words, true, lists
     [[panels.curves]]

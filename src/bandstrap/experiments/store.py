@@ -61,7 +61,7 @@ class BlockStore:
 
     def read_several(self, about: SeriesAbout) -> Played | None:
         """A block from files of other sizes that were there when the folder was last looked at."""
-        if "first" not in about:  # a measurement is in one piece
+        if "first" not in about:  # a measurement is in one task
             return None
         while True:
             slices = self.listing.cover(lane_of(about), *span(about))

@@ -1,6 +1,6 @@
 """Standings: regret with error bars, ranks with intervals, and one number over all environments.
 
-All policies met the same tapes, so replications are resampled as a whole: a draw of the bootstrap takes the same
+All policies met the same reward tables, so replications are resampled as a whole: a draw of the bootstrap takes the same
 replications for every policy and, since an environment's replication number ``r`` starts from the same stream
 everywhere, for every environment. A policy with fewer replications than others has the first ones.
 """
@@ -125,7 +125,7 @@ class Overall:
 
 @dataclass(frozen=True, eq=False)
 class LeagueResults:
-    """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes.
+    """Regret at the horizon of each policy that played, by environment; all policies of an environment share reward tables.
 
     ``told`` has every policy, the yardstick first.
     """

@@ -2,7 +2,7 @@
 
 Link 0 is a hash of the experiment's identity, which is random; link ``i`` is a hash of link ``i - 1`` and of entry ``i``:
 the first 64 bits of BLAKE2b, as a signed number, which both databases keep in eight bytes. Two logs that agree in a link
-agree up to there, but for a chance of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
+agree up to there, but for a probability of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
 somebody who may write the tables, who can compute it as well.
 """
 

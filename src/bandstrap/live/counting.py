@@ -27,7 +27,7 @@ STRETCHES = 60
 # Shorter ones would be below the resolution of a database's clock.
 SHORTEST_STRETCH = 1e-3
 
-# Halves are rounded down here and up there, which concerns a moment between two stretches; CAST rounds in PostgreSQL and
+# Halves are rounded down here and up there, which concerns a moment between two intervals; CAST rounds in PostgreSQL and
 # cuts off in SQLite, and not every SQLite has floor().
 STRETCH = "round(({} - ?) / ? - 0.5)"
 
@@ -83,7 +83,7 @@ SELECT place, n, lag FROM (
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
 
-# Units of the policy by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a
+# Units of the policy by the interval in which each first came. A unit counts once, by the mean reward of its decisions; a
 # decision without a unit is one by itself.
 UNITS = f"""
 WITH units AS (
@@ -110,7 +110,7 @@ ORDER BY d.decided_at, d.number, {ARRIVAL}
 
 
 class Stretches(NamedTuple):
-    """Equal stretches of time: when the first begins, and how long each is, in seconds."""
+    """Equal time intervals: when the first begins, and how long each is, in seconds."""
 
     start: float
     length: float
@@ -121,12 +121,12 @@ class Stretches(NamedTuple):
         return self.start + self.length * np.arange(1.0, STRETCHES + 1)
 
     def place(self, stretch: float) -> int:
-        """A number of a stretch as the database has it, among those there are."""
+        """A number of a interval as the database has it, among those there are."""
         return min(max(int(stretch), 0), STRETCHES - 1)
 
 
 def stretches(store: Store, experiment: int, now: float) -> Stretches | None:
-    """The stretches from the first decision until now; none before the first."""
+    """The intervals from the first decision until now; none before the first."""
     ((first,),) = store.ask(SPAN, experiment)
     return None if first is None else Stretches(first, max((now - first) / STRETCHES, SHORTEST_STRETCH))
 
@@ -135,7 +135,7 @@ def stretches(store: Store, experiment: int, now: float) -> Stretches | None:
 class Decided:
     """Numbers of decisions, ``by_build`` by the hash of its id.
 
-    ``served`` are those of each arm without the holdout's; ``chosen`` those of each arm and stretch in which the policy
+    ``served`` are those of each arm without the holdout's; ``chosen`` those of each arm and interval in which the policy
     chose it, or would have in shadow mode, and ``of_day`` those of the last day among them.
     """
 
@@ -171,7 +171,7 @@ def count_without_reward(store: Store, experiment: int, settle: Settle, now: flo
 
 
 def tally_rewards(store: Store, experiment: int, time: Stretches) -> tuple[dict[int, list[Tally]], int]:
-    """Rewards learned of each arm in each stretch, and how many of all are default rewards."""
+    """Rewards learned of each arm in each interval, and how many of all are default rewards."""
     found: dict[int, list[Tally]] = {}
     n_defaults = 0
     rows = store.ask(LEARNED, experiment, *time, experiment)
@@ -203,7 +203,7 @@ def find_lags(store: Store, experiment: int, most: int) -> tuple[int, list[float
 def tally_units(
     store: Store, experiment: int, settle: Settle, since: int, until: int, now: float, time: Stretches
 ) -> list[tuple[Tally, Tally]]:
-    """Units of the policy and of the holdout by the stretch in which each first came, ``since <= version < until``."""
+    """Units of the policy and of the holdout by the interval in which each first came, ``since <= version < until``."""
     policy, holdout = [Tally()] * STRETCHES, [Tally()] * STRETCHES
     for stretch, n, *sums in store.ask(UNITS, experiment, since, until, *time):
         place = time.place(stretch)

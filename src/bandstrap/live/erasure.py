@@ -1,4 +1,4 @@
-"""Erasure: units and keys are taken out of decisions, and what was served, and with which chance, stays.
+"""Erasure: units and keys are taken out of decisions, and what was served, and with which probability, stays.
 
 The arm of a decision follows from a hash of its key, so that without the key it cannot be drawn again. Replay then checks
 the rest: the weights follow from the log, and the propensity is that of the arm. An id is a hash of the key and stays,

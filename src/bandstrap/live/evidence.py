@@ -247,7 +247,7 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
 
 @functools.lru_cache(maxsize=64)
 def widths_of(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 

@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
+        Probability, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
@@ -75,7 +75,7 @@ class Decision(NamedTuple):
     proposed
         In shadow mode, what the policy would have served.
     weights
-        The chance of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+        Probability of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
     unit, key, deferred
         As it was asked for; a key that was not given is a fresh one.
     decided_at
@@ -874,7 +874,7 @@ if hasattr(os, "register_at_fork"):
 
 @functools.lru_cache(maxsize=64)
 def read_widths(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 

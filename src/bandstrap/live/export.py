@@ -181,7 +181,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
 
 @functools.lru_cache(maxsize=256)
 def parsed(weights: str) -> list[float]:
-    """The chances that are stored with a decision; those of one version are the same list, not to be changed."""
+    """Probabilities that are stored with a decision; those of one version are the same list, not to be changed."""
     return list(json.loads(weights))
 
 

@@ -1,4 +1,4 @@
-"""``state(v)``: what a policy knows after the first ``v`` entries of the log, and the chances that follow from it.
+"""``state(v)``: what a policy knows after the first ``v`` entries of the log, and the probabilities that follow from it.
 
 Everything here is a function of the definition and of the log, so that every worker, and whoever replays the log, comes
 to the same state. Learning the reward at position ``i`` draws, if it draws at all, from a generator made for ``i``.
@@ -197,7 +197,7 @@ class LiveState:
     # --- weights(v) -----------------------------------------------------------------------------------------------------
 
     def chances(self, among: Sequence[int], context: str | None = None) -> ArmProbabilities:
-        """The chance of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
+        """Probability of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
         key = (context, *among)
         if key not in self._known:
             found = shares(
@@ -210,7 +210,7 @@ class LiveState:
         return self._known[key]
 
     def action_chances(self, context: str) -> ArmProbabilities:
-        """The chance of each action; ``context`` is their matrix of features as JSON."""
+        """Probability of each action; ``context`` is their matrix of features as JSON."""
         if context not in self._known:
             actions = np.array(json.loads(context))
             weights = self.policy.weights(actions, self.settings.draws, rng=self._generator())

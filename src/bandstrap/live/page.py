@@ -161,7 +161,7 @@ def draw_shares_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
     return picture(
         plot_timelines(lines, f"Share of decisions by {word}", "share of decisions", shares=True),
         f"Curves over time: share of the policy's decisions by {word}.",
-        f"In each of {len(history.ends)} equal stretches of time; gaps where nothing was decided."
+        f"In each of {len(history.ends)} equal time intervals; gaps where nothing was decided."
         + (" What the policy would have served." if status.mode == "shadow" else ""),
     )
 

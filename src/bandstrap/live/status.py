@@ -223,7 +223,7 @@ class Status(Displayed):
     builds, changes
         What decided, and the last changes, the newest first.
     history
-        What was chosen and earned in stretches of time, for the pictures.
+        What was chosen and earned in time intervals, for the pictures.
     """
 
     name: str
@@ -413,7 +413,7 @@ def arm_statuses(
 
 
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
-    """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
+    """Probability of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
         return None if state.settings.has_context else state.chances(state.active()).widths, None
     except PolicyFailure as failure:

@@ -1,8 +1,8 @@
 """Choice of an arm from weights: pure functions of the seed, the version of the log and the decision's key.
 
-Chances are kept as whole numbers of 2^-53: the line from 0 to 2^53 is cut into one piece for each arm, and a hash of the
-decision's key, 53 bits of it, says which piece is hit. So a propensity, the length of a piece times 2^-53, is the chance
-of the arm exactly, not up to rounding, and every float that is logged is that number.
+Chances are kept as whole numbers of 2^-53: the line from 0 to 2^53 is cut into one piece for each arm, and a hash of
+the decision's key, 53 bits of it, says which piece is hit. So a propensity, the length of a piece times 2^-53, is the
+probability of the arm exactly, not up to rounding, and every float that is logged is that number.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 With ``k`` of the ``n`` rewards at the higher value, ``p = k/n`` and ``gap`` the distance of the two values:
 
 * two-point weights: ``n^2 X / (gap (high - low)) = (n - k) J - k M`` with independent ``J ~ Bin(k, pi)``,
-  ``M ~ Bin(n - k, pi)``, and ``low``, ``high``, ``pi = P(high)`` the weight's law (Rademacher: -1, 1, 1/2);
+  ``M ~ Bin(n - k, pi)``, and ``low``, ``high``, ``pi = P(high)`` the weight's distribution (Rademacher: -1, 1, 1/2);
 * Efron's weights: ``n X / gap = Bin(n, p) - k``.
 
 So a tail costs O(n), and the quantile is an integer bisection. Up to 50 rewards nothing is rounded: Rademacher weights have
@@ -11,8 +11,9 @@ dyadic probabilities, and Efron's resamples are counted.
 
 In compiled loops, for random signs, it is a difference of two counts of coins. With ``few`` rewards at one value and
 ``many`` at the other, ``n^2 X/gap = many F - few M``, where ``F`` and ``M`` are the independent sums of ``few`` and
-``many`` signs. Tables hold the upper halves of both laws, as far as 5.5 standard deviations: 4e-8 of a law is left out,
-for a tail in O(sqrt n). So the two ways differ far out, and neither can stand for the other.
+``many`` signs. Tables hold the upper halves of both distributions, as far as 5.5 standard deviations: 4e-8 of a
+distribution is left out, for a tail in O(sqrt n). So the two ways differ far out, and neither can stand for the
+other.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def grouped_tail(
             least = 0 if s > 0.0 else int(min(math.floor(-s / a_last) + 1.0, c_last + 1.0))
             total += products[size] * beyond[least]
         elif s > 0.0:
-            # s + j a > 0 for j < s/|a|; the law of j is the same from both ends
+            # s + j a > 0 for j < s/|a|; the distribution of j is the same from both ends
             most = float(c_last) if a_last == 0.0 else min(math.ceil(s / -a_last) - 1.0, float(c_last))
             total += products[size] * beyond[c_last - int(most)]
         v = size - 1  # the next numbers of times

@@ -1,4 +1,6 @@
-"""Edgeworth UCB: a studentized index, told nothing, with the second-order terms that skewness and kurtosis call for."""
+"""Edgeworth UCB: a studentized index, given no parameters, with the second-order terms that skewness and kurtosis
+call for.
+"""
 
 from __future__ import annotations
 

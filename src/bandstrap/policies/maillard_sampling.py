@@ -47,7 +47,7 @@ class MaillardSampling(Policy[Label]):
 
     .. math:: P(\text{arm } k) \propto \exp(-n_k\, d(\bar y_k, \max_j \bar y_j))
 
-    with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli laws (KL-MS).
+    with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli distributions (KL-MS).
 
     Assumes noise of a known scale, or rewards in [0, 1]. Prefer it where the probability of each decision must be known
     in closed form.

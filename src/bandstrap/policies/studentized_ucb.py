@@ -1,4 +1,6 @@
-"""Studentized UCB: an index of bootstrap-t form that is told nothing, and borrows from other arms what they have alike."""
+"""Studentized UCB: an index of bootstrap-t form that is given no parameters, and borrows from other arms what they
+have alike.
+"""
 
 from __future__ import annotations
 

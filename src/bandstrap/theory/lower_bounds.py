@@ -51,7 +51,7 @@ def divergence(
     best_mean
         Mean of the best arm, at least ``mean``.
     family
-        Name of the family the arms' laws are known to belong to.
+        Name of the family the arms' distributions are known to belong to.
     sigma
         Standard deviation of the arm; the Gaussian families need it, the others do not take it. Knowing it
         (``"gaussian"``) makes arms easier to tell apart than not knowing it.

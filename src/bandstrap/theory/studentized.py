@@ -33,8 +33,8 @@ QUANTILE_PART = 0.9
 MOST_EXPONENT = 50.0
 INITIAL_PULLS = 2
 
-# Probability left out at each end of the chi law by quadrature, and put at 0 and at infinity: one of the two makes a result
-# larger, the other smaller by no more than this part of it.
+# Probability left out at each end of the chi distribution by quadrature, and put at 0 and at infinity: one of the two
+# makes a result larger, the other smaller by no more than this part of it.
 LEFT_OUT = 1e-15
 FAR = 8.0  # what of a normal variable is beyond is left out likewise
 NEGLIGIBLE = 1e-16

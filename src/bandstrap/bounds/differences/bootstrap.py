@@ -49,7 +49,7 @@ def bootstrap(
     first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     weights
-        Law of the weights, one of ``"rademacher"`` (default), ``"gaussian"``, ``"exponential"`` and ``"mammen"``.
+        Distribution of the weights, one of ``"rademacher"`` (default), ``"gaussian"``, ``"exponential"`` and ``"mammen"``.
 
     Returns
     -------

@@ -172,7 +172,7 @@ class Entry:
         return self._compiled(*arguments)
 
 
-# The functions of a kernel and their parameters; those of a linear policy are told features.
+# The functions of a kernel and their parameters; those of a linear policy are given features.
 PARAMETERS = {
     "learn": ("params, state, arm, reward, round_, rng", "params, state, features, reward, round_, rng"),
     "prepare": ("params, state, round_",),
@@ -200,10 +200,10 @@ class Kernel:
     -----
     The round that ``learn`` is told counts the rewards learned, this one included; in the one that ``prepare`` and
     ``choose`` are told, the next one would be learned. While each decision knows the rewards of all before, that is the
-    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be told the same.
+    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be given the same.
 
-    A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
-    ``learn(params, state, features, reward, round_, rng)``.
+    A linear policy is given the features of the actions instead of arms: ``choose(params, state, actions, round_,
+    rng)`` and ``learn(params, state, features, reward, round_, rng)``.
 
     Parameters have these names in this order; ``features`` may be called ``x``. Underscores around a name do not count, and
     one that is not used may be called ``_``.

@@ -78,7 +78,7 @@ class Block:
     last: int
     checkpoints: NDArray[np.int64]
     feedback: Feedback = AT_ONCE
-    # Replications of a piece; no number depends on it.
+    # Replications of a task; no number depends on it.
     size: int = BLOCK_SIZE
     # Whether every choice is kept. Nothing else depends on it, so it is not among what the block is about.
     keeps_choices: bool = False
@@ -90,12 +90,12 @@ class Block:
 
     @property
     def group(self) -> tuple[Hashable, ...]:
-        """Blocks of one group meet the same tapes, which are drawn once for all of them."""
+        """Blocks of one group meet the same reward tables, which are drawn once for all of them."""
         return *self.race, self.first, self.last
 
     @property
     def race(self) -> tuple[Hashable, ...]:
-        """Blocks of one race meet the same tapes, delays and losses in the replications they share."""
+        """Blocks of one race meet the same reward tables, delays and losses in the replications they share."""
         return self.environment.label, self.feedback.label, self.horizon, self.seed
 
     @property
@@ -126,7 +126,7 @@ class Block:
         }
 
     def cut(self, size: int | None = None) -> Iterator[Block]:
-        """The block in pieces of at most ``size`` replications, each made when it is asked for."""
+        """The block in tasks of at most ``size`` replications, each made when it is asked for."""
         most = self.size if size is None else size
         starts = range(self.first, self.last, most)
         return (replace(self, first=first, last=min(first + most, self.last)) for first in starts)
@@ -150,7 +150,7 @@ class Played(NamedTuple):
 
 
 class PlayedSoFar:
-    """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
+    """The outcome of a block while its tasks come in: room for all of it, and which replications are there."""
 
     def __init__(
         self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: ChoiceArray | None = None
@@ -158,10 +158,10 @@ class PlayedSoFar:
         self.regret, self.pulls, self.choices = regret, pulls, choices
         self.is_there = np.zeros(len(regret), dtype=np.bool_)
         self._first = first
-        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order pieces come in
+        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order tasks come in
 
     def put(self, piece: Block, played: Played) -> None:
-        """Add a piece."""
+        """Add a task."""
         rows = slice(piece.first - self._first, piece.last - self._first)
         self.regret[rows], self.pulls[rows], self.is_there[rows] = played.regret, played.pulls, True
         if self.choices is not None and played.choices is not None:
@@ -170,7 +170,7 @@ class PlayedSoFar:
 
     @property
     def seconds(self) -> float:
-        """Core-seconds of all pieces."""
+        """Core-seconds of all tasks."""
         return self._nanoseconds / 1e9
 
 
@@ -218,7 +218,9 @@ def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDAr
 
 
 def play_blocks(blocks: Sequence[Block]) -> list[Played]:
-    """Play blocks of one group, side by side on the same tapes; a thread waits while others have taken the memory."""
+    """Play blocks of one group, side by side on the same reward tables; a thread waits while others have taken the
+    memory.
+    """
     one = blocks[0]
     needed = bytes_of_replication(one.environment, one.horizon, is_late=not one.feedback.is_at_once)
     with GAMES.taken(needed, lambda: step(0)):
@@ -226,7 +228,7 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
 
 
 def play_side_by_side(blocks: Sequence[Block]) -> list[Played]:
-    """Play blocks of one group on the same tapes, which are drawn once."""
+    """Play blocks of one group on the same reward tables, which are drawn once."""
     one = blocks[0]
     n_arms = one.environment.n_arms
     found = [

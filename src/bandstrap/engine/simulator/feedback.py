@@ -13,7 +13,7 @@ from bandstrap.basics.distributions import Law, is_law, law_called, law_content,
 from bandstrap.engine.simulator.streams import DELAY, LOSS, stream
 from bandstrap.errors import brief, check_count, is_number, is_whole, requirement
 
-# Rounds that every reward is late by, or the law of their number: a distribution, or the text of one.
+# Rounds that every reward is late by, or the distribution of their number: a distribution, or the text of one.
 Delay = int | str | Law
 # Characters of a number of rounds as text; Python refuses to read very long ones.
 LONGEST_NUMBER = 100
@@ -79,7 +79,7 @@ class Feedback:
         self.lost = self._checked_share(lost)
 
     def _checked_delay(self, delay: object) -> tuple[int | str, Law | None]:
-        """The delay as it is shown, and its law if it has one."""
+        """The delay as it is shown, and its distribution if it has one."""
         rule = (
             "a whole number of rounds, of at least 0, or a scipy.stats distribution of such numbers or its text, such as "
             "'geom:p=0.005'"

@@ -51,7 +51,7 @@ class PlainPolicy:
     Parameters
     ----------
     source
-        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is given what it
         earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
         An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
         every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.

@@ -1,4 +1,4 @@
-"""One replication: a policy meets a tape of rewards."""
+"""One replication: a policy meets a reward table."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Game(NamedTuple):
     shown a set of one row, the context, which is written into its state before it chooses, and before it learns the reward
     of that round. Without ``arrivals`` each reward is learned at once; a kernel's round counts those that it has learned.
 
-    Where the tape is shorter than the game, play stops after the round that used up a row, and goes on at the ``bookmark``
-    when it is called again.
+    Where the reward table is shorter than the game, play stops after the round that used up a row, and goes on at the
+    ``bookmark`` when it is called again.
     """
 
     params: Any

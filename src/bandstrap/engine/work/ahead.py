@@ -32,7 +32,7 @@ class Ahead:
     Parameters
     ----------
     prepare
-        Prepares a piece of work, or a whole one.
+        Prepares a task, or a whole one.
     """
 
     def __init__(self, prepare: Preparer) -> None:

@@ -39,11 +39,11 @@ def bytes_of_tape(
 ) -> int:
     """Bytes that one replication holds at a time.
 
-    The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where actions
-    have ``n_features`` features that change from round to round, these and their means. Where rewards are late, also when
-    each arrives, in what order, how many by each round, and the rewards themselves. Without a tape there are ``n_at_hand``
-    numbers of it, thrice while the next ones are drawn, the rewards that a policy has seen, and the features of actions
-    whose rewards are late.
+    The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where
+    actions have ``n_features`` features that change from round to round, these and their means. Where rewards are
+    late, also when each arrives, in what order, how many by each round, and the rewards themselves. Without a reward
+    table there are ``n_at_hand`` numbers of it, thrice while the next ones are drawn, the rewards that a policy has
+    seen, and the features of actions whose rewards are late.
 
     >>> bytes_of_tape(5, 2000), bytes_of_tape(1000, 10**6, n_at_hand=10**6)
     (192000, 56000000)

@@ -38,7 +38,7 @@ def cells(evidence: Evidence, names: str, label: str) -> list[tuple[str, Coverag
 
 
 def miss_finding(evidence: Evidence, names: str, label: str, allowed: float, *, several: int = 1) -> Finding:
-    """No cell of laws and sample sizes may miss more often than allowed; says how much of that is used.
+    """No cell of distributions and sample sizes may miss more often than allowed; says how much of that is used.
 
     ``several`` such findings share the error rate.
     """
@@ -99,7 +99,7 @@ def and_on_the_coin(found: Finding, evidence: Evidence, label: str) -> Finding:
     f"{LAWS} T1-coin",
 )
 def theorem_1_proof(evidence: Evidence) -> Finding:
-    """The form as proved, on four laws and, exactly, on a coin."""
+    """The form as proved, on four distributions and, exactly, on a coin."""
     found = with_control(miss_finding(evidence, LAWS, "as proved", 2 * ALPHA), evidence)
     return and_on_the_coin(found, evidence, "as proved")
 

@@ -1,10 +1,10 @@
 """Comparisons: the evidence needed before a sentence of the paper counts as reproduced.
 
 Differences between policies are paired: they met the same rewards. A test says *reproduced* when the paper's sentence
-holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the error
-rate of all of them together, because one false sentence among them is enough to fail. Standard errors are estimated, from
-a few replications in a quick run, so that limits are quantiles of Student's law. What a check would see is said for a
-probability of ``POWER``.
+holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the
+error rate of all of them together, because one false sentence among them is enough to fail. Standard errors are
+estimated, from a few replications in a quick run, so that limits are quantiles of Student's distribution. What a
+check would see is said for a probability of ``POWER``.
 
 A sentence about several panels is tested in all of them, and holds if all comparisons do; how many of them do is said. One
 that is not found to hold is *not reproduced* if the contrary was found, or if the advantage was found to be at most

@@ -1,4 +1,4 @@
-"""The probability of each arm to have the highest of independent numbers whose laws are known."""
+"""The probability of each arm to have the highest of independent numbers whose distributions are known."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.polynomial.legendre import leggauss
 from bandstrap.basics.arrays import Floats
 from bandstrap.policies.states.fields import Entries
 
-# Nodes between two places where a law begins or ends; halving them changes probabilities by less than 1e-6.
+# Nodes between two places where a distribution begins or ends; halving them changes probabilities by less than 1e-6.
 N_NODES = 32
 
 
 class IndexLaws(Protocol):
-    """Laws of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
+    """Distributions of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
 
     bottoms: Floats
     tops: Floats

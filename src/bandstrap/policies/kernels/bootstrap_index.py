@@ -403,7 +403,7 @@ def drawn_quantile(state: SignState, arm: int, shared: Shared) -> float:
 
 @inlined
 def resampled_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """An order statistic of B draws, drawn in law."""
+    """An order statistic of B draws, sampled from its exact distribution."""
     draw_sums(params, state, arm, shared, rng)
     return drawn_quantile(state, arm, shared)
 
@@ -494,7 +494,7 @@ def exact_curve_quantile(
 def resampled_curve_quantile(
     params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
 ) -> float:
-    """An order statistic of B draws, drawn in law."""
+    """An order statistic of B draws, sampled from its exact distribution."""
     total = order_statistic_sum(shared.rank, params.n_resamples, rng)
     draw = curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level_of_sum(total)))
     if shared.share == 0.0:

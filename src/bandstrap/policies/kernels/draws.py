@@ -25,7 +25,7 @@ BITS = 52
 MOST_TOSSED = 2 * BITS
 # Fewer successes or failures than this are drawn one by one: log_factorial is not exact enough for a handful.
 LEAST_AT_ONCE = 30
-# The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric laws: Stadlober 1990.
+# The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric distributions: Stadlober 1990.
 HAT_SLOPE = math.sqrt(8.0 / math.e)
 HAT_OFFSET = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 

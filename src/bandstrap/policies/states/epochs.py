@@ -249,7 +249,7 @@ def close_epoch(settings: EpochSettings, epochs: Epochs, weights: Floats, square
 
 @jitable
 def rounds_of(settings: EpochSettings, weights: Floats, round_: int) -> Any:
-    """The number of the round, as a policy is told it: 1 more than the rewards that still count."""
+    """The number of the round, as a policy is given it: 1 more than the rewards that still count."""
     rounds = float(round_)
     if settings.discount < 1.0:
         rounds = 1.0
