@@ -22,7 +22,7 @@ DISTRIBUTION_NAMES = {
 
 
 class Law(Protocol):
-    """What a frozen ``scipy.stats`` distribution has and is always asked for."""
+    """Attributes of a frozen ``scipy.stats`` distribution that are always used."""
 
     def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
         """Draws."""
@@ -35,7 +35,9 @@ class Law(Protocol):
 
 
 class KnownLaw(Law, Protocol):
-    """What it has beside that. A law of the user's own may lack some of it: who asks has looked whether it is there."""
+    """Attributes of distributions that are known to SciPy. A law of the user's own may lack some of it: who asks has
+    looked whether it is there.
+    """
 
     args: tuple[Any, ...]
     kwds: dict[str, Any]
@@ -63,7 +65,7 @@ class KnownLaw(Law, Protocol):
 
 
 def is_law(law: object) -> TypeGuard[KnownLaw]:
-    """Whether this is a frozen distribution of one number."""
+    """Return whether this is a frozen distribution of one number."""
     needed = ("rvs", "mean", "std", "support", "dist")
     return all(hasattr(law, name) for name in needed) and np.ndim(cast("Law", law).mean()) == 0
 
@@ -74,7 +76,7 @@ def law_name(law: object) -> str:
 
 
 def law_content(law: KnownLaw) -> bytes:
-    """What tells a law from others: name, moments, support and a few draws.
+    """Content that tells a distribution from others: name, moments, support and a few draws.
 
     Parameters alone do not: a family of the user's own may hold data, and the same law can be written in several ways.
     """

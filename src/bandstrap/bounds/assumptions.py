@@ -1,4 +1,4 @@
-"""What bounds assume of rewards, each assumption in one place: which laws meet it, and which samples contradict it.
+"""Assumptions of bounds, each in one place: which distributions meet it, and which samples contradict it.
 
 The tests of samples take a few microseconds for a thousand rewards, since every bound runs them: no draws, and no sorting
 where a sum will do.
@@ -48,7 +48,7 @@ SMALLEST_SCALE = 1e-50
 
 
 class Verdict(NamedTuple):
-    """Whether an assumption holds: yes, no, or ``None`` for what is not known; and why not."""
+    """Verdict on an assumption holds: yes, no, or ``None`` if unknown; and the reason."""
 
     holds: bool | None
     why: str = ""
@@ -79,7 +79,8 @@ class Assumption:
 
 
 def judge(name: str, options: BoundOptions, law: KnownLaw) -> Verdict:
-    """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
+    """Return whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names,
+    assume.
 
     >>> from scipy import stats
     >>> judge("sign_flip", {}, stats.gamma(2))
@@ -190,7 +191,7 @@ def self_normalised(total: float, terms: Floats) -> float:
 
 
 def n_values(ordered: Floats) -> int:
-    """How many different rewards there are, in ascending order."""
+    """Number of different rewards, in ascending order."""
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 

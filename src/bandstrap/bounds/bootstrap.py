@@ -40,7 +40,7 @@ DEFAULT_DELTA = 0.1
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
+    """Return whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
     is_plain = {"quantile", "interval", "weights"}.isdisjoint(options)
     correction = options.get("correction", "practical")
     least = np.zeros(len(rewards))

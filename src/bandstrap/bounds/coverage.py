@@ -44,7 +44,7 @@ N_CELLS = 1000
 
 @dataclass(frozen=True)
 class CoverageRow:
-    """How one bound did at one sample size.
+    """Miss rate and width of one bound at one sample size.
 
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
     proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``assumption``
@@ -312,7 +312,7 @@ def measure(
 
 
 def judgement(name: str, options: Options, law: KnownLaw) -> tuple[JudgedAssumption, str]:
-    """Whether a law is what the proof of a bound assumes, and a note that says why not."""
+    """Return whether a law is what the proof of a bound assumes, and a note that says why not."""
     with np.errstate(all="ignore"):  # of SciPy's quantiles far out
         verdict = judge(name, options, law)
     if verdict.holds:
@@ -346,7 +346,9 @@ def draw_samples(law: Law, shape: tuple[int, int], rng: np.random.Generator) -> 
 
 
 def measure_exact(distribution: str | Law | ArrayLike, n: int, alpha: float) -> CoverageRow:
-    """What no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses ``alpha``."""
+    """Width that no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses
+    ``alpha``.
+    """
     law = resolve_distribution(distribution)
     width = target(law) - mean_quantile(law, n, alpha)
     return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width, width_error=0.0)

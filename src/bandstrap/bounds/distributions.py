@@ -1,4 +1,4 @@
-"""What is known of a ``scipy.stats`` distribution: mean, support, symmetry, tails, values."""
+"""Facts about a ``scipy.stats`` distribution: mean, support, symmetry, tails, values."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ROUNDING = 1e-6
 
 
 def target(law: KnownLaw) -> float:
-    """What a bound should cover: the mean or, where it does not exist, the median."""
+    """Value that a bound should cover: the mean or, where it does not exist, the median."""
     mean = float(law.mean())
     return mean if math.isfinite(mean) else float(law.median())
 
 
 def has_mean(law: KnownLaw) -> bool:
-    """Whether the law has a finite mean."""
+    """Return whether the law has a finite mean."""
     return math.isfinite(float(law.mean()))
 
 
@@ -42,7 +42,8 @@ def law_support(law: KnownLaw) -> tuple[float, float] | None:
 
 
 def is_symmetric(law: KnownLaw) -> bool:
-    """Whether quantiles lie symmetrically about the target, to one part in a million; false if the law has no quantiles.
+    """Return whether quantiles lie symmetrically about the target, to one part in a million; false if the law has no
+    quantiles.
 
     >>> from scipy import stats
     >>> is_symmetric(stats.t(1)), is_symmetric(stats.binom(5, 0.5)), is_symmetric(stats.gamma(50))
@@ -55,12 +56,12 @@ def is_symmetric(law: KnownLaw) -> bool:
 
 
 def has_quantiles(law: object) -> bool:
-    """Whether the law tells its quantiles, from both ends."""
+    """Return whether the law tells its quantiles, from both ends."""
     return hasattr(law, "ppf") and hasattr(law, "isf")
 
 
 def is_two_valued(law: KnownLaw, values: tuple[float, float]) -> bool:
-    """Whether the law gives these two values and no others.
+    """Return whether the law gives these two values and no others.
 
     >>> from scipy import stats
     >>> is_two_valued(stats.bernoulli(0.3), (0, 1)), is_two_valued(stats.binom(2, 0.3), (0, 2))
@@ -70,7 +71,7 @@ def is_two_valued(law: KnownLaw, values: tuple[float, float]) -> bool:
 
 
 def has_heavy_tail(law: KnownLaw) -> bool:
-    """Whether a tail is seen to be heavier than that of any normal law; false if that cannot be told.
+    """Return whether a tail is seen to be heavier than that of any normal law; false if that cannot be told.
 
     ``-log P(y - mu > x) / x^2`` stays above some number for a sub-Gaussian law; here it is seen to fall to less than half
     as ``x`` goes from one far quantile to a farther one. For a normal law it falls by 10 %, for Laplace's to a sixth.
@@ -91,7 +92,7 @@ def has_heavy_tail(law: KnownLaw) -> bool:
 
 
 def deviation_is_scale(law: KnownLaw) -> bool:
-    """Whether the standard deviation is known to be a sub-Gaussian scale."""
+    """Return whether the standard deviation is known to be a sub-Gaussian scale."""
     return law_name(law) in STRICTLY_SUB_GAUSSIAN and is_symmetric(law)
 
 

@@ -27,7 +27,9 @@ from bandstrap.multipliers import subset_mean
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a ``phi``."""
+    """Return whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a
+    ``phi``.
+    """
     if options.get("randomized") or any(options.get(name) is not None for name in ("phi", "sigma", "support")):
         return np.zeros(len(rewards), dtype=bool)
     return subset_mean.are_certainly_above(rewards, alpha, mean)

@@ -204,5 +204,5 @@ class Empirical(OfDistributions):
 
     @property
     def label(self) -> str:
-        """Where the data come from, or the number of arms, and a fingerprint of the data."""
+        """Origin of the data, or the number of arms, and a fingerprint of the data."""
         return str(Call(self.name, {**(self._source or {"n_arms": self.n_arms}), "digest": self.digest}))

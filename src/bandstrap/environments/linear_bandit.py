@@ -125,7 +125,7 @@ class LinearBandit(Environment):
         return sizes.pop() if sizes else int(self.implied[parameter])
 
     def _law(self, noise: str | Law) -> Noisy | Law:
-        """What draws noise: an environment of symmetric noise or a SciPy distribution."""
+        """Source of the noise: an environment of symmetric noise or a SciPy distribution."""
         owner = type(self).__name__
         if is_law(noise):
             mean = float(noise.mean())
@@ -174,7 +174,7 @@ class LinearBandit(Environment):
 
     @property
     def drawn_by(self) -> str:
-        """By arm where the set of actions does not change, else by round."""
+        """Way in which rewards are drawn: by arm if the set of actions is fixed, else by round."""
         if not self.has_tape_of(LinearBandit):
             return "tape"
         return "round" if self.contextual else "arm"

@@ -96,7 +96,7 @@ class OwnPrizes(Environment):
 
     @property
     def support(self) -> tuple[float, float]:
-        """From nothing to the largest prize."""
+        """Range of rewards: from 0 to the largest prize."""
         return 0.0, float(self.sorted_prizes[-1])
 
     @classmethod

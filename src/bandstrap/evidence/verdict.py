@@ -66,7 +66,7 @@ def verdict(
     healthy: bool = True,
     recent: Contrasts | None = None,
 ) -> StopVerdict:
-    r"""Whether an experiment may stop; may be asked at any time, and as often as one likes.
+    r"""Return whether an experiment may stop; may be asked at any time, and as often as one likes.
 
     With ``K`` arms, e-values :math:`E_{ba} = M_{ba}(0)` and :math:`q = 2 (K - 1)/\alpha`:
 
@@ -211,7 +211,7 @@ def count(flags: Bools, names: Sequence[str]) -> str:
 
 
 def still_open(names: Sequence[str], left: Sequence[int], withheld: int | None) -> str:
-    """Why there is no verdict yet."""
+    """Reason why there is no verdict yet."""
     if withheld is not None:
         return f"Open: '{names[left[0]]}' is best on average, but '{names[withheld]}' is better now."
     if not left:

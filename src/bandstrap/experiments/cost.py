@@ -1,4 +1,4 @@
-"""What an experiment will cost: decisions, bytes, and core-seconds, of which a short replication of every curve tells."""
+"""Cost of an experiment: decisions, bytes, and core-seconds, estimated by a short replication of every curve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONG_ENOUGH = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """What a panel will cost; of what two panels share each has the whole."""
+    """Cost of a panel; work that two panels share counts in both."""
 
     panel: str
     curves: int
@@ -125,12 +125,12 @@ def time_bound(block: Measurement) -> float:
 
 
 def replications_of(block: AnyBlock) -> int:
-    """How often a block is played, or how many samples are looked at."""
+    """Number of plays of a block, or of samples."""
     return block.work if isinstance(block, Block) else int(block.about["replications"])
 
 
 def n_pieces(block: AnyBlock) -> int:
-    """How many pieces a block is cut into."""
+    """Number of tasks that a block is cut into."""
     return -(-block.work // block.size) if isinstance(block, Block) else 1
 
 

@@ -84,7 +84,7 @@ class Merged:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def load(self, about: SeriesAbout) -> Finished | None:
-        """What is there of a block, or of a piece of one; ``None`` unless all of it is."""
+        """Load a block, or part of one; ``None`` unless all of it is."""
         while True:
             lane = self.find(about)
             if lane is None:
@@ -95,14 +95,14 @@ class Merged:
                 self._drop(lane.file)
 
     def find(self, about: SeriesAbout) -> Series | None:
-        """Where all of a block, or of a piece of one, is kept."""
+        """File that holds all of a block, or of a part of one."""
         self.refresh()
         first, last = span(about)
         lanes = self._lanes.get(lane_of(about), ())
         return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
 
     def lanes(self, lane: str) -> list[Series]:
-        """Where replications of a lane are kept."""
+        """Files that hold replications of a series."""
         self.refresh()
         return self._lanes.get(lane, [])
 
@@ -252,11 +252,13 @@ class Merged:
         return path
 
     def _seconds_of(self, file: Path) -> Path:
-        """Where it is kept how long each lane of a file took, apart from the numbers, which are the same each time."""
+        """File with the seconds that each series of a file took, apart from the numbers, which are the same each
+        time.
+        """
         return self._folder.parent / "seconds" / f"{file.stem}.json"
 
     def _is_covered(self, file: Path, by: Collection[Path]) -> bool:
-        """Whether some files have every lane of another."""
+        """Return whether some files have every lane of another."""
         for key in self._files[file.name]:
             lanes = self._lanes[key]
             for old in (lane for lane in lanes if lane.file == file):
@@ -266,7 +268,7 @@ class Merged:
 
 
 def pieces_of(block: AnyBlock) -> Iterator[SeriesAbout]:
-    """What each piece of a block is about."""
+    """Subject of each task of a block."""
     return (piece.about for piece in block.cut())
 
 
@@ -297,7 +299,7 @@ def read_lanes(file: Path) -> list[Played]:
 
 
 def read_footer(file: Path) -> dict[str, Any]:
-    """What a file says is in it, without the numbers, whose seal is not checked.
+    """Contents that a file declares, without the numbers, whose checksum is not verified.
 
     It is a text of JSON that stands as it is in the last part of a Parquet file, the length of which, of 4 bytes, is before
     the last 4. No text in it can be mistaken for its first key, because quotation marks inside a string are escaped.
@@ -314,7 +316,7 @@ def read_footer(file: Path) -> dict[str, Any]:
 
 
 def stamp_of(file: Path) -> tuple[int, int]:
-    """What changes when a file is replaced; nothing of one that is gone."""
+    """Stamp that changes when a file is replaced; nothing of one that is gone."""
     try:
         found = file.stat()
     except OSError:
@@ -323,7 +325,9 @@ def stamp_of(file: Path) -> tuple[int, int]:
 
 
 def settled(folder: Path) -> int | None:
-    """What changes when files come to a folder or go; ``None`` if there is none, or if one may yet in the same instant."""
+    """Stamp that changes when files come to a folder or go; ``None`` if there is none, or if one may yet in the same
+    instant.
+    """
     try:
         changed = folder.stat().st_mtime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""From an experiment to blocks: the pieces of work that are run, stored and never run twice.
+"""Plan of an experiment: blocks, the tasks that are run, stored and never run twice.
 
 What a block's numbers depend on is in its ``about``: the policy and the environment with their options, when rewards are
 learned, the horizon, the seed, the replications, and the code that plays, by what it does. Labels, titles and published
@@ -43,7 +43,7 @@ class Measurement(ABC):
 
     @property
     def work(self) -> int:
-        """How much work it is, for the progress bar: about a replication of play."""
+        """Amount of work, for the progress bar: about a replication of play."""
         return 1
 
     @property
@@ -75,7 +75,7 @@ class Measurement(ABC):
         yield self
 
     def record(self) -> MeasuredSoFar:
-        """Where its outcome is put."""
+        """Record of its outcome."""
         return MeasuredSoFar()
 
 
@@ -92,7 +92,7 @@ class BoundBlock(Measurement):
 
     @property
     def label(self) -> str:
-        """What is measured."""
+        """Label of the measurement."""
         return self.bound
 
     @property
@@ -120,7 +120,7 @@ class BoundBlock(Measurement):
 
 
 def code_of_bounds() -> str:
-    """What bounds are computed and measured by; one bound may look up another by name, so all are included."""
+    """Code by which bounds are computed and measured; one bound may look up another by name, so all are included."""
     parts = (part for entry in BOUNDS.values() for part in (entry.function, entry.covers) if part is not None)
     return computed_by("bounds", coverage, measure_curve, *parts)
 
@@ -143,7 +143,7 @@ class Blocks(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call them."""
+        """Name of the curves."""
 
     def __iter__(self) -> Iterator[AnyBlock]:
         """The blocks."""
@@ -176,7 +176,7 @@ class PanelPlan:
 
 
 def keeps_choices(block: AnyBlock) -> TypeGuard[Block]:
-    """Whether every choice of a block is to be kept."""
+    """Return whether every choice of a block is to be kept."""
     return isinstance(block, Block) and block.keeps_choices
 
 

@@ -29,7 +29,7 @@ SILENCE = 60.0
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """What a run last said of itself."""
+    """Last report of a run."""
 
     host: str
     process: int
@@ -123,7 +123,7 @@ class Run:
 
 
 def words_of(folder: Path) -> Iterator[Heartbeat]:
-    """What the runs of a folder said last, be they alive or dead."""
+    """Last reports of the runs of a folder, alive or dead."""
     for file in sorted(folder.glob("*.json")):
         try:
             content: dict[str, Any] = json.loads(read_sealed(file))
@@ -135,7 +135,7 @@ def words_of(folder: Path) -> Iterator[Heartbeat]:
 
 
 def is_alive(file: Path) -> bool:
-    """Whether the run that wrote a file goes on."""
+    """Return whether the run that wrote a file goes on."""
     try:
         descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR)
     except FileNotFoundError:
@@ -156,7 +156,7 @@ def is_alive(file: Path) -> bool:
 
 
 def is_recent(file: Path) -> bool:
-    """Whether a file was written within a minute."""
+    """Return whether a file was written within a minute."""
     try:
         return time.time() - file.stat().st_mtime < SILENCE
     except OSError:

@@ -1,4 +1,4 @@
-"""Who plays where, and what each is told: the TOML format of a league, checked.
+"""TOML format of a league, checked: policies, environments, and the parameters that each policy is given.
 
 .. code-block:: toml
 
@@ -82,7 +82,7 @@ class LeagueEnvironment(Strict):
 
     @property
     def shown(self) -> str:
-        """What is played, as text."""
+        """Environment as text."""
         return as_learned(self.call, make_feedback(self))
 
     @property
@@ -186,7 +186,7 @@ def read_league(path: Path | None = None) -> League:
 
 
 def make_feedback(environment: LeagueEnvironment) -> Feedback:
-    """When rewards of an environment are learned."""
+    """Feedback of an environment."""
     owner = f"the environment {environment.name!r}"
     return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
 

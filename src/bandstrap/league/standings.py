@@ -223,7 +223,7 @@ def interval_of(drawn: Floats) -> Interval:
 
 
 def resample(counts: Sequence[int]) -> NDArray[np.float64]:
-    """How often each draw of the bootstrap takes each replication, shape ``(draw, replication)``.
+    """Count of each replication in each draw of the bootstrap, shape ``(draw, replication)``.
 
     Where policies played different numbers of replications, those up to the smallest number are resampled among
     themselves, then those up to the next, so that every policy has as many in each draw as it played.

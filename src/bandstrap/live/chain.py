@@ -26,7 +26,7 @@ def new_identity(name: str, definition: str, created_by: str) -> str:
 
 
 def is_identity_of(identity: str, name: str, definition: str, created_by: str) -> bool:
-    """Whether an identity was made with this name, definition and creator."""
+    """Return whether an identity was made with this name, definition and creator."""
     random = identity[:32]
     return identity == random + digest_of(random, name, definition, created_by)
 
@@ -55,7 +55,7 @@ def next_link(link: int, entry: LogEntry) -> int:
 
 
 def hash_of(text: str) -> int:
-    """What a text that decisions share is stored under."""
+    """Hash under which a text shared by decisions is stored."""
     return hashed(text.encode())
 
 

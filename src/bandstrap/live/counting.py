@@ -1,4 +1,4 @@
-"""What the database counts for the status, in SQL that SQLite and PostgreSQL both understand.
+"""Counts for the status, made by the database, in SQL that SQLite and PostgreSQL both understand.
 
 A million decisions are counted where they are; what comes back is a few rows for each arm. What is counted of the policy's
 decisions stands in the log; those of the holdout, which are in no log, are settled one by one. Rewards are counted as sums
@@ -117,7 +117,7 @@ class Stretches(NamedTuple):
 
     @property
     def ends(self) -> Floats:
-        """When each ends."""
+        """End of each interval."""
         return self.start + self.length * np.arange(1.0, STRETCHES + 1)
 
     def place(self, stretch: float) -> int:
@@ -160,7 +160,7 @@ def count_decisions(store: Store, experiment: int, time: Stretches, day: float) 
 
 
 def count_recent(store: Store, experiment: int, most: int) -> Counter[int]:
-    """What the policy chose in its last decisions."""
+    """Count the policy's choices in its last decisions."""
     return Counter(dict(store.ask(RECENT, experiment, most)))
 
 

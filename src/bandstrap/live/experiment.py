@@ -57,7 +57,7 @@ class LargeRewardWarning(UserWarning):
 
 
 class Decision(NamedTuple):
-    """What is to be served, and why.
+    """Arm to serve, and why.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Experiment:
         self._reset()
 
     def _on_this_log(self, call: Callable[[], R]) -> R:
-        """What a call gives; if the database has another log than the one that was read, once more from its start."""
+        """Result of a call, repeated from the start if the database has another log than the one that was read."""
         try:
             return call()
         except OtherHistory:
@@ -203,7 +203,7 @@ class Experiment:
 
     @property
     def build(self) -> Build:
-        """What decides here."""
+        """Build of the code that decides here."""
         with self._lock:
             if self._build is None:
                 build = fold.this_build(self._checker())
@@ -280,7 +280,7 @@ class Experiment:
 
     @property
     def keeper(self) -> EvidenceKeeper:
-        """Who counts decisions for the readout."""
+        """Counter of decisions for the readout."""
         if self._keeper is None:
             from bandstrap.live.evidence import EvidenceKeeper
 
@@ -746,7 +746,7 @@ class Experiment:
     # --- afterwards -----------------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """How it stands: arms, rewards, their lag, the lift over the holdout, and what was changed.
+        """State of the experiment: arms, rewards, their lag, the lift over the holdout, and what was changed.
 
         Examples
         --------
@@ -771,7 +771,7 @@ class Experiment:
         return status_of(self)
 
     def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
-        """Who won, how sure, when to stop and what was gained: valid at any time, and as often as one asks.
+        """Winner, certainty, stopping advice and gain so far; valid at any time and however often one looks.
 
         Parameters
         ----------

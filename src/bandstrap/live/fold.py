@@ -58,7 +58,7 @@ BECOMES: dict[str, ServingStatus] = {"pause": "paused", "resume": "active", "ret
 
 
 class ServedChoice(NamedTuple):
-    """What is served, and with which chance; arms are numbers, weights JSON."""
+    """Arm that is served, and its probability; arms are numbers, weights JSON."""
 
     source: str
     arm: int
@@ -107,14 +107,14 @@ class LiveState:
 
     @property
     def mode(self) -> LiveMode:
-        """Whether the policy decides, or the control is served, or one arm to all, or nothing."""
+        """True if the policy decides, or the control is served, or one arm to all, or nothing."""
         if self.is_archived:
             return "archived"
         return self.settings.mode if self.shipped is None else "finished"
 
     @property
     def rule(self) -> ShareRule:
-        """What limits the weights of arms."""
+        """Rule that limits the weights of arms."""
         settings = self.settings
         return ShareRule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
 
@@ -135,7 +135,7 @@ class LiveState:
         *,
         drawn: tuple[bool, int] | None = None,
     ) -> ServedChoice:
-        """What is served under a key: a pure function, by which decisions are made and made again.
+        """Choose the arm that is served under a key: a pure function, by which decisions are made and made again.
 
         Where the key was erased, ``drawn`` says in its place whether it was held out, and which arm it drew.
         """
@@ -436,7 +436,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
 
 
 def is_sound(state: LiveState) -> bool:
-    """Whether the parts of a state are of the right kinds, and speak of the same arms."""
+    """Return whether the parts of a state are of the right kinds, and speak of the same arms."""
     arms, counts = tuple(state.arms), [state.unlearned, state.ended, *state.rewards]
     checks = [
         isinstance(state.policy.rng.bit_generator, np.random.PCG64),
@@ -473,7 +473,7 @@ def restore(store: Store, experiment: int, definition: Settings, build: str, new
 
 
 def is_due(version: int, last: int) -> bool:
-    """Whether there is enough beyond the last snapshot to write another."""
+    """Return whether there is enough beyond the last snapshot to write another."""
     return version - last >= max(FEWEST_ENTRIES, version // ONE_IN)
 
 
@@ -481,7 +481,7 @@ def is_due(version: int, last: int) -> bool:
 
 
 def this_build(policy: Any) -> Build:
-    """What decides here; states and weights of equal builds are equal to the last bit."""
+    """Build of the code that decides here; states and weights of equal builds are equal to the last bit."""
     code = computed_by("live", LiveState.fold, LiveState.choose, read_snapshot, LiveState, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])

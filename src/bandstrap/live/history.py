@@ -1,4 +1,4 @@
-"""How it came to that: what the policy chose and what it earned, in equal stretches of time."""
+"""History of an experiment: choices and earnings of the policy in equal time intervals."""
 
 from __future__ import annotations
 

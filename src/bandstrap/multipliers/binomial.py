@@ -35,7 +35,7 @@ TABLE = 264
 
 
 def is_two_valued(sample: Floats) -> np.ndarray:
-    """Which rows of ``sample`` take exactly two values."""
+    """Rows of ``sample`` that take exactly two values."""
     low = sample.min(axis=-1, keepdims=True)
     high = sample.max(axis=-1, keepdims=True)
     two: np.ndarray = ((sample == low) | (sample == high)).all(axis=-1) & (low != high)[..., 0]
@@ -116,7 +116,7 @@ def quantiles(law: int, sample: Floats, levels: Floats) -> Floats:
 
 @jitable
 def half_length(n: int) -> int:
-    """How many values from the middle up are in the table of ``n`` signs."""
+    """Number of values, from the middle up, in the table of ``n`` signs."""
     return min(n // 2, math.ceil(2.75 * math.sqrt(n))) + 1
 
 

@@ -70,7 +70,7 @@ def list_sums(room: Floats, terms: Floats, n: int, most: int) -> int:
 
 @jitable
 def extreme_rank(n: int, level: float) -> int:
-    """How many of the ``2^n`` sums lie beyond the quantile, counted from the nearer end."""
+    """Number of the ``2^n`` sums beyond the quantile, counted from the nearer end."""
     if n > 52:  # more sums than a double can count
         return 1 << 62
     sums = 2.0**n
@@ -80,7 +80,7 @@ def extreme_rank(n: int, level: float) -> int:
 
 @jitable
 def is_extreme(n: int, level: float) -> bool:
-    """Whether the tail holds few enough sums to list them."""
+    """Return whether the tail holds few enough sums to list them."""
     return extreme_rank(n, level) < MOST_EXTREME
 
 
@@ -159,7 +159,7 @@ def count_bits(terms: Floats, law: int) -> float:
 
 
 def crowd_width(terms: Floats) -> Floats:
-    """How far apart terms of a crowd may be, per row: moved to its middle, all of them move a sum by ``CLOSE`` at most."""
+    """Largest width of a crowd of terms, per row: moved to its middle, all of them move a sum by ``CLOSE`` at most."""
     width: Floats = 2.0 * CLOSE / terms.shape[-1] * np.sqrt((terms**2).sum(axis=-1))
     return width
 

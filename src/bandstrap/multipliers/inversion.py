@@ -93,7 +93,7 @@ SLACK = 1e-6
 
 @jitable
 def prepare_terms(law: int, a: Floats, c: float, terms: Floats) -> float:
-    """What the transform on the line ``c + i t`` needs of each term; returns what ``X`` is counted from.
+    """Prepare each term for the transform on the line ``c + i t``; returns the origin of ``X``.
 
     Two-point weights: the tilted chance of the higher point, and the distance of the points. Efron's: the tilted chance of
     a reward, and its place. Exponential weights: ``a/(1 - c a)``.
@@ -279,7 +279,7 @@ def log_chance_of_largest(law: int, a: Floats) -> float:
 
 @jitable
 def end_of_transform(law: int, a: Floats) -> float:
-    """Where ``M`` ends on the right: for exponential weights where ``1 - s a_i`` is 0, for the others nowhere."""
+    """Right end of ``M``: for exponential weights where ``1 - s a_i`` is 0, for the others nowhere."""
     if law != EXPONENTIAL:
         return math.inf
     top = 0.0

@@ -274,7 +274,7 @@ def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
-    """What "auto" uses for each row."""
+    """Method that "auto" uses for each row."""
     if law == GAUSSIAN:
         return np.full(len(rows), "closed-form", dtype=object)
     methods = np.full(len(rows), "inversion", dtype=object)

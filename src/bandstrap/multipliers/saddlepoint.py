@@ -209,7 +209,7 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
 
 @jitable
 def count_dominating(magnitudes: Floats) -> int:
-    """How many of the largest terms are enumerated; ``magnitudes`` ascend."""
+    """Number of the largest terms that are enumerated; ``magnitudes`` ascend."""
     below = np.zeros(magnitudes.size + 1)
     for i in range(magnitudes.size):
         below[i + 1] = below[i] + magnitudes[i] * magnitudes[i]

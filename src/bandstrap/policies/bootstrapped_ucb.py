@@ -49,7 +49,7 @@ MOST_RESAMPLES = 10**8
 
 
 class ArmBounds(TypedDict):
-    """What :meth:`BootstrappedUCB.bounds` says about an arm."""
+    """Row of :meth:`BootstrappedUCB.bounds` for an arm."""
 
     pulls: int
     mean: float
@@ -268,7 +268,7 @@ class BootstrappedUCB(Policy[Label]):
         return new_state(self.quantile, self.multipliers, n_arms, capacity, self.n_resamples, order)
 
     def quantile_source(self, arm: int, n: int, level: float) -> str:
-        """How the quantile of an arm with ``n`` rewards is known, in a word; see :meth:`bounds`."""
+        """Source of the quantile of an arm with ``n`` rewards, in a word; see :meth:`bounds`."""
         if self.quantile in ("streaming", "resampled-literal"):
             return "drawn"
         if n == 1:

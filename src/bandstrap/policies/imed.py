@@ -23,7 +23,7 @@ BOUNDED = KINDS["bounded"]
 
 
 class Params(NamedTuple):
-    """Which divergence, its noise scale if normal, and the largest possible reward if bounded."""
+    """Divergence, its noise scale if normal, and the largest possible reward if bounded."""
 
     kind: int
     sigma: float

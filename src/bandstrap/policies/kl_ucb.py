@@ -17,7 +17,7 @@ from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
-    """Which divergence, its noise scale if normal, whether ``t/n`` replaces ``t``, and the factor of ``log log t``."""
+    """Divergence, its noise scale if normal, whether ``t/n`` replaces ``t``, and the factor of ``log log t``."""
 
     kind: int
     sigma: float

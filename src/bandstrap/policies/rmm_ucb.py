@@ -33,7 +33,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """How many resamples are drawn, and how many blocks there may be."""
+    """Number of resamples, and largest number of blocks."""
 
     resamples: int
     blocks: float

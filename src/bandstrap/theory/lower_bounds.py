@@ -28,7 +28,7 @@ def _excess(mean: Floats, change: Floats) -> Floats:
 def divergence(
     mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
 ) -> FloatOrArray:
-    r"""How hard an arm is to tell from one that would be best: ``KL_inf``.
+    r"""Difficulty of telling an arm from one that would be best: ``KL_inf``.
 
     .. math:: \mathrm{KL}_{\inf} = \inf\{\mathrm{KL}(\nu, \nu') : \nu' \in \text{family}, E_{\nu'} y > \mu^*\}
 

@@ -1,4 +1,4 @@
-r"""What is proved about sign-flip indices and symmetric rewards: rates, the lower bound's divergence, and a regret bound.
+r"""Theorems about sign-flip indices and symmetric rewards: rates, the lower bound's divergence, and a regret bound.
 
 Facts, lemmas and theorems are numbered as in ``docs/sign-flip-theorem.md``, where their proofs are. An arm's walk has the
 steps

@@ -193,7 +193,7 @@ def blocks(first: int, last: int, single: int, ratio: float) -> list[int]:
 
 
 class PullOptions(TypedDict, total=False):
-    """What a bound on pulls depends on beside the two arms and the horizon."""
+    """Parameters of a bound on pulls beside the two arms and the horizon."""
 
     n_arms: int
     caution: float

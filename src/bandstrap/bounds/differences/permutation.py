@@ -163,7 +163,7 @@ def n_divisions(m: int, n: int) -> float:
 
 
 def why_no_shift(m: int, n: int, n_permutations: int, alpha: float) -> str:
-    """Why the bound is infinite for want of divisions, or of draws of them; empty where it is not."""
+    """Reason why the bound is infinite for want of divisions, or of draws of them; empty where it is not."""
     divisions = n_divisions(m, n)
     if divisions > MOST_ENUMERATED:
         return why_too_few(n_permutations, alpha, "permutation")
@@ -230,7 +230,7 @@ def n_bytes(size: int) -> int:
 
 
 def drawn_exchanges(m: int, n: int, n_draws: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
-    """Which rewards of either group are exchanged in divisions drawn at random: bit ``i % 8`` of ``bits[i // 8, draw]``.
+    """Rewards of either group that are exchanged in divisions drawn at random: bit ``i % 8`` of ``bits[i // 8, draw]``.
 
     A division is a subset of all rewards, of the size of the smaller group. Bits that are drawn independently make one of
     about that size, and any law of bits that treats all rewards alike will do: bits that are too many are then taken away,

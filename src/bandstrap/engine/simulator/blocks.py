@@ -30,7 +30,7 @@ from bandstrap.errors import SlowWarning, brief, requirement
 
 
 class PolicyLike(Protocol):
-    """What the simulator needs of a policy."""
+    """Interface that the simulator needs of a policy."""
 
     @property
     def kernel(self) -> Kernel | None:
@@ -85,7 +85,7 @@ class Block:
 
     @property
     def work(self) -> int:
-        """How much work it is: replications."""
+        """Amount of work: replications."""
         return self.last - self.first
 
     @property
@@ -107,7 +107,7 @@ class Block:
 
     @property
     def label(self) -> str:
-        """Who plays."""
+        """Label of the policy that plays."""
         return self.policy.label
 
     @cached_property
@@ -132,7 +132,7 @@ class Block:
         return (replace(self, first=first, last=min(first + most, self.last)) for first in starts)
 
     def record(self) -> PlayedSoFar:
-        """Where its pieces are put together."""
+        """Record in which its tasks are put together."""
         shape = self.last - self.first, self.checkpoints.size, self.environment.n_arms
         return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
 
@@ -175,7 +175,7 @@ class PlayedSoFar:
 
 
 def code_of(policy: PolicyLike, environment: EnvironmentLike) -> str:
-    """What a game is computed by: the loop and the rewards of a replication, the policy, the environment."""
+    """Code that computes a game: the loop and the rewards of a replication, the policy, the environment."""
     player = getattr(policy, "made", type(policy))
     is_plain = policy.kernel is None
     loop, without = (play_side_by_side, *((play_plain,) if is_plain else ())), () if is_plain else (play_plain,)

@@ -41,7 +41,7 @@ class PlainMakerWithRandomness(Protocol):
 
 
 def is_plain(thing: object) -> bool:
-    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    """Return whether it can select and update, itself or, if it is a class, what it makes."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
 

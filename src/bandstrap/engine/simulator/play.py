@@ -146,7 +146,7 @@ def see(place: Floats, context: Floats) -> None:
 
 
 def plays(game: Game) -> str:
-    """What a game is played on."""
+    """Inputs of a game."""
     return "arms" if game.action_sets is None else "contexts" if hasattr(game.state, "context") else "actions"
 
 

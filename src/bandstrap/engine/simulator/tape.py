@@ -31,7 +31,7 @@ SHORTEST_ROW = 16  # more than 1: one set of actions alone is one that never cha
 
 
 class Bookmark(NamedTuple):
-    """How far a game is, so that it can go on from there.
+    """Position of a game, from which it can go on.
 
     ``n_played[0]`` rounds have been played, and ``used[arm]`` rewards of the arm's row on the tape. Where rewards are late,
     ``known[arm]`` of the arm have been learned, and ``earned[t]`` is the reward of round ``t``, learned or not. Where
@@ -74,7 +74,7 @@ class Tape:
 
     @property
     def by_round(self) -> bool:
-        """Whether means change, and rewards are those of rounds."""
+        """True if means change, and rewards are those of rounds."""
         return self.means.ndim == 2
 
     def rewind(self) -> None:
@@ -84,18 +84,18 @@ class Tape:
         """Have the next rewards at hand where those that were are used up."""
 
     def lost(self, choices: NDArray[np.int64]) -> Floats:
-        """What the choice of each round lost on average, compared with the best."""
+        """Mean loss of the choice of each round, compared with the best."""
         return self._gaps[np.arange(choices.size), choices] if self.by_round else self._gaps[choices]
 
 
 class EnvironmentLike(Protocol):
-    """What the simulator needs of an environment."""
+    """Interface that the simulator needs of an environment."""
 
     n_arms: int
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        """Kinds of policies that can play of ``"arms"``, of ``"actions"``, or both."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -121,7 +121,7 @@ class EndlessWorld(EnvironmentLike, Protocol):
         """Features of an action, where rounds are drawn."""
 
     def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """What a replication keeps: means, and traits or sets of actions."""
+        """Properties fixed for a replication: means, and traits or sets of actions."""
 
     def draw_arm(self, world: tuple[Floats, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
         """The next rewards of an arm."""
@@ -192,7 +192,7 @@ class EndlessRounds(Tape):
             self._fill(self._row + 1)
 
     def lost(self, choices: NDArray[np.int64]) -> Floats:
-        """What was lost in the rounds that were played."""
+        """Mean loss of each round that was played."""
         return self._lost
 
     def _fill(self, row: int) -> None:
@@ -236,7 +236,7 @@ def open_tape(environment: EnvironmentLike, horizon: int, seed: int, replication
 
 
 def trouble_of(environment: EnvironmentLike) -> Callable[[], str]:
-    """How a sentence about an error of an environment, perhaps of a user's own, begins."""
+    """First words of a sentence about an error of an environment, perhaps of a user's own."""
     return lambda: f"the environment {environment.label} cannot be played"
 
 

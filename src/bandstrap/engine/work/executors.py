@@ -49,7 +49,7 @@ class Workers:
 
     @property
     def are_threads(self) -> bool:
-        """Whether they are threads of this process, which can be called off."""
+        """True if they are threads of this process, which can be called off."""
         return self._executor is None or isinstance(self._executor, ThreadPoolExecutor)
 
     def look(self, *, are_wanted: bool) -> None:
@@ -105,7 +105,7 @@ def check_executor(executor: object, owner: str) -> None:
 
 
 def worker_count(executor: Executor | None) -> int:
-    """How many workers an executor has now; of one that does not tell, one for each core is assumed.
+    """Number of workers that an executor has now; of one that does not tell, one for each core is assumed.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> worker_count(ThreadPoolExecutor(3))
@@ -122,7 +122,7 @@ def worker_count(executor: Executor | None) -> int:
 
 
 def can_work(executor: Executor | None) -> bool:
-    """Whether an executor does work that harms nobody."""
+    """Return whether an executor does work that harms nobody."""
     try:
         cast("Executor", executor).submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
     except Exception:  # noqa: BLE001 - whatever keeps it from that

@@ -1,4 +1,4 @@
-"""How much memory a computation needs and how much there is, known before it begins."""
+"""Memory that a computation needs and memory that is free, known before it begins."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def arrays_in(state: object) -> Iterator[AnyArray]:
 
 
 def is_mapped(array: object) -> bool:
-    """Whether an array is a view of pages that were mapped."""
+    """Return whether an array is a view of pages that were mapped."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, memoryview) and isinstance(array.obj, mmap.mmap)
@@ -221,7 +221,7 @@ class Room:
 
 
 def length(values: object) -> int:
-    """How many values there are, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
+    """Number of values, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
 
     >>> length(range(10**30)) == 10**30, length([1, 2]), length(3)
     (True, 2, 0)

@@ -131,7 +131,9 @@ def finish(
 
 
 def player_of(part: TaskPart) -> Hashable:
-    """What is prepared for a part: others that need the same code may play, or be played against, otherwise."""
+    """Player whose code is prepared for a part: others that need the same code may play, or be played against,
+    otherwise.
+    """
     return part.piece.needs, part.piece.label, part.whole.race
 
 
@@ -212,11 +214,11 @@ class Loop:
 
     @property
     def _room(self) -> int:
-        """How many groups may be in flight."""
+        """Number of groups that may be in flight."""
         return 1 if self._n_suspects else IN_FLIGHT * max(self._workers.count, 1)
 
     def _take_in(self, event: object) -> None:
-        """What a future that has ended brings."""
+        """Take in the outcome of a future that has ended."""
         if event in self._waiting:
             self._take(event)
         elif self._preparing is not None and event is self._preparing:
@@ -248,7 +250,7 @@ class Loop:
         return part.piece.needs in self._prepared or player_of(part) in self._unfit
 
     def _missing(self, group: list[TaskPart]) -> list[TaskPart]:
-        """What the store does not have; the rest is taken from there."""
+        """Tasks that the store lacks; the others are loaded."""
         missing = []
         for part in group:
             outcome = None if self._store is None else self._store.load(part.piece)
@@ -279,7 +281,7 @@ class Loop:
             self._hand_out(group, pool)
 
     def _look_ahead(self) -> None:
-        """Where nothing seems to be compiled and a core has nothing to do, have another process compile what is next."""
+        """If a core is idle and nothing seems to be compiled, have another process compile what is next."""
         if (
             self._preparing is not None
             and time.monotonic() - self._since > SLOW

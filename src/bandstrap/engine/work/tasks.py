@@ -18,23 +18,23 @@ class Work(Protocol):
 
     @property
     def work(self) -> int:
-        """How much it is, for the progress bar."""
+        """Amount of work, for the progress bar."""
 
     @property
     def group(self) -> Hashable:
-        """What it shares with others that are best done together."""
+        """Key shared by tasks that are best done together."""
 
     @property
     def race(self) -> Hashable:
-        """What it shares with others whose pieces may be of one group."""
+        """Key shared by tasks whose parts may be in one group."""
 
     @property
     def needs(self) -> Hashable:
-        """What must be prepared first, once for all that need the same; ``None`` if nothing."""
+        """Preparation that it needs, done once for all tasks that need the same; ``None`` if nothing."""
 
     @property
     def label(self) -> str:
-        """What to call it while it is prepared."""
+        """Name to show while it is prepared."""
 
     @property
     def about(self) -> Mapping[str, object]:
@@ -44,7 +44,7 @@ class Work(Protocol):
         """Its pieces, each made when it is asked for."""
 
     def record(self) -> Outcomes:
-        """Where the outcomes of its pieces are put together."""
+        """Record in which the outcomes of its tasks are put together."""
 
 
 class Outcomes(Protocol):
@@ -55,7 +55,7 @@ class Outcomes(Protocol):
 
 
 class StoreLike(Protocol):
-    """Where finished work is kept.
+    """Store of finished work.
 
     One that has a method ``fail(piece, error)``, too, is told of pieces that are given up, and the rest is done.
     """

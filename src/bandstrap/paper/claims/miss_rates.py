@@ -79,7 +79,7 @@ def with_control(found: Finding, evidence: Evidence) -> Finding:
     ours=True,
 )
 def stated_at_the_usual_level(evidence: Evidence) -> Finding:
-    """What remains of the theorem as stated, which is false at small levels."""
+    """Test the theorem as stated at the usual level; it is false at small ones."""
     return with_control(miss_finding(evidence, LAWS, "as stated", 2 * ALPHA), evidence)
 
 
@@ -132,7 +132,7 @@ def drawn_allowance(n_resamples: int) -> float:
     ours=True,
 )
 def drawn_at_the_usual_level(evidence: Evidence) -> Finding:
-    """As printed, B = 20 and B = 200."""
+    """Test resampling as printed, with B = 20 and B = 200."""
     few = miss_finding(evidence, DRAWN, "printed, B = 20", drawn_allowance(20), several=2)
     many = miss_finding(evidence, DRAWN, "printed, B = 200", drawn_allowance(200), several=2)
     numbers = [ReportedNumber(f"{number.name}, B = 200", number.ours) for number in many.numbers]

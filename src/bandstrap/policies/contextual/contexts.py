@@ -1,4 +1,4 @@
-"""What a context is made of, and the numbers that it becomes: declared in Python, JSON or TOML, kept as JSON."""
+"""Fields of a context, and the numbers that it becomes: declared in Python, JSON or TOML, kept as JSON."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ContextField(NamedTuple):
         return len(self.levels)
 
     def described(self) -> dict[str, Any]:
-        """What differs from the defaults, as JSON has it."""
+        """Differences from the defaults, as JSON has it."""
         default = ContextField(self.name, self.kind)
         pairs = zip(self._fields, self, default, strict=True)
         found = {key: list(self.levels) if key == "levels" else value for key, value, usual in pairs if value != usual}
@@ -163,7 +163,7 @@ class Contexts:
 
     @property
     def width(self) -> int:
-        """How many numbers a context becomes."""
+        """Number of numbers that a context becomes."""
         return len(self.columns)
 
     @property
@@ -200,7 +200,7 @@ class Contexts:
 
     @classmethod
     def from_json(cls, text: str) -> Contexts:
-        """What :meth:`to_json` wrote, or a table of fields alone; TOML's tables are such mappings as they are."""
+        """Read what :meth:`to_json` wrote, or a table of fields alone; TOML's tables are such mappings as they are."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):
@@ -209,7 +209,9 @@ class Contexts:
 
     @classmethod
     def of(cls, contexts: object) -> Contexts:
-        """From any form: a declaration, JSON, a table of fields, or one with ``fields`` and ``interactions``."""
+        """Make contexts from any form: a declaration, JSON, a table of fields, or one with ``fields`` and
+        ``interactions``.
+        """
         if isinstance(contexts, Contexts):
             return contexts
         if isinstance(contexts, str):

@@ -109,7 +109,7 @@ class RandUCB(ContextualPolicy[Label]):
         return Params(self.width, self.points)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
-        """Who wins with each width, and how probable that is."""
+        """Winner for each width, with its probability."""
         look_at_all(state)
         law: Floats = np.array([density_of(point, params.points) for point in range(params.points - 1)])
         chances = [*(law / law.sum() * (1.0 - OF_LARGEST)).tolist(), OF_LARGEST]

@@ -24,7 +24,7 @@ FEWEST_RIVALS = 4
 
 
 class Params(NamedTuple):
-    """Whether levels are drawn."""
+    """Parameters: ``randomized`` if levels are drawn."""
 
     randomized: bool
 

@@ -57,7 +57,7 @@ def random_bits(rng: np.random.Generator) -> int:
 
 @jitable
 def count_ones(bits: int) -> int:
-    """How many of up to 64 bits are 1, added up in pairs, then fours, then eights."""
+    """Number of ones among up to 64 bits, added up in pairs, then fours, then eights."""
     bits -= (bits >> 1) & 0x5555555555555555
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
     bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F

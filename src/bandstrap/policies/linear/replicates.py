@@ -182,7 +182,7 @@ def next_words_in_loops(generators: Generators, words: Words) -> None:
 
 @jitable
 def advance(x: Words, y: Words) -> Words:
-    """What follows ``x`` and ``y`` in a generator."""
+    """Next state after ``x`` and ``y`` in a generator."""
     x ^= x << np.uint64(23)
     return x ^ y ^ (x >> np.uint64(17)) ^ (y >> np.uint64(26))
 
@@ -356,7 +356,7 @@ def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
 
 @jitable
 def weigh(numbers: Times, last: Times, out: Times) -> None:
-    """How many of ``last`` each number is above, as far as ``out`` goes."""
+    """Count the entries of ``last`` that each number is above, as far as ``out`` goes."""
     c0, c1, c2, c3 = last[0], last[1], last[2], last[3]
     for i in range(out.size):
         u = numbers[i]

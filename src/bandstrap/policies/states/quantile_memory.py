@@ -1,4 +1,4 @@
-"""What a bootstrap policy remembers of an arm in constant memory: its rewards, in brief, and their quantile function.
+"""Constant memory of a bootstrap policy: its rewards, in brief, and their quantile function.
 
 The memory for random signs, the paper's weights, is in ``sign_memory.py``. Here is that for all other weights, and what is
 needed where weights are drawn.

@@ -1,4 +1,4 @@
-"""What a bootstrap policy remembers of an arm in constant memory where weights are random signs, as in the paper.
+"""Constant memory of a bootstrap policy whose weights are random signs, as in the paper.
 
 Of an arm's rewards the ``ENDS`` lowest and the ``ENDS`` highest are kept, because they make the tail of a sum of signs
 what it is; all others are known by their power sums. Up to ``MOST_TERMS`` rewards that is all of them. Rewards that take
@@ -167,7 +167,8 @@ def count_value(values: Floats, reward: float) -> None:
 
 @jitable
 def ripples(values: Floats, n: int) -> bool:
-    """Whether an arm's quantile may fall by more than a few thousandths where it should rise, as the level falls.
+    """Return whether an arm's quantile may fall by more than a few thousandths where it should rise, as the level
+    falls.
 
     What is counted does not, nor what Cornish and Fisher say. A series of waves does, by a few thousandths where rewards
     are spread out, and by up to a tenth where they take three or four values. (Where they crowd at few places without being
@@ -471,7 +472,7 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
 
 @inlined
 def main_bound(laws: Floats, arm: int, total: float) -> float:
-    """What :func:`law_quantile` does not exceed, cheaply, at the level of ``total``; infinite while a law must be fitted.
+    """Cheap upper limit of :func:`law_quantile` at the level of ``total``; infinite while a law must be fitted.
 
     A sum of signs has a tail of at most ``TAIL_FACTOR`` times that of a normal variable of its variance: Bentkus and
     Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015. The expansion
@@ -492,6 +493,6 @@ def main_bound(laws: Floats, arm: int, total: float) -> float:
 
 
 def quantile_source(memory: SignMemory, arm: int, n: int, level: float) -> str:
-    """How :func:`law_quantile` knows the quantile of an arm with ``n`` rewards, in a word."""
+    """Source from which :func:`law_quantile` has the quantile of an arm with ``n`` rewards, in a word."""
     is_listed = n <= MOST_LISTED or (n <= MOST_TERMS and extreme_rank(n, level) <= MOST_COUNTED)
     return "counted" if is_listed or (memory.values[arm][0] <= 2.0 and n <= MOST_COINS) else "fitted"
