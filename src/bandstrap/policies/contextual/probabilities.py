@@ -42,7 +42,8 @@ def products_of_others(factors: Floats) -> Floats:
     ones = np.ones((len(factors), 1))
     before = np.cumprod(np.hstack([ones, factors[:, :-1]]), axis=1)
     after = np.cumprod(np.hstack([ones, factors[:, :0:-1]]), axis=1)[:, ::-1]
-    return before * after
+    found: Floats = before * after
+    return found
 
 
 def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
