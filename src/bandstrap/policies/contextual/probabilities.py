@@ -40,10 +40,9 @@ def distribution(law: IndexLaws, y: Floats) -> Floats:
 def products_of_others(factors: Floats) -> Floats:
     """For each entry of a row the product of the others, without dividing, as some are 0."""
     ones = np.ones((len(factors), 1))
-    before = np.cumprod(np.hstack([ones, factors[:, :-1]]), axis=1)
-    after = np.cumprod(np.hstack([ones, factors[:, :0:-1]]), axis=1)[:, ::-1]
-    found: Floats = before * after
-    return found
+    forth: Floats = np.hstack([ones, factors[:, :-1]])
+    back: Floats = np.hstack([ones, factors[:, :0:-1]])
+    return np.cumprod(forth, axis=1) * np.cumprod(back, axis=1)[:, ::-1]
 
 
 def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
