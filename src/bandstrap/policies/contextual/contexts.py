@@ -18,6 +18,7 @@ from bandstrap.errors import (
     check_count,
     check_number,
     is_number,
+    is_whole,
     read_numbers,
     requirement,
 )
@@ -70,7 +71,7 @@ class ContextField(NamedTuple):
                 raise requirement(parameter, owner, f"given with the field {self.name!r}", "none")
             return [math.nan] * (len(self.columns) - 1) + flag
         if self.kind == "number":
-            if not is_number(value) or isinstance(value, bool) or not abs(float(value)) <= LARGEST_FEATURE:
+            if not is_number(value) or not abs(int(value) if is_whole(value) else float(value)) <= LARGEST_FEATURE:
                 rule = f"given with a finite number as {self.name!r}, no larger than {LARGEST_FEATURE:g}"
                 raise requirement(parameter, owner, rule, brief(value))
             number = float(value)
