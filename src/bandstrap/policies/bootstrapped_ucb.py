@@ -77,7 +77,7 @@ class BootstrappedUCB(Policy[Label]):
 
         ``"resampled"``
             The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). It is
-            sampled from its exact distribution: one order statistic of uniforms and one value of the arm's quantile function.
+            sampled from its exact distribution: an order statistic of uniforms, put into the arm's quantile function.
         ``"resampled-literal"``
             The same by drawing every weight, at O(B t) per round.
         ``"streaming"``
