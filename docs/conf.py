@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from sphinx.errors import SphinxError
 from sphinx.util.fileutil import copy_asset
 
+import bandstrap.serve.app  # noqa: F401 - before autodoc, in whose imports pydantic cannot make the models of fastapi
 from docs.making import checks, directives, policies
 
 project = "bandstrap"
@@ -62,6 +63,7 @@ html_theme = "furo"
 html_title = "bandstrap"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
