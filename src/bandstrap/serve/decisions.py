@@ -113,7 +113,8 @@ async def decide(request: Request) -> Response:
         if isinstance(answer, Decision):
             hub.count_decision(name, answer)
             # Who asks knows unit and key; what is stored may be hashes of them.
-            answer = answer._replace(unit=item.unit, key=item.key or answer.key)
+            unit = item.unit if answer.unit == hide(item.unit) else answer.unit
+            answer = answer._replace(unit=unit, key=item.key or answer.key)
         shown.append(answer)
     return answered(shown, Decision._asdict, is_list=is_list)
 
