@@ -59,7 +59,7 @@ class Posting(NamedTuple):
 
 
 class Calls:
-    """What both clients do, step by step; :class:`Client` and :class:`AsyncClient` take the steps each in its own way."""
+    """Steps that both clients share; :class:`Client` and :class:`AsyncClient` take the steps each in its own way."""
 
     def __init__(self, attempts: int, owner: str) -> None:
         self.attempts = check_count(attempts, "attempts", owner)
@@ -337,7 +337,7 @@ class AsyncClient(Calls):
 
 
 def connected(address: str, token: str, timeout: float, owner: str) -> dict[str, Any]:
-    """What httpx is told."""
+    """Options of httpx."""
     return {
         "base_url": address,
         "headers": {"Authorization": f"Bearer {token}"},
@@ -346,7 +346,7 @@ def connected(address: str, token: str, timeout: float, owner: str) -> dict[str,
 
 
 def detail_of(answer: httpx.Response) -> str:
-    """What a service says about a call that it refuses."""
+    """Message of a service about a call that it refuses."""
     try:
         return str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):

@@ -69,12 +69,12 @@ def check_seal(data: bytes) -> None:
 
 
 def has_seal(data: bytes) -> bool:
-    """Whether a file was sealed, be it damaged since."""
+    """Return whether a file was sealed, be it damaged since."""
     return SEAL in data
 
 
 def place_of_seal(data: bytes) -> int:
-    """Where the seal begins."""
+    """Offset of the checksum."""
     start = data.rfind(SEAL) + len(SEAL)
     if start < len(SEAL):
         raise Damaged("there is no seal")
@@ -261,7 +261,7 @@ def check_file(path: Path, parameter: str, owner: str) -> None:
 
 
 def obstacle(*folders: Path, files: Iterable[Path]) -> str:
-    """Why some folders cannot be made or written to, or some files cannot; empty if all can.
+    """Reason why some folders cannot be made or written to, or some files cannot; empty if all can.
 
     Something is really written, in the last folder on the way that there is, and removed again: whoever may do anything
     still cannot write to a full disk, or to one that is read only.

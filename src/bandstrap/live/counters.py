@@ -1,4 +1,4 @@
-"""What was counted for the status, kept beside the snapshots: decisions until a time, rewards and the log until a place.
+"""Counts for the status, kept beside the snapshots: decisions until a time, rewards and the log until a place.
 
 Whoever asks how an experiment stands counts what came since, and nothing twice. Decisions are counted for good once they
 are so old that no transaction under way can add one before them. Where rows were changed after all (a decision was
@@ -40,8 +40,8 @@ class Counters:
     """Numbers of decisions made before ``until``, of rewards up to the row ``last_reward``, of the log up to ``version``.
 
     ``by_build`` has the hashes of builds; ``served`` are decisions of each arm without the holdout's; ``chosen`` those of
-    each arm and stretch of ``level`` in which the policy chose it, or would have in shadow mode, and ``of_day`` the same
-    in stretches of ``counting.DAY_LEVEL``, none that ended before ``day``; ``learned`` are rewards of each arm and stretch.
+    each arm and interval of ``level`` in which the policy chose it, or would have in shadow mode, and ``of_day`` the same
+    in intervals of ``counting.DAY_LEVEL``, none that ended before ``day``; ``learned`` are rewards of each arm and interval.
     ``countable`` are neither the holdout's nor deferred.
     """
 
@@ -70,7 +70,7 @@ class Counters:
         return sum(tally.n for tallies in self.learned.values() for tally in tallies.values())
 
     def lift_to(self, level: int) -> None:
-        """Let two stretches be one, until they are of a level."""
+        """Merge pairs of intervals until they are of a level."""
         up = level - self.level
         if up > 0:
             for arm, counts in self.chosen.items():
@@ -85,7 +85,7 @@ class Counters:
     def count(
         self, store: Store, experiment: int, until: float, version: int, last_reward: int, day: float
     ) -> Counter[int]:
-        """Count what came since; what the policy chose after ``day`` among that."""
+        """Count the rows that came since; returns the choices of the policy after ``day`` among them."""
         recent: Counter[int] = Counter()
         finest = min(self.level, counting.DAY_LEVEL)
         rows = store.ask(counting.DECISIONS, 2.0**finest, day, experiment, self.until, until)
@@ -117,14 +117,14 @@ class Counters:
         return recent
 
     def forget_days(self, day: float) -> None:
-        """Keep no stretches that ended before the last day began."""
+        """Keep no intervals that ended before the last day began."""
         first = math.floor(day / 2.0**counting.DAY_LEVEL)
         for arm, counts in self.of_day.items():
             self.of_day[arm] = Counter({stretch: n for stretch, n in counts.items() if stretch >= first})
         self.day = max(self.day, day)
 
     def since(self, store: Store, experiment: int, day: float) -> Counter[int]:
-        """What the policy chose after the last day began; of the stretch in which it did, the database counts a part."""
+        """Choices of the policy after the last day began; of the interval in which it began, the database counts a part."""
         length = 2.0**counting.DAY_LEVEL
         first = math.floor(day / length) + 1
         edge = store.ask(counting.OF_DAY, experiment, day, min(first * length, self.until))
@@ -177,7 +177,7 @@ def numbers(written: Mapping[str, Any]) -> dict[int, int]:
 
 
 def raised(counts: Mapping[int, int], up: int) -> Counter[int]:
-    """Counts of longer stretches."""
+    """Counts of longer intervals."""
     found: Counter[int] = Counter()
     for stretch, n in counts.items():
         found[stretch >> up] += n
@@ -193,7 +193,7 @@ class CountKeeper:
         self._seen = 0  # version of the log when counters were stored last
 
     def keep_up(self, state: LiveState) -> None:
-        """Count what came since, and store it, if that is due and no other worker has; decisions do not depend on it."""
+        """Count the rows that came since, and store the counters, if that is due and no other worker has; decisions do not depend on it."""
         if is_due(state.version, self._seen):
             with contextlib.suppress(StoreError):
                 self.complete(state)
@@ -226,7 +226,7 @@ class CountKeeper:
         return found
 
     def stored(self, state: LiveState) -> Counters | None:
-        """What was counted last, here or by another worker."""
+        """Counters that were counted last, here or by another worker."""
         newest = self.store.latest_snapshot(self.experiment, self.build, state.version)
         if newest is not None and newest.version > self._seen:
             self._seen = newest.version
@@ -236,7 +236,7 @@ class CountKeeper:
         return self.found
 
     def _is_whole(self, found: Counters, now: float) -> bool:
-        """Whether there is no other decision of that time, none that was voided since, and the clock is not put back."""
+        """Check that no other decision is of that time, none was voided since, and the clock was not put back."""
         ((n_decisions, n_voided),) = self.store.ask(
             "SELECT (SELECT count(*) FROM live_decision WHERE experiment = ? AND decided_at < ?),"
             " (SELECT count(*) FROM live_void WHERE experiment = ?)",

@@ -1,4 +1,4 @@
-"""What the database counts for the status, in SQL that SQLite and PostgreSQL both understand.
+"""Counts for the status, made by the database, in SQL that SQLite and PostgreSQL both understand.
 
 Decisions are counted where they are; what comes back is a few rows for each arm. What was counted is kept
 (:mod:`bandstrap.live.counters`), so that of a million only the last ones are counted again. What is counted of the policy's
@@ -23,16 +23,16 @@ from bandstrap.live.settle import ARRIVAL, IS_VOID, START, Settle
 from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
 
-# Most stretches of time from the first decision until now. They are 2^level seconds long, and begin at whole multiples of
+# Most intervals of time from the first decision until now. They are 2^level seconds long, and begin at whole multiples of
 # that: two of one level are one of the next.
 STRETCHES = 120
 # Shorter ones would be below the resolution of a database's clock.
 LOWEST_LEVEL = -10
-# Seconds of the last day, whose decisions are counted in stretches of this level, 17 minutes.
+# Seconds of the last day, whose decisions are counted in intervals of this level, 17 minutes.
 DAY = 86_400.0
 DAY_LEVEL = 10
 
-# Halves are rounded down here and up there, which concerns a moment between two stretches; CAST rounds in PostgreSQL and
+# Halves are rounded down here and up there, which concerns a moment between two intervals; CAST rounds in PostgreSQL and
 # cuts off in SQLite, and not every SQLite has floor().
 STRETCH = "round({} / ? - 0.5)"
 
@@ -91,7 +91,7 @@ SELECT place, n, lag FROM (
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
 
-# Units of the policy by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a
+# Units of the policy by the interval in which each first came. A unit counts once, by the mean reward of its decisions; a
 # decision without a unit is one by itself.
 UNITS = f"""
 WITH units AS (
@@ -118,7 +118,7 @@ ORDER BY d.decided_at, d.number, {ARRIVAL}
 
 
 class Stretches(NamedTuple):
-    """Equal stretches of time: the place of the first, how many there are, and their level."""
+    """Equal time intervals: the place of the first, how many there are, and their level."""
 
     first: int
     size: int
@@ -131,16 +131,16 @@ class Stretches(NamedTuple):
 
     @property
     def ends(self) -> Floats:
-        """When each ends."""
+        """End of each interval."""
         return (self.first + np.arange(1.0, self.size + 1)) * self.length
 
     def place(self, stretch: float) -> int:
-        """A stretch of this level, as the database has it, among those there are."""
+        """Index of an interval of this level, as the database has it, among those there are."""
         return min(max(int(stretch) - self.first, 0), self.size - 1)
 
 
 def stretches(first: float, now: float, level: int = LOWEST_LEVEL) -> Stretches:
-    """The stretches from the first decision until now, of a level or, if they are too many, a higher one.
+    """Intervals from the first decision until now, of a level or, if they are too many, a higher one.
 
     >>> stretches(0.0, 119.5), stretches(0.0, 120.0)
     (Stretches(first=0, size=120, level=0), Stretches(first=0, size=61, level=1))
@@ -152,13 +152,13 @@ def stretches(first: float, now: float, level: int = LOWEST_LEVEL) -> Stretches:
 
 
 def first_decision(store: Store, experiment: int) -> float | None:
-    """When the first decision was made; none before."""
+    """Time of the first decision; none before."""
     ((first,),) = store.ask("SELECT min(decided_at) FROM live_decision WHERE experiment = ?", experiment)
     return None if first is None else float(first)
 
 
 def count_recent(store: Store, experiment: int, most: int) -> Counter[int]:
-    """What the policy chose in its last decisions."""
+    """Count the policy's choices in its last decisions."""
     return Counter(dict(store.ask(RECENT, experiment, most)))
 
 

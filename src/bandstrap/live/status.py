@@ -1,4 +1,4 @@
-"""How an experiment stands: its arms, its rewards, what it earns beyond its holdout, and what was changed."""
+"""Status of an experiment: its arms, its rewards, its lift over the holdout, and its changes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ArmStatus:
 
 @dataclasses.dataclass(frozen=True)
 class IntervalPromise:
-    """What the intervals of the arms' means are: a bound's name, and what it promises here."""
+    """Kind of intervals of the arms' means: a bound's name, and what it promises here."""
 
     method: str
     alpha: float
@@ -107,7 +107,7 @@ class Lag:
 
 @dataclasses.dataclass(frozen=True)
 class Lift:
-    """What units of the policy earned per decision, beyond those of the holdout.
+    """Lift: reward per decision of the policy's units beyond that of the holdout.
 
     Decisions without a reward, their own or the default, are left out.
 
@@ -181,7 +181,7 @@ class ChangeStatus:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Status(Displayed):
-    """How an experiment stands; printed, a few lines and a table of its arms.
+    """Status of an experiment; printed as, a few lines and a table of its arms.
 
     Times are seconds since 1970 by the database's clock.
 
@@ -226,7 +226,7 @@ class Status(Displayed):
     builds, changes
         What decided, and the last changes, the newest first.
     history
-        What was chosen and earned in stretches of time, for the pictures.
+        What was chosen and earned in time intervals, for the pictures.
     """
 
     name: str
@@ -279,7 +279,7 @@ class Status(Displayed):
 
     @property
     def is_linear(self) -> bool:
-        """Whether actions come with each decision; otherwise there are arms."""
+        """True if actions come with each decision; otherwise there are arms."""
         return "burn_in" not in self.settings
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class Status(Displayed):
 
 
 def status_of(experiment: Experiment) -> Status:
-    """How an experiment stands; see :meth:`bandstrap.live.Experiment.status`."""
+    """Status of an experiment; see :meth:`bandstrap.live.Experiment.status`."""
     experiment.refresh()
     store, row, settle = experiment.store, experiment.row, experiment.definition.settle
     changes = store.changes(row.id)
@@ -371,7 +371,7 @@ def status_of(experiment: Experiment) -> Status:
 
 
 def counted(experiment: Experiment) -> tuple[Counters, Totals, float]:
-    """What was counted of the past, numbers that hold now, and when that is; anew if a decision was voided between them."""
+    """Counters of the past, numbers that hold now, and that moment; anew if a decision was voided between them."""
     store, row = experiment.store, experiment.row
     for _ in range(ATTEMPTS):
         kept = experiment.counters
@@ -383,7 +383,7 @@ def counted(experiment: Experiment) -> tuple[Counters, Totals, float]:
 
 
 def in_order(tallies: Mapping[int, Tally], time: counting.Stretches) -> list[Tally]:
-    """Tallies of all stretches."""
+    """Tallies of all intervals."""
     found = [Tally()] * time.size
     for stretch, tally in tallies.items():
         place = time.place(stretch)
@@ -392,7 +392,7 @@ def in_order(tallies: Mapping[int, Tally], time: counting.Stretches) -> list[Tal
 
 
 def numbers_in_order(numbers: Mapping[int, int], time: counting.Stretches) -> list[int]:
-    """Numbers of all stretches."""
+    """Numbers of all intervals."""
     found = [0] * time.size
     for stretch, n in numbers.items():
         found[time.place(stretch)] += n
@@ -420,7 +420,7 @@ def arm_statuses(
     indices: Mapping[str, float | None],
     weights: Sequence[float] | None,
 ) -> list[ArmStatus]:
-    """What is known of each arm."""
+    """Status of each arm."""
     is_linear = state.settings.is_linear
     found = []
     for arm, label in enumerate(labels):
@@ -448,7 +448,7 @@ def arm_statuses(
 
 
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
-    """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
+    """Probability of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
         return None if state.settings.has_context else state.chances(state.active()).widths, None
     except PolicyFailure as failure:
@@ -456,7 +456,7 @@ def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
 
 
 def indices_of(state: LiveState) -> tuple[dict[str, float | None], str]:
-    """What the policy ranks its arms by, and what that is; actions are ranked when they are given."""
+    """Numbers by which the policy ranks its arms, and their name; actions are ranked when they are given."""
     if state.settings.is_linear:
         return {}, "index"
     table = state.policy.table()
@@ -465,7 +465,7 @@ def indices_of(state: LiveState) -> tuple[dict[str, float | None], str]:
 
 
 def state_of(state: LiveState, arm: int) -> ArmState:
-    """Whether an arm is served."""
+    """Return whether an arm is served."""
     is_new = state.rewards[arm] < state.rule.established
     return "new" if state.status[arm] == "active" and is_new else state.status[arm]
 
@@ -489,7 +489,7 @@ def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tu
 
 
 def interval_of(support: tuple[float, float]) -> IntervalPromise:
-    """Which interval the arms' means have, and what it promises."""
+    """Kind of interval of the arms' means, and its promise."""
     if np.isfinite(support).all():
         return IntervalPromise(
             "betting",
@@ -513,7 +513,7 @@ def interval_of(support: tuple[float, float]) -> IntervalPromise:
 
 
 def lag_of(n: int, quantiles: Sequence[float]) -> Lag | None:
-    """How long rewards took; ``None`` without any."""
+    """Lag of rewards; ``None`` without any."""
     if not n:
         return None
     return Lag(n, quantiles[49], quantiles[89], quantiles[98], quantiles[99], tuple(quantiles))
@@ -590,7 +590,7 @@ def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
 
 
 def builds_of(experiment: Experiment, decisions: Mapping[int, int]) -> tuple[BuildStatus, ...]:
-    """What decided, most often first."""
+    """Builds that decided, most often first."""
     found = []
     for id_, code, libraries, platform in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build"):
         n = decisions.get(hash_of(id_), 0)

@@ -33,7 +33,7 @@ KEY_IN_HEADER = {
 
 
 def takes(shape: type[S]) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that takes one object of a shape, or a list of them."""
+    """OpenAPI entry of a route that takes one object of a shape, or a list of them."""
     one = shape.model_json_schema()
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000}
     return {
@@ -177,7 +177,7 @@ async def import_(request: Request) -> Response:
 
 
 def shown_import(outcome: Decision | str) -> dict[str, Any]:
-    """What became of a decision made elsewhere."""
+    """Outcome of a decision made elsewhere."""
     if isinstance(outcome, str):
         return {"outcome": outcome}
     return {"outcome": "stored", "id": outcome.id, "source": outcome.source, "propensity": outcome.propensity}

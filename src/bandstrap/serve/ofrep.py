@@ -71,7 +71,9 @@ async def evaluated(hub: Hub, name: str, unit: str | None, attributes: dict[str,
 
 
 def wish_of(desk: Desk, unit: str | None, attributes: dict[str, Any], *, defer: bool) -> DecisionWish:
-    """What an evaluation asks for; applications send attributes that no policy declares, which are left out."""
+    """Request that an evaluation stands for; applications send attributes that no policy declares, which are left
+    out.
+    """
     fields = desk.experiment.context_fields
     context = None if fields is None else {name: attributes[name] for name in fields if name in attributes}
     return DecisionWish(unit, unit, None, None, defer, context)

@@ -1,4 +1,4 @@
-"""What policies played, as Parquet: one row per policy and replication, under a seal that shows any damage."""
+"""Results of a simulation as Parquet: one row per policy and replication, with a checksum that shows any damage."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def write_frame(path: Path, frame: DataFrame, about: Mapping[str, object], *, la
 
 
 def read_about(data: bytes) -> dict[str, Any]:
-    """What a table's metadata say, given the bytes of a file whose seal is whole; ``ValueError`` if it has no table."""
+    """Metadata of a table, from the bytes of a file with a valid checksum; ``ValueError`` if it has no table."""
     need("A Parquet file", "polars")
     import polars
 

@@ -1,4 +1,4 @@
-"""What a simulation found: regret of each policy at checkpoints, replication by replication."""
+"""Result of a simulation: regret of each policy at checkpoints, replication by replication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a policy live, whether it plays arms or actions: its generator, its lock, its journal, its machine code."""
+"""Live part of a policy of arms or actions: its generator, its lock, its journal, its machine code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class LivePolicy(Described):
         self._machine = Machine(self.plays, self.name) if compiled else None
 
     def _check_compiled(self, compiled: object) -> bool:
-        """Whether steps are to be compiled: a plain truth value, because no command line or file has a word for it."""
+        """Return whether steps are to be compiled: a plain truth value, because no command line or file has a word
+        for it.
+        """
         if not isinstance(compiled, bool):
             raise requirement("compiled", type(self).__name__, "True or False", brief(compiled))
         return compiled
@@ -90,7 +92,7 @@ class LivePolicy(Described):
         saving.save(self, path)
 
     def draws_in_update(self) -> bool:
-        """Whether taking in a reward draws random numbers."""
+        """Return whether taking in a reward draws random numbers."""
         return uses_generator(self.kernel.learn)
 
     def _settle(self) -> None:
