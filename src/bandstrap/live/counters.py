@@ -41,7 +41,7 @@ class Counters:
 
     ``by_build`` has the hashes of builds; ``served`` are decisions of each arm without the holdout's; ``chosen`` those of
     each arm and interval of ``level`` in which the policy chose it, or would have in shadow mode, and ``of_day`` the same
-    in intervals of ``counting.DAY_LEVEL``, none that ended before ``day``; ``learned`` are rewards of each arm and interval.
+    in intervals of ``counting.DAY_LEVEL``, none that ended before ``day``; ``learned`` are rewards of both.
     ``countable`` are neither the holdout's nor deferred.
     """
 
@@ -193,7 +193,7 @@ class CountKeeper:
         self._seen = 0  # version of the log when counters were stored last
 
     def keep_up(self, state: LiveState) -> None:
-        """Count the rows that came since, and store the counters, if that is due and no other worker has; decisions do not depend on it."""
+        """Count and store the rows that came since if that is due and nobody else has; decisions do not depend on it."""
         if is_due(state.version, self._seen):
             with contextlib.suppress(StoreError):
                 self.complete(state)
