@@ -408,7 +408,7 @@ def rank_correlation(rewards: Floats) -> tuple[float, int]:
 
 
 def trends(rewards: Floats) -> list[str]:
-    """A trend along the sample, which a bound that walks through it cannot bear."""
+    """A trend along the sample, which contradicts what a sequential bound assumes."""
     if rewards.size < FEWEST:
         return []
     p_value = trend_p_value(rewards)

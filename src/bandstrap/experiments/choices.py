@@ -167,7 +167,7 @@ class ChoiceFiles:
 
 
 def check_file(data: bytes, file: Path, about: SeriesAbout) -> int:
-    """Refuse a file, whose seal is whole, that has another name than its content; its first replication."""
+    """Refuse a file, whose checksum is valid, that has another name than its content; its first replication."""
     found = read_about(data)["block"]
     name = NAME.match(file.name)
     first, last = span(found)

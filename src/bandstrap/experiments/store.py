@@ -82,7 +82,7 @@ class BlockStore:
         """Keep a finished block.
 
         One that took long is on the disk before it has its name. The others are not waited for: a block that a power cut
-        takes is run again, and its seal shows it.
+        takes is run again, and its checksum shows it.
         """
         about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
         lasting = finished.seconds >= WORTH_WAITING

@@ -1,4 +1,4 @@
-"""Bootstrapped UCB: algorithm 1 of the paper, with the quantile drawn literally, in distribution, once, or not at all."""
+"""Bootstrapped UCB: algorithm 1 of the paper, with four ways to the bootstrap quantile."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class BootstrappedUCB(Policy[Label]):
         How the bootstrapped quantile is found.
 
         ``"resampled"``
-            The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). Drawn in
-            law: one order statistic of uniforms and one evaluation of the arm's quantile function.
+            The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). It is
+            sampled from its exact distribution: an order statistic of uniforms, put into the arm's quantile function.
         ``"resampled-literal"``
             The same by drawing every weight, at O(B t) per round.
         ``"streaming"``

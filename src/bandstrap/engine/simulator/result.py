@@ -268,7 +268,7 @@ class Result:
 
 
 def unsealed_format(data: bytes) -> int | None:
-    """The number of a format from before there were seals, found without parsing what nothing vouches for."""
+    """The number of a format from before there were checksums, found without parsing what nothing vouches for."""
     found = re.search(rb'\{"format": ([12]), "', data)
     return int(found[1]) if found else None
 

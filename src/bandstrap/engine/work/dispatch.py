@@ -92,7 +92,7 @@ class TaskCall:
 
 
 class RemoteTaskCall:
-    """An errand in another process; see :class:`TaskCall`."""
+    """Tasks sent to another process; see :class:`TaskCall`."""
 
     def __init__(self, code: Code, ahead: bytes, content: bytes) -> None:
         self.code, self.ahead, self.content = code, ahead, content

@@ -38,7 +38,7 @@ def distribution(law: IndexLaws, y: Floats) -> Floats:
 
 
 def products_of_others(factors: Floats) -> Floats:
-    """For each entry of a row the product of the others, without dividing, as some are 0."""
+    """Product of the other entries of a row, for each entry, without dividing, as some are 0."""
     ones = np.ones((len(factors), 1))
     forth: Floats = np.hstack([ones, factors[:, :-1]])
     back: Floats = np.hstack([ones, factors[:, :0:-1]])

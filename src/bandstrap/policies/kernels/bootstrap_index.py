@@ -443,7 +443,7 @@ def resampled_score_at(params: Params, state: SignState, arm: int, shared: Share
 
 @inlined
 def draw_levels(params: Params, state: SignState, shared: Shared, moment: float, rng: np.random.Generator) -> None:
-    """Draw the level of every arm, and put a ceiling on its index."""
+    """Draw the level of every arm, and an upper limit on its index."""
     order, pulls, drawn, laws = state.order, state.pulls, state.drawn, state.memory.laws
     bounds, until, settled = state.ceilings.bounds, state.ceilings.until, state.ceilings.settled
     for i in range(len(order)):

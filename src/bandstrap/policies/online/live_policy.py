@@ -84,8 +84,8 @@ class LivePolicy(Described):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, for :func:`bandstrap.load`.
 
-        The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
-        when this returns; a file that was there before is replaced then and not sooner.
+        The file is JSON, see :meth:`to_dict`, with a checksum that shows any damage. It is written to a
+        temporary file, flushed to the disk, and renamed, so that an existing file is replaced as a whole.
         """
         from bandstrap.policies.saving import saved as saving  # which imports this module
 
