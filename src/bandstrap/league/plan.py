@@ -1,4 +1,4 @@
-"""From a league to matches: which policy plays which environment, told what."""
+"""Plan of a league: which policy plays which environment, with which parameters given."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
 
 
 def reason_to_sit_out(policy: PolicyLike, environment: EnvironmentLike, horizon: int) -> str:
-    """Why a policy cannot play an environment; empty if it can."""
+    """Reason why a policy cannot play an environment; empty if it can."""
     if policy.plays not in environment.offers:
         return f"plays {policy.plays}"
     low, high = policy.support

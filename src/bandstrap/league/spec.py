@@ -1,4 +1,4 @@
-"""Who plays where, and what each is told: the TOML format of a league, checked.
+"""TOML format of a league, checked: policies, environments, and the parameters that each policy is given.
 
 .. code-block:: toml
 
@@ -12,7 +12,7 @@
     raw_moment = 0.1  # and on the mean square
     rounds = 846      # the most rounds that are played, such as the rows of a set; the horizon by default
     needs = "sklearn" # a package without which nobody plays here
-    delay = 200       # rounds that rewards are late by, or a law such as "geom:p=0.005"; 0 by default
+    delay = 200       # rounds that rewards are late by, or a distribution such as "geom:p=0.005"; 0 by default
     batch = 100       # rewards are learned at the ends of rounds 100, 200, ...; of every round by default
     lost = 0.1        # share of rewards that are never learned; 0 by default
 
@@ -90,7 +90,7 @@ class LeagueEnvironment(Strict):
 
     @property
     def shown(self) -> str:
-        """What is played, as text."""
+        """Environment as text."""
         return as_learned(self.call, make_feedback(self))
 
     @property
@@ -203,7 +203,7 @@ def lacks(part: LeagueEnvironment | LeaguePolicy) -> str:
 
 
 def make_feedback(environment: LeagueEnvironment) -> Feedback:
-    """When rewards of an environment are learned."""
+    """Feedback of an environment."""
     owner = f"the environment {environment.name!r}"
     return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
 
@@ -226,7 +226,7 @@ def check_environment(environment: LeagueEnvironment) -> None:
         )
     if environment.unit is not None:
         unit = make(environment.unit, NAMED_ENVIRONMENTS, "environment")
-        # Two tapes of one stream differ by the map alone, if the laws do.
+        # Two reward tables of one stream differ by the map alone, if the distributions do.
         tapes = (made.tape(4, np.random.default_rng(0)) for made in (world, unit))
         for ours, mapped in zip(*tapes, strict=True):
             if ours.shape != mapped.shape or not np.allclose((ours - environment.lower) / environment.width, mapped):

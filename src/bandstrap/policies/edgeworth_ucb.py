@@ -1,4 +1,6 @@
-"""Edgeworth UCB: a studentized index, told nothing, with the second-order terms that skewness and kurtosis call for."""
+"""Edgeworth UCB: a studentized index, given no parameters, with the second-order terms that skewness and kurtosis
+call for.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import Kernel, borrowing, jitable
+from bandstrap.engine.compiler.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.errors import check_flag, check_number
 from bandstrap.multipliers.normal import rough_quantile_of_log
+from bandstrap.policies.kernels.epochs import ArmSums
+from bandstrap.policies.kernels.epochs import Params as EpochParams
 from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
 from bandstrap.policies.online.policy import IndexBounds, Label
 from bandstrap.policies.states.central_sums import (
@@ -26,21 +30,7 @@ from bandstrap.policies.states.central_sums import (
     mean_difference,
     no_sums,
 )
-from bandstrap.policies.states.epochs import (
-    ORIGIN,
-    RECENT,
-    STRENGTH,
-    DiscountedPulls,
-    Epochs,
-    EpochSettings,
-    OfAll,
-    close_epoch,
-    no_epochs,
-    note_reward,
-    note_time,
-    rounds_of,
-    solve,
-)
+from bandstrap.policies.states.epochs import DiscountedPulls, Epochs, OfAll, no_epochs
 from bandstrap.policies.states.fields import Counts, Numbers, Order
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
@@ -88,7 +78,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all arms share in a round; variance and lent skewness are in powers of the unit."""
+    """Values shared by all arms in a round; variance and lent skewness are in powers of the unit."""
 
     least_pulls: float  # with fewer, an arm is pulled whatever it earns
     log_rounds: float  # less the logarithm of an arm's pulls, L
@@ -140,8 +130,8 @@ def log_level_rounds(round_: float, n_arms: int, caution: float) -> float:
 
 @jitable
 def pooled_shape(facts: Floats) -> tuple[float, float, float]:
-    """Of the standardised rewards of all arms: the coefficient of skewness, shrunk; the evidence, by which it was shrunk;
-    and the excess kurtosis, not below 0.
+    """Shape of the standardised rewards of all arms: the coefficient of skewness, shrunk; the evidence, by which it
+    was shrunk; and the excess kurtosis, not below 0.
     """
     pulls, cubes, sixths = facts[SPREAD_PULLS], facts[CUBES], facts[SIXTHS]
     weights, kurtoses = facts[KURTOSIS_WEIGHT], facts[KURTOSIS]
@@ -231,7 +221,7 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
 
 @jitable
 def note_shape(central: CentralSums, facts: Floats, arm: int, n: int) -> None:
-    """What follows from the sums of an arm of more than one reward."""
+    """Note what follows from the sums of an arm of more than one reward."""
     sums = central.sums
     note_variance(facts, arm, n, sums[SECOND][arm])
     if facts[VARIANCE][arm] > 0.0:
@@ -266,15 +256,8 @@ KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
 # --- the same with epochs -----------------------------------------------------------------------------------------------
 
 
-class EpochParams(NamedTuple):
-    """Those of the index, and of its epochs."""
-
-    policy: Params
-    epochs: EpochSettings
-
-
 class EpochState(NamedTuple):
-    """What is known of each arm: pulls, and the state of the index with discounted pulls and sums, in pieces.
+    """State of each arm: pulls, and the state of the index with discounted pulls and sums, in pieces.
 
     The index is shown means with ``shown_steps``, and effective pulls as INVERSE_PULLS and LOG_PULLS; degrees of freedom,
     variance and shape are of all rewards.
@@ -292,88 +275,61 @@ class EpochState(NamedTuple):
     epochs: Epochs
 
 
-@borrowing
-def epoch_prepare(params: EpochParams, state: EpochState, round_: int) -> Shared:
-    """What all arms share, of means that are swept."""
+@inlined
+def as_shown(state: EpochState) -> State:
+    """The state that the index is shown."""
     shown = CentralSums(state.firsts, state.shown_steps, state.units, state.sums)
-    rounds = rounds_of(params.epochs, state.weights, round_)
-    return prepare(params.policy, State(state.order, state.weights, shown, state.facts), rounds)
-
-
-@borrowing
-def epoch_score(params: EpochParams, state: EpochState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """The index of an arm whose mean is swept."""
-    shown = CentralSums(state.firsts, state.shown_steps, state.units, state.sums)
-    return score(params.policy, State(state.order, state.weights, shown, state.facts), arm, shared, rng)
+    return State(state.order, state.weights, shown, state.facts)
 
 
 @jitable
-def note_means(state: EpochState) -> None:
-    """Count the arms' means from the origin."""
-    for k in range(len(state.weights)):
-        state.epochs.relative[k] = (state.firsts[k] - state.epochs.totals[ORIGIN]) + state.steps[k]
+def take_in(
+    params: EpochParams, state: EpochState, arm: int, reward: float, round_: int, rng: np.random.Generator
+) -> None:
+    """Take the reward into the sums of its arm, and what follows from them."""
+    central = CentralSums(state.firsts, state.steps, state.units, state.sums)
+    learn(params.policy, State(state.order, state.weights, central, state.facts), arm, reward, round_, rng)
+
+
+@jitable
+def mean(state: EpochState, arm: int, origin: float) -> float:
+    """Mean of an arm, counted from the origin."""
+    return (state.firsts[arm] - origin) + state.steps[arm]
+
+
+@jitable
+def squares(state: EpochState, arm: int) -> float:
+    """Sum of an arm's squared deviations."""
+    return state.sums[SECOND][arm] * state.units[arm] * state.units[arm]
 
 
 @jitable
 def show(state: EpochState, arm: int) -> None:
-    """Show an arm as it is; all arms as they are when epochs are swept, if they are."""
-    epochs, weights, facts = state.epochs, state.weights, state.facts
-    if epochs.totals[STRENGTH] > 0.0:
-        note_means(state)
-        solve(epochs, weights, epochs.totals[STRENGTH])
-        for k in range(len(weights)):
-            if weights[k] > 0.0:
-                state.shown_steps[k] = state.steps[k] + (epochs.effects[k] - epochs.relative[k])
-                facts[INVERSE_PULLS][k] = epochs.inverse_weights[k]
-                facts[LOG_PULLS][k] = -math.log(epochs.inverse_weights[k])
-    elif weights[arm] > 0.0:
-        state.shown_steps[arm] = state.steps[arm]
-        facts[INVERSE_PULLS][arm] = 1.0 / weights[arm]
-        facts[LOG_PULLS][arm] = math.log(weights[arm])
+    """Show an arm as it is."""
+    state.shown_steps[arm] = state.steps[arm]
+    state.facts[INVERSE_PULLS][arm] = 1.0 / state.weights[arm]
+    state.facts[LOG_PULLS][arm] = math.log(state.weights[arm])
 
 
 @jitable
-def end_epoch(settings: EpochSettings, state: EpochState, central: CentralSums) -> None:
-    """Close the epoch, and discount what the arms have."""
-    weights, sums, units = state.weights, state.sums, state.units
-    squares = 0.0
-    for k in range(len(weights)):
-        squares += sums[SECOND][k] * units[k] * units[k]
-    note_means(state)
-    close_epoch(settings, state.epochs, weights, squares)
-    if settings.discount < 1.0:
-        for k in range(len(weights)):
-            weights[k] *= settings.discount
-            for row in range(len(sums)):
-                sums[row][k] *= settings.discount
-            for row in range(len(state.facts)):
-                state.facts[row][k] = 0.0
-            if weights[k] > 1.0:
-                note_shape(central, state.facts, k, weights[k])
-    show(state, 0)
-    if state.epochs.totals[STRENGTH] == 0.0:
-        for k in range(1, len(weights)):
-            show(state, k)
+def show_swept(state: EpochState, arm: int, least: float) -> None:
+    """Show an arm as it is when epochs are swept."""
+    state.shown_steps[arm] = state.steps[arm] + (state.epochs.effects[arm] - state.epochs.relative[arm])
+    state.facts[INVERSE_PULLS][arm] = state.epochs.inverse_weights[arm]
+    state.facts[LOG_PULLS][arm] = -math.log(state.epochs.inverse_weights[arm])
 
 
-@borrowing
-def epoch_learn(
-    params: EpochParams, state: EpochState, arm: int, reward: float, round_: int, rng: np.random.Generator
-) -> None:
-    """Take the reward into the sums of its arm and of its epoch."""
-    note_reward(params.epochs, state.epochs, arm, reward)
-    state.pulls[arm] += 1
-    central = CentralSums(state.firsts, state.steps, state.units, state.sums)
-    learn(params.policy, State(state.order, state.weights, central, state.facts), arm, reward, round_, rng)
-    mean = (state.firsts[arm] - state.epochs.totals[ORIGIN]) + state.steps[arm]
-    note_time(params.epochs, state.epochs, arm, reward, state.weights[arm], mean)
-    if state.epochs.totals[RECENT] >= params.epochs.length:
-        end_epoch(params.epochs, state, central)
-    else:
-        show(state, arm)
-
-
-EPOCH_KERNEL = Kernel("edgeworth_ucb_epochs", learn=epoch_learn, score=epoch_score, prepare=epoch_prepare)
+@jitable
+def discount(state: EpochState, arm: int, factor: float) -> None:
+    """Multiply what an arm has, and say what follows from it."""
+    state.weights[arm] *= factor
+    for row in range(len(state.sums)):
+        state.sums[row][arm] *= factor
+    for row in range(len(state.facts)):
+        state.facts[row][arm] = 0.0
+    if state.weights[arm] > 1.0:
+        central = CentralSums(state.firsts, state.steps, state.units, state.sums)
+        note_shape(central, state.facts, arm, state.weights[arm])
 
 
 class EdgeworthUCB(EpochPolicy[Label]):
@@ -490,7 +446,7 @@ class EdgeworthUCB(EpochPolicy[Label]):
     .. [3] Abramowitz, Stegun. Handbook of Mathematical Functions, 1964: formula 26.2.23.
     """
 
-    kernel = KernelOfEpochs(KERNEL, EPOCH_KERNEL)
+    kernel = KernelOfEpochs(KERNEL, ArmSums(as_shown, take_in, mean, squares, show, show_swept, discount))
     indices_are_bounds = True
     name = "edgeworth_ucb"
     n_initial = 2
@@ -515,8 +471,7 @@ class EdgeworthUCB(EpochPolicy[Label]):
 
     def make_params(self, horizon: int | None) -> Params | EpochParams:
         """Numbers for the kernel."""
-        params = Params(self.exploration, self.caution, self.randomized, self.hall)
-        return EpochParams(params, self.epoch_settings) if self.has_epochs else params
+        return self.with_epochs(Params(self.exploration, self.caution, self.randomized, self.hall))
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State | EpochState:
         """State before the first reward: all at zero."""

@@ -56,7 +56,7 @@ class PlainMakerWithRandomness(Protocol):
 
 
 def is_plain(thing: object) -> bool:
-    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    """Return whether it can select and update, itself or, if it is a class, what it makes."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
 
@@ -66,7 +66,7 @@ class PlainPolicy:
     Parameters
     ----------
     source
-        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is given what it
         earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
         With an attribute ``plays = "contexts"`` both methods are given the numbers of the round's ``context`` by that name,
         and a class may also ask for their number, ``dimension``.

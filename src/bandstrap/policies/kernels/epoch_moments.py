@@ -1,44 +1,21 @@
-"""Kernels that look at pulls, mean and variance of each arm, played with what is left of them when epochs are swept.
+"""State shown to kernels of pulls, mean and variance when epochs are swept.
 
-The effective pulls and means of ``states/epochs.py`` take the places of the pulls and means; variances stay as they are. An
-arm never counts as fewer rewards than those with which the policy begins, if it has them.
+Variances stay as they are. An arm never counts as fewer rewards than those with which the policy begins, if it has them.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandstrap.engine.compiler.kernel import Kernel, jitable, rebuilt
-from bandstrap.policies.states.epochs import (
-    ORIGIN,
-    RECENT,
-    STRENGTH,
-    DiscountedPulls,
-    Epochs,
-    EpochSettings,
-    OfAll,
-    close_epoch,
-    no_epochs,
-    note_reward,
-    note_time,
-    rounds_of,
-    solve,
-)
+from bandstrap.engine.compiler.kernel import inlined, jitable
+from bandstrap.policies.kernels.epochs import ArmSums, Params
+from bandstrap.policies.states.epochs import DiscountedPulls, Epochs, OfAll, no_epochs
 from bandstrap.policies.states.fields import Counts, Numbers, Order
 from bandstrap.policies.states.moments import State as Moments
 from bandstrap.policies.states.moments import add_reward
-
-
-class Params(NamedTuple):
-    """Those of the policy, and of its epochs; and with how many rewards of each arm it begins."""
-
-    policy: Any
-    epochs: EpochSettings
-    least: float
 
 
 class State(NamedTuple):
@@ -62,97 +39,53 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
     return State(order, one.astype(np.int64), one, new(), new(), new(), new(), new(), no_epochs(n_arms))
 
 
-@jitable
-def policy_prepare(params: Any, state: Moments, round_: float) -> Any:
-    """What the policy's ``prepare`` stands in for."""
-    return 0.0
-
-
-@jitable
-def policy_score(params: Any, state: Moments, arm: int, shared: Any, rng: np.random.Generator) -> float:
-    """What the policy's ``score`` stands in for."""
-    return 0.0
-
-
-def prepare(params: Params, state: State, round_: int) -> Any:
-    """What the policy makes of what it is shown."""
-    shown = Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
-    return policy_prepare(params.policy, shown, rounds_of(params.epochs, state.weights, round_))
-
-
-def score(params: Params, state: State, arm: int, shared: Any, rng: np.random.Generator) -> float:
-    """The policy's index of what it is shown."""
-    shown = Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
-    return policy_score(params.policy, shown, arm, shared, rng)
-
-
-@jitable
-def note_means(state: State) -> None:
-    """Count the arms' means from the origin."""
-    for k in range(len(state.means)):
-        state.epochs.relative[k] = state.means[k] - state.epochs.totals[ORIGIN]
-
-
-@jitable
-def show(state: State, arm: int, least: float) -> None:
-    """Show an arm as it is; all arms as they are when epochs are swept, if they are."""
-    epochs, weights = state.epochs, state.weights
-    if epochs.totals[STRENGTH] > 0.0:
-        note_means(state)
-        solve(epochs, weights, epochs.totals[STRENGTH])
-        for k in range(len(weights)):
-            if weights[k] > 0.0:
-                shown = max(1.0 / epochs.inverse_weights[k], min(weights[k], least))
-                state.shown_weights[k] = shown
-                state.shown_means[k] = state.means[k] + (epochs.effects[k] - epochs.relative[k])
-                state.shown_squares[k] = state.squares[k] * (shown / weights[k])
-    else:
-        state.shown_weights[arm] = weights[arm]
-        state.shown_means[arm] = state.means[arm]
-        state.shown_squares[arm] = state.squares[arm]
-
-
-@jitable
-def end_epoch(settings: EpochSettings, state: State, least: float) -> None:
-    """Close the epoch, and discount what the arms have."""
-    squares = 0.0
-    for k in range(len(state.squares)):
-        squares += state.squares[k]
-    note_means(state)
-    close_epoch(settings, state.epochs, state.weights, squares)
-    for k in range(len(state.squares)):
-        state.weights[k] *= settings.discount
-        state.squares[k] *= settings.discount
-    show(state, 0, least)
-    if state.epochs.totals[STRENGTH] == 0.0:
-        for k in range(1, len(state.squares)):
-            show(state, k, least)
-
-
-def learn(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """Take the reward into the sums of its arm and of its epoch."""
-    note_reward(params.epochs, state.epochs, arm, reward)
-    state.pulls[arm] += 1
-    add_reward(Moments(state.order, state.weights, state.means, state.squares), arm, reward)
-    mean = state.means[arm] - state.epochs.totals[ORIGIN]
-    note_time(params.epochs, state.epochs, arm, reward, state.weights[arm], mean)
-    if state.epochs.totals[RECENT] >= params.epochs.length:
-        end_epoch(params.epochs, state, params.least)
-    else:
-        show(state, arm, params.least)
-
-
+@inlined
 def as_shown(state: State) -> Moments:
-    """What the policy is shown."""
+    """State that the policy is shown."""
     return Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
 
 
-@functools.cache
-def with_epochs(kernel: Kernel) -> Kernel:
-    """A kernel of moments that sweeps epochs."""
-    assert kernel.prepare is not None  # noqa: S101 - an index has both
-    assert kernel.score is not None  # noqa: S101
-    replaced: dict[Any, Any] = {policy_prepare: kernel.prepare, policy_score: kernel.score}
-    return Kernel(
-        f"{kernel.name}_epochs", learn=learn, prepare=rebuilt(prepare, replaced), score=rebuilt(score, replaced)
-    )
+@jitable
+def take_in(params: Params, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
+    """Welford's update."""
+    add_reward(Moments(state.order, state.weights, state.means, state.squares), arm, reward)
+
+
+@jitable
+def mean(state: State, arm: int, origin: float) -> float:
+    """Mean of an arm, counted from the origin."""
+    return state.means[arm] - origin
+
+
+@jitable
+def squares(state: State, arm: int) -> float:
+    """Sum of an arm's squared deviations."""
+    return state.squares[arm]
+
+
+@jitable
+def show(state: State, arm: int) -> None:
+    """Show an arm as it is."""
+    state.shown_weights[arm] = state.weights[arm]
+    state.shown_means[arm] = state.means[arm]
+    state.shown_squares[arm] = state.squares[arm]
+
+
+@jitable
+def show_swept(state: State, arm: int, least: float) -> None:
+    """Show an arm as it is when epochs are swept."""
+    weight = state.weights[arm]
+    shown = max(1.0 / state.epochs.inverse_weights[arm], min(weight, least))
+    state.shown_weights[arm] = shown
+    state.shown_means[arm] = state.means[arm] + (state.epochs.effects[arm] - state.epochs.relative[arm])
+    state.shown_squares[arm] = state.squares[arm] * (shown / weight)
+
+
+@jitable
+def discount(state: State, arm: int, factor: float) -> None:
+    """Multiply what an arm has."""
+    state.weights[arm] *= factor
+    state.squares[arm] *= factor
+
+
+SUMS = ArmSums(as_shown, take_in, mean, squares, show, show_swept, discount)

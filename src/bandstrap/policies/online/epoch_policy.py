@@ -1,4 +1,4 @@
-"""What policies share that can sweep out a common change of all arms, or forget."""
+"""Base of policies that can remove a common change of all arms, or forget."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.errors import brief, check_count, check_number, requirement
 from bandstrap.policies.kernels import epoch_moments
+from bandstrap.policies.kernels.epochs import ArmSums, Params, with_epochs
 from bandstrap.policies.online.journal import ChangedRows
 from bandstrap.policies.online.policy import Label, Online, Policy
 from bandstrap.policies.states.epochs import ALWAYS, NEVER, TESTED, EpochSettings
@@ -20,7 +21,7 @@ WhenSwept = bool | Literal["auto"]
 
 
 class EpochOptions(Online[Label], total=False):
-    """What the constructors of such policies take beside their own parameters; see :class:`EpochPolicy`."""
+    """Options of such policies beside their own parameters; see :class:`EpochPolicy`."""
 
     epochs: WhenSwept
     epoch_length: int
@@ -28,15 +29,15 @@ class EpochOptions(Online[Label], total=False):
 
 
 class KernelOfEpochs:
-    """The kernel of a policy: a plain one, and one for objects with epochs, by default that of moments made of it."""
+    """The kernel of a policy: a plain one, and one made of it for objects with epochs, by default by sums of moments."""
 
-    def __init__(self, plain: Kernel, swept: Kernel | None = None) -> None:
-        self._plain, self._swept = plain, swept
+    def __init__(self, plain: Kernel, sums: ArmSums = epoch_moments.SUMS) -> None:
+        self._plain, self._sums = plain, sums
 
     def __get__(self, policy: EpochPolicy[Any] | None, cls: type) -> Kernel:
         if policy is None or not policy.has_epochs:
             return self._plain
-        return self._swept or epoch_moments.with_epochs(self._plain)
+        return with_epochs(self._plain, self._sums)
 
 
 class EpochPolicy(Policy[Label]):
@@ -89,10 +90,10 @@ class EpochPolicy(Policy[Label]):
         return EpochSettings(rule, self.epoch_length, self.discount)
 
     def with_epochs(self, params: Any) -> Any:
-        """Numbers for the kernel of moments, of those for the plain one."""
+        """Numbers for the kernel, of those for the plain one."""
         if not self.has_epochs:
             return params
-        return epoch_moments.Params(params, self.epoch_settings, float(self.n_initial))
+        return Params(params, self.epoch_settings, float(self.n_initial))
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> PolicyState:
         """State before the first reward: moments, and those of epochs if there are any."""
@@ -108,7 +109,7 @@ class EpochPolicy(Policy[Label]):
         return found
 
     def _rows_of(self, state: PolicyState, *counts: Any) -> ChangedRows:
-        """Where an update changes entries of its arm alone; the rest is saved whole."""
+        """Entries of the state that an update of one arm changes; the rest is saved whole."""
         if not self.has_epochs:
             return super()._rows_of(state, *counts)
         turns, told, means = counts or (self._turns, self._counts, self._means)
