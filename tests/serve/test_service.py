@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from bandstrap import ShareUCB, live
+from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
@@ -215,6 +216,22 @@ def test_a_wish_that_fails_is_answered_for_itself():
 
     found = one_by_one(call, ["a", "b", "poison", "c"])
     assert [str(each) for each in found] == ["A", "B", "'poison'", "C"]
+
+
+def test_a_failure_of_one_item_leaves_the_others_their_answers(service, monkeypatch):
+    decide_many = Experiment.decide_many
+
+    def failing(self, units, **options):
+        if "poison" in units:
+            raise KeyError("poison")
+        return decide_many(self, units, **options)
+
+    monkeypatch.setattr(Experiment, "decide_many", failing)
+    wishes = [{"unit": unit} for unit in ("a", "poison", "b")]
+    answer = ask(service, "POST", "/experiments/checkout/decisions", wishes)
+    found = answer.json()
+    assert (answer.status_code, [each.get("unit") for each in found]) == (200, ["a", None, "b"])
+    assert (found[1]["status"], "poison" in found[1]["detail"]) == (500, False)
 
 
 def test_a_key_that_is_asked_for_again_has_the_unit_that_is_stored(service):

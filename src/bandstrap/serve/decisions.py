@@ -17,8 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from bandstrap.live import Decision
 from bandstrap.live.erasure import ERASED
 from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
-from bandstrap.serve.desk import DecisionWish, ForcedWish, ImportWish, RewardWish
-from bandstrap.serve.problems import Problem, first_mistake
+from bandstrap.serve.desk import LOG, DecisionWish, ForcedWish, ImportWish, RewardWish
+from bandstrap.serve.problems import FAILED, Problem, first_mistake
 from bandstrap.serve.shapes import DecisionRequest, ImportRequest, RewardRequest, StrictShape
 
 S = TypeVar("S", bound=StrictShape)
@@ -81,12 +81,21 @@ def answered(answers: Sequence[Any], show: Callable[[Any], Any], *, is_list: boo
     """An answer for each item, in which a refusal is a problem; one item that is refused is a problem itself."""
     if is_list:
         return JSONResponse(
-            [refused(answer).body() if isinstance(answer, Exception) else show(answer) for answer in answers]
+            [problem_of(answer) if isinstance(answer, Exception) else show(answer) for answer in answers]
         )
     (answer,) = answers
     if isinstance(answer, Exception):
         raise refused(answer)
     return JSONResponse(show(answer))
+
+
+def problem_of(answer: Exception) -> dict[str, object]:
+    """The problem of one item; the others of its list were stored, so that a failure must not take their answers away."""
+    try:
+        return refused(answer).body()
+    except Exception:  # noqa: BLE001 - it is told in the log
+        LOG.exception("A call failed")
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED).body()
 
 
 @routes.post("/experiments/{name:name}/decisions", **takes(DecisionRequest))
