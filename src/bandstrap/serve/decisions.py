@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, ValidationError
 
 from bandstrap.live import Decision
+from bandstrap.live.erasure import ERASED
 from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
 from bandstrap.serve.desk import DecisionWish, ForcedWish, ImportWish, RewardWish
 from bandstrap.serve.problems import Problem, first_mistake
@@ -113,7 +114,9 @@ async def decide(request: Request) -> Response:
         if isinstance(answer, Decision):
             hub.count_decision(name, answer)
             # Who asks knows unit and key; what is stored may be hashes of them.
-            unit = item.unit if answer.unit == hide(item.unit) else answer.unit
+            # A key that is stored with another unit has that one; the name of an erased one is not told.
+            is_other = answer.unit != hide(item.unit) and not (answer.unit or "").startswith(ERASED)
+            unit = answer.unit if is_other else item.unit
             answer = answer._replace(unit=unit, key=item.key or answer.key)
         shown.append(answer)
     return answered(shown, Decision._asdict, is_list=is_list)
@@ -145,7 +148,8 @@ async def reward(request: Request) -> Response:
             wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "A reward needs 'decision' or 'unit', not both."))
             continue
         decision = item.decision if item.decision is not None else found[str(hub.options.hide(item.unit))]
-        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, item.key))
+        key = hub.options.hide(item.key)
+        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, key))
     outcomes = await asked(desk.reward, RewardWish, wishes)
     hub.count_outcomes(hub.metrics.rewards, name, outcomes)
     return answered(outcomes, lambda outcome: {"outcome": outcome}, is_list=is_list)
