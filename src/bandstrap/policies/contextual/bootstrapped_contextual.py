@@ -28,7 +28,7 @@ PRIOR_REWARDS = 2.0
 LARGEST_REWARD = 1e150
 
 
-class Estimator(Protocol):
+class Regressor(Protocol):
     """A regression of rewards on contexts, as scikit-learn has them; a classifier also has ``predict_proba``."""
 
     def predict(self, x: Any, /) -> Any:
@@ -118,7 +118,7 @@ class BootstrappedContextual:
 
     def __init__(
         self,
-        estimator: Estimator,
+        estimator: Regressor,
         arms: int | Sequence[Hashable] | None = None,
         *,
         contexts: Contexts | Mapping[str, object] | str | int | None = None,
