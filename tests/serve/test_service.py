@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -363,6 +364,13 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
         assert answer.headers["Content-Type"] == "application/problem+json"
     file = ask(service, "POST", "/experiments", {"name": "evil", "policy": "/any/x.py:Evil", "arms": ["a", "b"]})
     assert (file.status_code, rows(service)) == (403, before)
+
+
+def test_a_request_for_no_path_is_refused(service):
+    address = (service.client.base_url.host, service.client.base_url.port)
+    with socket.create_connection(address, timeout=30) as line:
+        line.sendall(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert line.recv(4096).startswith(b"HTTP/1.1 404")
 
 
 def test_every_answer_says_how_it_may_be_used(service):
