@@ -129,7 +129,7 @@ def kind_of(scope: AsgiScope) -> str:
     parts = scope["path"].split("/")
     if len(parts) == 4 and parts[1] == "experiments" and parts[3] in decisions.EXPRESS:
         return str(parts[3])
-    return "ofrep" if parts[1] == "ofrep" else "board" if parts[1] == "ui" else "other"
+    return {"ofrep": "ofrep", "ui": "board"}.get(parts[1] if len(parts) > 1 else "", "other")  # "*" has no parts
 
 
 def make_app(options: ServiceOptions) -> FastAPI:

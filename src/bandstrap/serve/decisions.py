@@ -17,9 +17,10 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bandstrap.live import Decision
+from bandstrap.live.erasure import ERASED
 from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
-from bandstrap.serve.desk import DecisionWish, ForcedWish, ImportWish, RewardWish
-from bandstrap.serve.problems import Problem, first_mistake
+from bandstrap.serve.desk import LOG, DecisionWish, ForcedWish, ImportWish, RewardWish
+from bandstrap.serve.problems import FAILED, Problem, first_mistake
 from bandstrap.serve.shapes import DecisionRequest, ImportRequest, RewardRequest, StrictShape
 
 S = TypeVar("S", bound=StrictShape)
@@ -95,13 +96,20 @@ class JsonAnswer(Response):
 def answered(answers: Sequence[Any], show: Callable[[Any], Any], *, is_list: bool) -> Response:
     """An answer for each item, in which a refusal is a problem; one item that is refused is a problem itself."""
     if is_list:
-        return JsonAnswer(
-            [refused(answer).body() if isinstance(answer, Exception) else show(answer) for answer in answers]
-        )
+        return JsonAnswer([problem_of(answer) if isinstance(answer, Exception) else show(answer) for answer in answers])
     (answer,) = answers
     if isinstance(answer, Exception):
         raise refused(answer)
     return JsonAnswer(show(answer))
+
+
+def problem_of(answer: Exception) -> dict[str, object]:
+    """The problem of one item; the others of its list were stored, so that a failure must not take their answers away."""
+    try:
+        return refused(answer).body()
+    except Exception:  # noqa: BLE001 - it is told in the log
+        LOG.exception("A call failed")
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED).body()
 
 
 @routes.post("/experiments/{name:name}/decisions", **takes(DecisionRequest))
@@ -129,7 +137,10 @@ async def decide(request: Request) -> Response:
         if isinstance(answer, Decision):
             hub.count_decision(name, answer)
             # Who asks knows unit and key; what is stored may be hashes of them.
-            answer = answer._replace(unit=item.unit, key=item.key or answer.key)
+            # A key that is stored with another unit has that one; the name of an erased one is not told.
+            is_other = answer.unit != hide(item.unit) and not (answer.unit or "").startswith(ERASED)
+            unit = answer.unit if is_other else item.unit
+            answer = answer._replace(unit=unit, key=item.key or answer.key)
         shown.append(answer)
     return answered(shown, Decision._asdict, is_list=is_list)
 
@@ -160,7 +171,8 @@ async def reward(request: Request) -> Response:
             wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "A reward needs 'decision' or 'unit', not both."))
             continue
         decision = item.decision if item.decision is not None else found[str(hub.options.hide(item.unit))]
-        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, item.key))
+        key = hub.options.hide(item.key)
+        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, key))
     outcomes = await asked(desk.reward, RewardWish, wishes)
     hub.count_outcomes(hub.metrics.rewards, name, outcomes)
     return answered(outcomes, lambda outcome: {"outcome": outcome}, is_list=is_list)

@@ -16,6 +16,7 @@ from bandstrap.basics.text import shortened, visible
 from bandstrap.serve import limits
 
 MEDIA_TYPE = "application/problem+json"
+FAILED = "The service failed; its log says why."
 
 
 class Problem(HTTPException):
@@ -62,7 +63,7 @@ async def on_http_error(_: Request, error: Exception) -> JSONResponse:
 
 async def on_failure(_: Request, error: Exception) -> JSONResponse:
     """Answer where the service failed; what happened is in its log, not in the answer."""
-    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed; its log says why.").response()
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED).response()
 
 
 async def on_wrong_shape(_: Request, error: Exception) -> JSONResponse:
