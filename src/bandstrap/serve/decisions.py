@@ -11,8 +11,10 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from bandstrap.live import Decision
 from bandstrap.live.erasure import ERASED
@@ -77,16 +79,28 @@ async def read(request: Request, shape: type[S]) -> tuple[list[S], bool]:
     return items, is_list
 
 
+class JsonAnswer(Response):
+    """Answer of a call that comes by the thousand: JSON, and no headers but those that it needs."""
+
+    def __init__(self, content: object) -> None:
+        self.body = to_json(content)
+        self.background = None
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(self.body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
 def answered(answers: Sequence[Any], show: Callable[[Any], Any], *, is_list: bool) -> Response:
     """An answer for each item, in which a refusal is a problem; one item that is refused is a problem itself."""
     if is_list:
-        return JSONResponse(
-            [problem_of(answer) if isinstance(answer, Exception) else show(answer) for answer in answers]
-        )
+        return JsonAnswer([problem_of(answer) if isinstance(answer, Exception) else show(answer) for answer in answers])
     (answer,) = answers
     if isinstance(answer, Exception):
         raise refused(answer)
-    return JSONResponse(show(answer))
+    return JsonAnswer(show(answer))
 
 
 def problem_of(answer: Exception) -> dict[str, object]:

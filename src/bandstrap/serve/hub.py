@@ -230,7 +230,7 @@ class Hub:
 
     def count_decision(self, name: str, decision: Decision) -> None:
         """Count a decision that was answered."""
-        self.metrics.decisions.labels(name, str(decision.arm), decision.source).inc()
+        self.metrics.labelled(self.metrics.decisions, name, str(decision.arm), decision.source).inc()
 
     def count_outcomes(self, counter: Any, name: str, outcomes: Sequence[Any]) -> None:
         """Count outcomes by their words; refusals are one word."""

@@ -92,7 +92,7 @@ def read_json(text: bytes) -> Any:
     if nesting(text) > limits.DEPTH:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The JSON text is nested more than {limits.DEPTH} deep.")
     try:
-        return json.loads(text, parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=without_doubles)
+        return STRICT.decode(text.decode(json.detect_encoding(text), "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The body is not the JSON that is expected: {error}.") from None
 
@@ -132,3 +132,7 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         double = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{shortened(double, 40)!r} is given twice")
     return found
+
+
+# Made once: json.loads would make one for each text.
+STRICT = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=without_doubles)
