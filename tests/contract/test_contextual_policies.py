@@ -365,6 +365,7 @@ def test_misfits_are_refused_in_a_sentence():
     for options, word in (
         ({"arms": 2}, "contexts"),
         ({"arms": 2, "contexts": 0}, "contexts"),
+        ({"arms": 2, "contexts": 100_000_000}, "memory"),
         ({"arms": 2, "contexts": 2, "model": "shared"}, "features"),
         ({"arms": 2, "contexts": 2, "features": [[1.0], [2.0]]}, "features"),
         ({"arms": 3, "contexts": 2, "model": "hybrid", "features": [[1.0], [2.0]]}, "features"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -10,9 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from bandstrap import ShareUCB, live
+from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
+from bandstrap.serve.desk import one_by_one
 from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
 from serve.serving import serving
@@ -205,6 +208,38 @@ def test_calls_of_many_threads_are_committed_together_and_each_is_answered_for_i
         assert experiment.decide(key="k0")._asdict() == decisions[0]
 
 
+def test_a_wish_that_fails_is_answered_for_itself():
+    def call(wishes):
+        if "poison" in wishes:
+            raise KeyError("poison")
+        return [wish.upper() for wish in wishes]
+
+    found = one_by_one(call, ["a", "b", "poison", "c"])
+    assert [str(each) for each in found] == ["A", "B", "'poison'", "C"]
+
+
+def test_a_failure_of_one_item_leaves_the_others_their_answers(service, monkeypatch):
+    decide_many = Experiment.decide_many
+
+    def failing(self, units, **options):
+        if "poison" in units:
+            raise KeyError("poison")
+        return decide_many(self, units, **options)
+
+    monkeypatch.setattr(Experiment, "decide_many", failing)
+    wishes = [{"unit": unit} for unit in ("a", "poison", "b")]
+    answer = ask(service, "POST", "/experiments/checkout/decisions", wishes)
+    found = answer.json()
+    assert (answer.status_code, [each.get("unit") for each in found]) == (200, ["a", None, "b"])
+    assert (found[1]["status"], "poison" in found[1]["detail"]) == (500, False)
+
+
+def test_a_key_that_is_asked_for_again_has_the_unit_that_is_stored(service):
+    path, key = "/experiments/checkout/decisions", {"key": "k"}
+    assert ask(service, "POST", path, key | {"unit": "first"}).json()["unit"] == "first"
+    assert ask(service, "POST", path, key | {"unit": "second"}).json()["unit"] == "first"
+
+
 def test_the_header_is_the_key(service):
     first, second = (
         ask(service, "POST", "/experiments/checkout/decisions", {}, **{"Idempotency-Key": "k"}).json() for _ in range(2)
@@ -348,6 +383,13 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
     assert (file.status_code, rows(service)) == (403, before)
 
 
+def test_a_request_for_no_path_is_refused(service):
+    address = (service.client.base_url.host, service.client.base_url.port)
+    with socket.create_connection(address, timeout=30) as line:
+        line.sendall(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert line.recv(4096).startswith(b"HTTP/1.1 404")
+
+
 def test_every_answer_says_how_it_may_be_used(service):
     for path in ("/healthz", "/ui/", "/experiments", "/nothing"):
         headers = service.client.get(path).headers
@@ -408,6 +450,10 @@ def test_a_context_reaches_the_policy_by_every_route(service):
         ):
             assert ask(service, "POST", path, {"context": wrong}).status_code == 422
         assert ask(service, "POST", "/experiments/checkout/decisions", {"context": context}).status_code == 422
+        # What has no context could never be learned of.
+        for arm in ("red", "green"):
+            found = ask(service, "POST", "/experiments/shown/imports", {"key": "i", "arm": arm, "version": 0})
+            assert (found.status_code, "context" in found.json()["detail"]) == (422, True)
         assert rows(service) == before
         assert experiment.replay().is_identical
 

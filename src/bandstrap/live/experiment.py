@@ -31,6 +31,7 @@ from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
     from bandstrap.evidence import Readout
+    from bandstrap.live.counters import Counters, CountKeeper
     from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
@@ -135,6 +136,7 @@ class Experiment:
         self._build: Build | None = None
         self._largest = 0.0  # of the rewards known here, up to its sign
         self._keeper: EvidenceKeeper | None = None
+        self._count_keeper: CountKeeper | None = None
 
     @property
     def row(self) -> ExperimentRow:
@@ -244,6 +246,7 @@ class Experiment:
         self._state, self._has_read = state, True
         if state.version >= fold.FEWEST_ENTRIES:
             self.keeper.keep_up(state)
+            self.count_keeper.keep_up(state)
         return state
 
     def _fold(self, state: fold.LiveState, newest: int, end: float) -> None:
@@ -287,6 +290,21 @@ class Experiment:
             policy = self._checker()
             self._keeper = EvidenceKeeper(self.store, self.row.id, self.build.id, self.definition, policy)
         return self._keeper
+
+    @property
+    def count_keeper(self) -> CountKeeper:
+        """Keeper of the counters of the status."""
+        if self._count_keeper is None:
+            from bandstrap.live.counters import CountKeeper
+
+            self._count_keeper = CountKeeper(self.store, self.row.id, self.build.id)
+        return self._count_keeper
+
+    @property
+    def counters(self) -> Counters:
+        """Counts for the status, as far as they are final."""
+        with self._lock:
+            return self.count_keeper.complete(self._current())
 
     def _checker(self) -> Any:
         if self._referee is None:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, Experiment, StoreError
 from bandstrap.live.elsewhere import DecisionElsewhere, Importer
 from bandstrap.policies.contextual.contextual_policy import Context
@@ -232,16 +231,19 @@ class Desk:
 
 
 def one_by_one(call: Callable[[Sequence[W]], Sequence[R]], wishes: Sequence[W]) -> list[R | Exception]:
-    """Results of a call on several requests at once; if it refuses them together, they are tried one by one."""
+    """Results of a call on several requests at once; if it refuses them together, they are tried one by one.
+
+    So they are where it fails: of what one caller asks, others must not hear.
+    """
     try:
         return list(call(wishes))
-    except InvalidInput as refusal:
+    except StoreError as failure:
+        return [failure] * len(wishes)
+    except Exception as refusal:  # noqa: BLE001 - it is answered, or told in the log, by whoever asked for this one
         if len(wishes) == 1:
             return [refusal]
         half = len(wishes) // 2
         return one_by_one(call, wishes[:half]) + one_by_one(call, wishes[half:])
-    except StoreError as failure:
-        return [failure] * len(wishes)
 
 
 def give(parts: Sequence[tuple[asyncio.Future[list[Any]], list[Any]]]) -> None:

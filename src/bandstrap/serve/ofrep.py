@@ -39,7 +39,9 @@ async def evaluate(request: Request, name: str) -> Response:
     if isinstance(decision, Exception):
         return failure(name, refused(decision))
     if decision.deferred:
-        await desk.activate([decision.id])
+        (activated,) = await desk.activate([decision.id])
+        if isinstance(activated, Exception):  # it would not count, although it is shown
+            return failure(name, refused(activated))
     hub.count_decision(name, decision)
     return JSONResponse(flag(name, decision))
 

@@ -147,8 +147,6 @@ class ContextualPolicy(Policy[Label]):
         d = 1 + (dimension or self.dimension or 1)
         if dimension is not None:  # a simulation's
             self._check_number_of_features(n_arms)
-        numbers = n_arms * d * d if self.model == "disjoint" else (n_arms + 4) * (2 * d * self._n_codes()) ** 2
-        check_memory(2 * WORD * numbers, "contexts", type(self).__name__, d - 1)
         return self.make_state_for(d, n_arms, rng.permutation(n_arms), rng)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> PolicyState:
@@ -160,6 +158,8 @@ class ContextualPolicy(Policy[Label]):
 
     def make_state_for(self, d: int, n_arms: int, order: NDArray[np.int64], rng: np.random.Generator) -> State:
         """State before the first reward for ``d`` coefficients; ``rng`` draws what replicates begin with."""
+        numbers = n_arms * d * d if self.model == "disjoint" else (n_arms + 4) * (2 * d * self._n_codes()) ** 2
+        check_memory(2 * WORD * numbers, "contexts", type(self).__name__, d - 1)
         is_scaled = np.zeros(d)
         if self.standardise:
             is_scaled[1:] = 1.0 if self.schema is None else self.schema.is_scaled
