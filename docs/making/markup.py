@@ -37,9 +37,7 @@ def page_with_formulas(text):
 
 def set_part(part):
     if part.startswith("    "):
-        lines = [
-            symbols(escape(line).replace("_*", "<sub>*</sub>")) for line in part.strip("\n").splitlines()
-        ]
+        lines = [symbols(escape(line).replace("_*", "<sub>*</sub>")) for line in part.strip("\n").splitlines()]
         return f'<p class="formula">{"<br>".join(line.strip() for line in lines)}</p>\n'
     if part.startswith(("```", "|", "#")):
         return part
