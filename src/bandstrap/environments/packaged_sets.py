@@ -15,7 +15,7 @@ from bandstrap.errors import InvalidInput, brief, requirement
 
 
 class SetFile(NamedTuple):
-    """Where a set lies: package, its name on the index, path in it, and the column that is a name, if there is one."""
+    """Place of a set: package, its name on the index, path in it, and the column that is a name, if there is one."""
 
     package: str
     distribution: str
@@ -85,14 +85,14 @@ class PackagedSet(ClassTable):
 
 
 def place_of(found: SetFile) -> Path:
-    """Where a set is, or would be, on this machine."""
+    """Path of a set on this machine, existing or not."""
     spec = find_spec(found.package)
     folders = None if spec is None else spec.submodule_search_locations
     return Path(folders[0] if folders else found.package) / found.path
 
 
 def is_there(of: str) -> bool:
-    """Whether the package of a set is installed, with its file."""
+    """Return whether the package of a set is installed, with its file."""
     return place_of(SETS[of]).is_file()
 
 

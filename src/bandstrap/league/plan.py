@@ -70,7 +70,7 @@ def plan_match(
 
 
 def rounds_on(environment: LeagueEnvironment, horizon: int) -> int:
-    """How many rounds are played on an environment."""
+    """Number of rounds on an environment."""
     return min(horizon, environment.rounds or horizon)
 
 

@@ -198,7 +198,7 @@ def read_league(path: Path | None = None, *, contexts: bool = False) -> League:
 
 
 def lacks(part: LeagueEnvironment | LeaguePolicy) -> str:
-    """What keeps an environment or a policy from being played: a package that is not installed; empty if nothing does."""
+    """Reason why an environment or a policy cannot be played: a package that is not installed; empty if nothing does."""
     return f"needs {part.needs}" if part.needs and not is_installed(part.needs) else ""
 
 

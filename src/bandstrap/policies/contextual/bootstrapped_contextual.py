@@ -36,7 +36,7 @@ class Regressor(Protocol):
 
 
 class SeenArms(NamedTuple):
-    """What the index of :class:`bandstrap.ShareUCB` asks of a state, in a context."""
+    """State that the index of :class:`bandstrap.ShareUCB` needs, in a context."""
 
     pulls: list[int]
     squares: list[float]
@@ -223,7 +223,7 @@ class BootstrappedContextual:
         return {label: sign * self._predicted(label, numbers)[0] for label in self.arms}
 
     def _look(self, numbers: Floats, labels: Sequence[Hashable]) -> Any:
-        """What the index is made of: spread over noise is leverage."""
+        """Parts of the index: spread over noise is leverage."""
         pulls = [self._of[label].n for label in labels]
         seen: Any = SeenArms(
             pulls, [self._squares[label] for label in labels], [1.0] * len(labels), [0.0] * len(labels)

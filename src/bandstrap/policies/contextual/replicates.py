@@ -81,7 +81,7 @@ class Replicates:
 
 
 class Constant:
-    """What is predicted where all rewards are the same."""
+    """Prediction where all rewards are the same."""
 
     def __init__(self, value: float) -> None:
         self.value = value
@@ -107,12 +107,12 @@ def fit(model: Any, method: str, x: Floats, y: Floats, weights: Floats) -> None:
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a method has a parameter of a name."""
+    """Return whether a method has a parameter of a name."""
     return name in inspect.signature(function).parameters
 
 
 def predicted(model: Any, context: Floats) -> float:
-    """What a model predicts in one context; of a classifier the probability of 1."""
+    """Prediction of a model in one context; of a classifier the probability of 1."""
     row = context[None, :]
     if hasattr(model, "predict_proba"):
         return float(model.predict_proba(row)[0, list(model.classes_).index(1)])
