@@ -222,6 +222,8 @@ def test_unhealthy_logs_get_no_verdict_and_a_sentence():
     told = readout_of_log(*(column[keep] for column in lost))
     assert told.word == "unhealthy"
     assert not told.traffic.healthy
+    (line,) = (line for line in list(told.lines())[1:] if line.startswith("Unhealthy"))  # told once
+    assert "decisions are in the log for '0', where its probabilities let expect" in line
 
 
 def test_arms_that_join_late():
