@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Rows in memory at once.
 BATCH = 50_000
+# Seconds since 1970 from the year 1 to the year 9999.
+DATES = -62_135_596_800.0, 253_402_300_799.0
 OURS = ("arm", "reward", "weights", "source", "settled", "deferred", "activated", "time", "learned")
 
 
@@ -290,9 +292,18 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
         times = np.arange(start, start + frame.height, dtype=np.float64)
         if columns.time is not None:
             times = numbers_of(frame[columns.time], place)
+            wrong = np.flatnonzero(~are_dates(times))
+            if wrong.size:
+                rule = "a time in seconds since 1970, up to the year 9999"
+                raise place.refusal(int(wrong[0]), columns.time, times[wrong[0]], rule)
         return LogBatch(arms, rewards, weights, active, times)
 
     return DecisionLog(name, tuple(labels), None, None, None, columns.time is not None, (), sliced(rows), read)
+
+
+def are_dates(times: Floats) -> Bools:
+    """Which times, in seconds since 1970, have a date."""
+    return np.asarray((times >= DATES[0]) & (times <= DATES[1]))
 
 
 class Place(NamedTuple):
