@@ -239,7 +239,9 @@ def check_twin() -> float:
 def coverage(n_runs: int) -> None:
     """Misses of intervals and false winners with equal arms, at all times together."""
     say(f"Equal arms, base 0.1, floor 0.1, T = {T:,}, a look every {BATCH} decisions, alpha = {ALPHA}")
-    say("K  world     runs   missed any time  false winner  width/fixed  usual difference missed  intervals apart")
+    say(
+        "K  environment     runs   missed any time  false winner  width/fixed  usual difference missed  intervals apart"
+    )
     for n_arms, n in ((2, n_runs), (5, n_runs // 5)):
         for world in WORLDS:
             found = run(n, 10_000 * n_arms, world, n_arms=n_arms)

@@ -13,6 +13,7 @@ from bandstrap import ShareUCB, live
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
+from bandstrap.serve.desk import one_by_one
 from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
 from serve.serving import serving
@@ -203,6 +204,22 @@ def test_calls_of_many_threads_are_committed_together_and_each_is_answered_for_i
         assert experiment.refresh() == 72
         assert experiment.replay().is_identical
         assert experiment.decide(key="k0")._asdict() == decisions[0]
+
+
+def test_a_wish_that_fails_is_answered_for_itself():
+    def call(wishes):
+        if "poison" in wishes:
+            raise KeyError("poison")
+        return [wish.upper() for wish in wishes]
+
+    found = one_by_one(call, ["a", "b", "poison", "c"])
+    assert [str(each) for each in found] == ["A", "B", "'poison'", "C"]
+
+
+def test_a_key_that_is_asked_for_again_has_the_unit_that_is_stored(service):
+    path, key = "/experiments/checkout/decisions", {"key": "k"}
+    assert ask(service, "POST", path, key | {"unit": "first"}).json()["unit"] == "first"
+    assert ask(service, "POST", path, key | {"unit": "second"}).json()["unit"] == "first"
 
 
 def test_the_header_is_the_key(service):
@@ -408,6 +425,10 @@ def test_a_context_reaches_the_policy_by_every_route(service):
         ):
             assert ask(service, "POST", path, {"context": wrong}).status_code == 422
         assert ask(service, "POST", "/experiments/checkout/decisions", {"context": context}).status_code == 422
+        # What has no context could never be learned of.
+        for arm in ("red", "green"):
+            found = ask(service, "POST", "/experiments/shown/imports", {"key": "i", "arm": arm, "version": 0})
+            assert (found.status_code, "context" in found.json()["detail"]) == (422, True)
         assert rows(service) == before
         assert experiment.replay().is_identical
 

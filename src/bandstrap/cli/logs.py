@@ -1,4 +1,4 @@
-"""What commands that read a log of decisions are told about it: one argument and the same options for all of them."""
+"""Argument and options shared by all commands that read a log of decisions."""
 
 from __future__ import annotations
 

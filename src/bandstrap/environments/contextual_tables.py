@@ -62,7 +62,7 @@ class TableEnvironment(ContextualEnvironment):
 
     @property
     def label(self) -> str:
-        """How it is called, with a fingerprint of the data."""
+        """Call that makes it, with a fingerprint of the data."""
         return str(Call(self.origin or self.name, self._about | {"digest": self.digest}))
 
     def check_digest(self, file: object, digest: str | None) -> None:
@@ -185,7 +185,7 @@ def check_levels(levels: tuple[str, ...], column: str, owner: str) -> None:
 
 
 def is_number_column(column: polars.Series) -> bool:
-    """Whether a column holds numbers, or truth values."""
+    """Return whether a column holds numbers, or truth values."""
     import polars
 
     return column.dtype.is_numeric() or column.dtype == polars.Boolean

@@ -178,7 +178,7 @@ class Health:
         self.counts, self.expected = (np.pad(each, [(0, 0), (0, 1)]) for each in (self.counts, self.expected))
 
     def finding(self, alpha: float = 0.01) -> HealthFinding:
-        """What the log says about its health.
+        """Finding about the health of the log.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ def health(
     alpha: float = 0.01,
     labels: Sequence[str] | None = None,
 ) -> HealthFinding:
-    """Whether rewards of an adaptive log are missing in a way that depends on the arm.
+    """Return whether rewards of an adaptive log are missing in a way that depends on the arm.
 
     Parameters
     ----------

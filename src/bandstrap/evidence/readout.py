@@ -148,7 +148,7 @@ class Readout:
 
     @property
     def healthy(self) -> bool:
-        """Whether rewards and traffic are."""
+        """True if rewards and traffic are."""
         return self.missing.healthy and self.traffic.healthy
 
     def to_dict(self) -> dict[str, Any]:

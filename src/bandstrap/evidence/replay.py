@@ -18,7 +18,7 @@ UNIFORM_SLACK = 1e-5
 
 
 class Learner(Protocol):
-    """What is asked of a policy: :class:`bandstrap.Policy` has it."""
+    """Interface that is needed of a policy: :class:`bandstrap.Policy` has it."""
 
     def select(self) -> Any:
         """The arm to serve next."""

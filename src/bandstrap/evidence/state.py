@@ -125,7 +125,7 @@ class LogEvidence:
 
     @property
     def is_exact(self) -> bool:
-        """Whether there is a range now, within which evidence is exact."""
+        """True if there is a range now, within which evidence is exact."""
         return self.basis in ("declared", "unit", "capped")
 
     def _restart(self) -> None:

@@ -1,4 +1,4 @@
-"""From a league to matches: which policy plays which environment, told what."""
+"""Plan of a league: which policy plays which environment, with which parameters given."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
 
 
 def reason_to_sit_out(policy: PolicyLike, environment: EnvironmentLike, horizon: int) -> str:
-    """Why a policy cannot play an environment; empty if it can."""
+    """Reason why a policy cannot play an environment; empty if it can."""
     low, high = policy.support
     if environment.support[0] < low or environment.support[1] > high:
         return f"needs rewards in [{low:g}, {high:g}]" if np.isfinite(low) else f"needs rewards up to {high:g}"

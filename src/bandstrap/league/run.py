@@ -32,7 +32,7 @@ from bandstrap.names import NAMED_ENVIRONMENTS, make
 
 @dataclass(frozen=True, eq=False)
 class LeagueResult:
-    """What a league found.
+    """Result of a league.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Race:
         return (match.block for match in self.matches if match.block is not None)
 
     def planned(self) -> PlannedPanel:
-        """As the folder has it."""
+        """Plan as the folder has it."""
         curves = tuple(
             PlannedCurve(
                 label=match.policy.name,

@@ -1,4 +1,4 @@
-"""Who plays where, and what each is told: the TOML format of a league, checked.
+"""TOML format of a league, checked: policies, environments, and the parameters that each policy is given.
 
 .. code-block:: toml
 
@@ -10,7 +10,7 @@
     upper = 1.0
     moment = 0.09     # bounds on the variance
     raw_moment = 0.1  # and on the mean square
-    delay = 200       # rounds that rewards are late by, or a law such as "geom:p=0.005"; 0 by default
+    delay = 200       # rounds that rewards are late by, or a distribution such as "geom:p=0.005"; 0 by default
     batch = 100       # rewards are learned at the ends of rounds 100, 200, ...; of every round by default
     lost = 0.1        # share of rewards that are never learned; 0 by default
 
@@ -82,7 +82,7 @@ class LeagueEnvironment(Strict):
 
     @property
     def shown(self) -> str:
-        """What is played, as text."""
+        """Environment as text."""
         return as_learned(self.call, make_feedback(self))
 
     @property
@@ -186,7 +186,7 @@ def read_league(path: Path | None = None) -> League:
 
 
 def make_feedback(environment: LeagueEnvironment) -> Feedback:
-    """When rewards of an environment are learned."""
+    """Feedback of an environment."""
     owner = f"the environment {environment.name!r}"
     return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
 
@@ -207,7 +207,7 @@ def check_environment(environment: LeagueEnvironment) -> None:
         )
     if environment.unit is not None:
         unit = make(environment.unit, NAMED_ENVIRONMENTS, "environment")
-        # Two tapes of one stream differ by the map alone, if the laws do.
+        # Two reward tables of one stream differ by the map alone, if the distributions do.
         tapes = (made.tape(4, np.random.default_rng(0)) for made in (world, unit))
         for ours, mapped in zip(*tapes, strict=True):
             if ours.shape != mapped.shape or not np.allclose((ours - environment.lower) / environment.width, mapped):

@@ -2,7 +2,7 @@
 
 Link 0 is a hash of the experiment's identity, which is random; link ``i`` is a hash of link ``i - 1`` and of entry ``i``:
 the first 64 bits of BLAKE2b, as a signed number, which both databases keep in eight bytes. Two logs that agree in a link
-agree up to there, but for a chance of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
+agree up to there, but for a probability of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
 somebody who may write the tables, who can compute it as well.
 """
 
@@ -26,7 +26,7 @@ def new_identity(name: str, definition: str, created_by: str) -> str:
 
 
 def is_identity_of(identity: str, name: str, definition: str, created_by: str) -> bool:
-    """Whether an identity was made with this name, definition and creator."""
+    """Return whether an identity was made with this name, definition and creator."""
     random = identity[:32]
     return identity == random + digest_of(random, name, definition, created_by)
 
@@ -55,7 +55,7 @@ def next_link(link: int, entry: LogEntry) -> int:
 
 
 def hash_of(text: str) -> int:
-    """What a text that decisions share is stored under."""
+    """Hash under which a text shared by decisions is stored."""
     return hashed(text.encode())
 
 

@@ -1,4 +1,4 @@
-"""Erasure: units and keys are taken out of decisions, and what was served, and with which chance, stays.
+"""Erasure: units and keys are taken out of decisions, and what was served, and with which probability, stays.
 
 The arm of a decision follows from a hash of its key, so that without the key it cannot be drawn again. Replay then checks
 the rest: the weights follow from the log, and the propensity is that of the arm. An id is a hash of the key and stays,
@@ -81,7 +81,7 @@ def erase(store: Store, experiment: int, which: str, *parameters: object) -> int
 
 
 def new_name(secret: bytes, unit: str) -> str:
-    """What replaces a unit; one that was replaced stays."""
+    """Name that replaces a unit; one that was replaced stays."""
     return unit if unit.startswith(ERASED) else ERASED + hmac.new(secret, unit.encode(), "sha256").hexdigest()[:32]
 
 
@@ -104,5 +104,5 @@ def replace(database: Store, rows: list[tuple[int, str | None]]) -> None:
 
 
 def is_erased(decision: DecisionRow) -> bool:
-    """Whether the key of a decision was erased."""
+    """Return whether the key of a decision was erased."""
     return decision.key == ERASED + decision.id

@@ -157,7 +157,9 @@ class EvidenceKeeper:
         return self.found
 
     def _has_all(self, found: CountedDecisions) -> bool:
-        """Whether no decision is there now that was made before the last counted: a clock that was put back makes some."""
+        """Return whether no decision is there now that was made before the last counted: a clock that was put back
+        makes some.
+        """
         if self.window is None:
             return True
         ((n,),) = self.store.ask(BEFORE, self.experiment, *as_place(found))
@@ -207,7 +209,7 @@ def as_place(found: CountedDecisions) -> tuple[float, int]:
 
 
 def end_of(row: tuple[Any, ...], window: float) -> float:
-    """When a decision is final: when its window is over, or once it is in the log."""
+    """Time at which a decision is final: when its window is over, or once it is in the log."""
     _, decided_at, source, _, _, deferred, activated_at, entry, *_ = row
     if source != "policy" or entry is not None:
         return float(decided_at)
@@ -245,7 +247,7 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
 
 @functools.lru_cache(maxsize=64)
 def widths_of(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 
@@ -258,7 +260,7 @@ def range_of(definition: Settings, policy: Any) -> tuple[float, float] | None:
 
 
 def is_comparable(state: LiveState) -> bool:
-    """Whether there are arms to compare, and not too many."""
+    """Return whether there are arms to compare, and not too many."""
     return not state.settings.is_linear and len(state.arms) <= MOST_ARMS
 
 
@@ -277,7 +279,7 @@ def readout_of(
 
 
 def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) -> Iterator[str]:
-    """What is not counted, and why."""
+    """Notes on what is not counted, and why."""
     if state.shipped is not None:
         yield f"{state.shipped!r} is served to all since version {state.ended}; counted are decisions of the policy before."
     others = state.settings.holdout > 0 or keeper.definition.holdout > 0 or found.n_left_out > found.n_voided

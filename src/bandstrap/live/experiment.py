@@ -31,6 +31,7 @@ from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
     from bandstrap.evidence import Readout
+    from bandstrap.live.counters import Counters, CountKeeper
     from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
@@ -57,7 +58,7 @@ class LargeRewardWarning(UserWarning):
 
 
 class Decision(NamedTuple):
-    """What is to be served, and why.
+    """Arm to serve, and why.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
+        Probability, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
@@ -75,7 +76,7 @@ class Decision(NamedTuple):
     proposed
         In shadow mode, what the policy would have served.
     weights
-        The chance of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+        Probability of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
     unit, key, deferred
         As it was asked for; a key that was not given is a fresh one.
     decided_at
@@ -135,6 +136,7 @@ class Experiment:
         self._build: Build | None = None
         self._largest = 0.0  # of the rewards known here, up to its sign
         self._keeper: EvidenceKeeper | None = None
+        self._count_keeper: CountKeeper | None = None
 
     @property
     def row(self) -> ExperimentRow:
@@ -160,7 +162,7 @@ class Experiment:
         self._reset()
 
     def _on_this_log(self, call: Callable[[], R]) -> R:
-        """What a call gives; if the database has another log than the one that was read, once more from its start."""
+        """Result of a call, repeated from the start if the database has another log than the one that was read."""
         try:
             return call()
         except OtherHistory:
@@ -203,7 +205,7 @@ class Experiment:
 
     @property
     def build(self) -> Build:
-        """What decides here."""
+        """Build of the code that decides here."""
         with self._lock:
             if self._build is None:
                 build = fold.this_build(self._checker())
@@ -244,6 +246,7 @@ class Experiment:
         self._state, self._has_read = state, True
         if state.version >= fold.FEWEST_ENTRIES:
             self.keeper.keep_up(state)
+            self.count_keeper.keep_up(state)
         return state
 
     def _fold(self, state: fold.LiveState, newest: int, end: float) -> None:
@@ -280,13 +283,28 @@ class Experiment:
 
     @property
     def keeper(self) -> EvidenceKeeper:
-        """Who counts decisions for the readout."""
+        """Counter of decisions for the readout."""
         if self._keeper is None:
             from bandstrap.live.evidence import EvidenceKeeper
 
             policy = self._checker()
             self._keeper = EvidenceKeeper(self.store, self.row.id, self.build.id, self.definition, policy)
         return self._keeper
+
+    @property
+    def count_keeper(self) -> CountKeeper:
+        """Keeper of the counters of the status."""
+        if self._count_keeper is None:
+            from bandstrap.live.counters import CountKeeper
+
+            self._count_keeper = CountKeeper(self.store, self.row.id, self.build.id)
+        return self._count_keeper
+
+    @property
+    def counters(self) -> Counters:
+        """Counts for the status, as far as they are final."""
+        with self._lock:
+            return self.count_keeper.complete(self._current())
 
     def _checker(self) -> Any:
         if self._referee is None:
@@ -746,7 +764,7 @@ class Experiment:
     # --- afterwards -----------------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """How it stands: arms, rewards, their lag, the lift over the holdout, and what was changed.
+        """State of the experiment: arms, rewards, their lag, the lift over the holdout, and what was changed.
 
         Examples
         --------
@@ -771,7 +789,7 @@ class Experiment:
         return status_of(self)
 
     def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
-        """Who won, how sure, when to stop and what was gained: valid at any time, and as often as one asks.
+        """Winner, certainty, stopping advice and gain so far; valid at any time and however often one looks.
 
         Parameters
         ----------
@@ -874,7 +892,7 @@ if hasattr(os, "register_at_fork"):
 
 @functools.lru_cache(maxsize=64)
 def read_widths(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 

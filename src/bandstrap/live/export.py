@@ -98,7 +98,7 @@ class ExportRow(NamedTuple):
 
 
 class ExportMetadata(TypedDict):
-    """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
+    """Metadata of the file, under the key ``bandstrap``, as JSON."""
 
     experiment: str
     definition: Mapping[str, Json]
@@ -181,7 +181,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
 
 @functools.lru_cache(maxsize=256)
 def parsed(weights: str) -> list[float]:
-    """The chances that are stored with a decision; those of one version are the same list, not to be changed."""
+    """Probabilities that are stored with a decision; those of one version are the same list, not to be changed."""
     return list(json.loads(weights))
 
 
@@ -244,7 +244,7 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
 
 
 def read_about(log: Path) -> ExportMetadata:
-    """What the metadata of an exported file say."""
+    """Metadata of an exported file."""
     import polars
 
     try:

@@ -56,14 +56,14 @@ def patiently(
 
 
 def primary_code(error: Exception) -> int:
-    """What went wrong, without SQLite's details; text that is none comes out of a damaged file."""
+    """Cause of an error, without SQLite's details; text that is none comes out of a damaged file."""
     if isinstance(error, UnicodeDecodeError):
         return sqlite3.SQLITE_CORRUPT
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def mount_points() -> set[str]:
-    """Where something is mounted, as Linux tells; a file that is mounted from the same device has the same number."""
+    """Mount points, as Linux tells; a file that is mounted from the same device has the same number."""
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -124,7 +124,7 @@ class SqliteStore(Store):
             raise self._failure(error) from None
 
     def _is_writable(self) -> bool:
-        """Whether this user may write the file, and its log beside it."""
+        """Return whether this user may write the file, and its log beside it."""
         path = self._path.resolve()
         parts = [path, *(path.with_name(path.name + ending) for ending in ENDINGS)]
         found = [part for part in parts if part.exists()]
@@ -132,7 +132,7 @@ class SqliteStore(Store):
         return all(os.access(part, os.W_OK) for part in found) and (is_folder_writable or found == parts)
 
     def _mode(self) -> str:
-        """How the file is to be opened, as SQLite's URIs have it.
+        """Mode in which the file is opened, as SQLite's URIs have it.
 
         Beside a file that may not be written SQLite would make others that may not be written either, and they would stay
         so, for all writers, when the file itself may be written again. So a reader makes none: where there is a log, it
@@ -203,11 +203,11 @@ class SqliteStore(Store):
         return connection
 
     def place(self) -> object:
-        """Which file it is."""
+        """Identity of the file."""
         return self._identity() or self._file  # a file that was removed is missed by whoever needs it
 
     def _identity(self, ending: str = "") -> tuple[int, int] | None:
-        """Which file has our path now, or the name of its log."""
+        """File that has our path now, or the name of its log."""
         try:
             status = Path(f"{self._real_path}{ending}" if ending else self._path).stat()
         except OSError:
@@ -252,7 +252,7 @@ class SqliteStore(Store):
 
     @reporting
     def faults(self) -> list[str]:
-        """What SQLite finds wrong with the file."""
+        """Faults that SQLite finds in the file."""
         found = [text for (text,) in self._ask("PRAGMA integrity_check") if text != "ok"]
         lost = self._ask("PRAGMA foreign_key_check")
         return [f"{self} is damaged: {text}." for text in found] + [

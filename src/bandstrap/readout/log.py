@@ -244,7 +244,7 @@ def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str
 
 
 def check_number_of_arms(labels: Sequence[str], name: str) -> None:
-    """From 2 to 64 arms."""
+    """Check that there are 2 to 64 arms."""
     if not 2 <= len(labels) <= MOST_ARMS:
         raise InvalidInput(f"A readout compares 2 to {MOST_ARMS} arms; {name} has {len(labels)}: {listed(labels, 5)}.")
 
@@ -307,7 +307,7 @@ def are_dates(times: Floats) -> Bools:
 
 
 class Place(NamedTuple):
-    """Where rows stand in a file."""
+    """Place of rows in a file."""
 
     name: str
     unit: str

@@ -1,4 +1,4 @@
-"""What a service does beside answering: alerts, and the erasure of what is too old."""
+"""Background work of a service: alerts, and the erasure of what is too old."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ KEY_IN_HEADER = {
 
 
 def takes(shape: type[S]) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that takes one object of a shape, or a list of them."""
+    """OpenAPI entry of a route that takes one object of a shape, or a list of them."""
     one = shape.model_json_schema()
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000}
     return {
@@ -113,7 +113,8 @@ async def decide(request: Request) -> Response:
         if isinstance(answer, Decision):
             hub.count_decision(name, answer)
             # Who asks knows unit and key; what is stored may be hashes of them.
-            answer = answer._replace(unit=item.unit, key=item.key or answer.key)
+            unit = item.unit if answer.unit == hide(item.unit) else answer.unit
+            answer = answer._replace(unit=unit, key=item.key or answer.key)
         shown.append(answer)
     return answered(shown, Decision._asdict, is_list=is_list)
 
@@ -177,7 +178,7 @@ async def import_(request: Request) -> Response:
 
 
 def shown_import(outcome: Decision | str) -> dict[str, Any]:
-    """What became of a decision made elsewhere."""
+    """Outcome of a decision made elsewhere."""
     if isinstance(outcome, str):
         return {"outcome": outcome}
     return {"outcome": "stored", "id": outcome.id, "source": outcome.source, "propensity": outcome.propensity}

@@ -82,7 +82,7 @@ def erase_forced(database: Store, experiment: int, unit: str | None, age: float 
 
 @reading
 def count_forced(database: Database, experiment: int) -> dict[str, int]:
-    """How often each arm was served by force; nothing where the service never ran."""
+    """Count of forced servings per arm; nothing where the service never ran."""
     if not has_table(database):
         return {}
     rows = database._ask("SELECT arm, count(*) FROM serve_forced WHERE experiment = ? GROUP BY arm", experiment)
@@ -90,7 +90,7 @@ def count_forced(database: Database, experiment: int) -> dict[str, int]:
 
 
 def has_table(database: Database) -> bool:
-    """Whether a service has run on this database."""
+    """Return whether a service has run on this database."""
     name = "serve_forced"
     query = database.has_schema.replace("live_schema", name)
     return bool(database._ask(query)[0][0])

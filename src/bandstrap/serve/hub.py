@@ -40,7 +40,7 @@ WRITTEN = "CREATE TABLE IF NOT EXISTS serve_written (id INTEGER PRIMARY KEY, at 
 
 @dataclasses.dataclass(frozen=True)
 class ServiceOptions:
-    """What a service is told.
+    """Options of a service.
 
     Attributes
     ----------
@@ -147,11 +147,11 @@ class Hub:
         return what(reader)
 
     async def status(self, name: str) -> Status:
-        """How an experiment stands; a status is shown again for ten times as long as it took."""
+        """Status of an experiment; a status is shown again for ten times as long as it took."""
         return await asyncio.to_thread(self._kept, name, "status", Experiment.status)
 
     def _kept(self, name: str, what: str, find: Callable[[Experiment], R]) -> R:
-        """What an experiment says, kept for ten times as long as it took to say, at least a second."""
+        """Answer of an experiment, kept for ten times as long as it took to say, at least a second."""
         until, found = self._told.get(f"{what} {name}", (0.0, None))
         if time.monotonic() < until:
             return found
@@ -162,7 +162,7 @@ class Hub:
         return answer
 
     async def readout(self, name: str) -> Readout:
-        """Who won, how sure, and when to stop."""
+        """Readout: winner, certainty, and when to stop."""
         return await asyncio.to_thread(self._kept, name, "readout", Experiment.readout)
 
     def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
@@ -172,11 +172,11 @@ class Hub:
         return status, readout, self._kept(name, "entropy", entropy_of)
 
     async def forced(self, name: str) -> dict[str, int]:
-        """How often each arm was served by force."""
+        """Count of forced servings per arm."""
         return await asyncio.to_thread(self.told_forced, name)
 
     def told_forced(self, name: str) -> dict[str, int]:
-        """How often each arm was served by force."""
+        """Count of forced servings per arm."""
         return self._kept(name, "forced", lambda experiment: count_forced(experiment.store, experiment.row.id))
 
     def kept_page(self, name: str, render: Callable[[Hub, str], str]) -> str:

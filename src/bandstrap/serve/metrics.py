@@ -1,4 +1,4 @@
-"""What Prometheus is told: decisions, rewards, commits, latency, lag and the entropy of weights."""
+"""Metrics for Prometheus: decisions, rewards, commits, latency, lag and the entropy of weights."""
 
 from __future__ import annotations
 

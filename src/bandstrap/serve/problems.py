@@ -35,7 +35,7 @@ class Problem(HTTPException):
         }
 
     def fields(self) -> dict[str, str]:
-        """When to try again, and how to say who one is."""
+        """Headers that say when to try again and how to authenticate."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return headers | ({"WWW-Authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {})
 

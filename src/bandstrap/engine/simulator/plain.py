@@ -41,7 +41,7 @@ class PlainMakerWithRandomness(Protocol):
 
 
 def is_plain(thing: object) -> bool:
-    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    """Return whether it can select and update, itself or, if it is a class, what it makes."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
 
@@ -51,7 +51,7 @@ class PlainPolicy:
     Parameters
     ----------
     source
-        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is given what it
         earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
         An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
         every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
