@@ -196,7 +196,7 @@ def purchases(say):
         for seed in range(RUNS):
             arms = np.random.default_rng(seed).integers(2, size=n)
             log = arms, spent * np.where(arms == 1, factor, 1.0), weights
-            found = list(looks(log, labels, labels[0], every=500))
+            found = list(looks(log, labels, labels[0], every=1000))
             effects = [each.effects[0] for _, each in found]
             apart["usual interval"] += any(excludes_zero(usual(log, k)) for k, _ in found)
             apart["capped"] += any(excludes_zero(each.difference) for each in effects)

@@ -174,7 +174,9 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         raise InvalidInput(f"{path} is a log of actions with features, whose arms are new in each decision.")
     check_number_of_arms(labels, str(path))
     every = polars.scan_parquet(path).select(OURS)
-    others = every.filter(polars.col("source") != "policy").head(1).collect().height > 0
+    others = about.get("others")
+    if others is None:
+        others = every.filter(polars.col("source").is_in(["holdout", "shadow"])).head(1).collect().height > 0
     every = every.filter(polars.col("source") == "policy")
     rows = every.filter(polars.col("settled") != "void")
     time, activated = (polars.col(name).dt.epoch("us") / 1e6 for name in ("time", "activated"))
@@ -193,7 +195,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         rows = rows if first is None else rows.slice(0, first)
     rows = rows.with_columns(never=never)
     n_open = None if window is None else n_all - rows.select(polars.len()).collect().item()
-    notes = left_out(n_open=n_open, n_voided=n_every - n_all, others=others)
+    notes = left_out(n_open, n_voided=n_every - n_all, others=others, shipped=about.get("shipped"))
 
     def read(start: int, frame: polars.DataFrame) -> LogBatch:
         n = frame.height
@@ -207,7 +209,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         times = frame["time"].dt.epoch("us").to_numpy() / 1e6
         return LogBatch(frame["arm"].to_list(), rewards, weights, active, times)
 
-    control = definition.get("control")
+    control = about.get("control", definition.get("control"))
     return DecisionLog(
         str(path),
         labels,
@@ -221,7 +223,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
     )
 
 
-def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str]:
+def left_out(n_open: int | None, *, n_voided: int, others: bool, shipped: tuple[str, int] | None) -> Iterator[str]:
     """Sentences on decisions of an experiment that do not count.
 
     Parameters
@@ -232,7 +234,11 @@ def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str
         Number of those whose rewards were taken back.
     others
         Whether there are some of the holdout, or of shadow mode.
+    shipped
+        The arm that is served to all, and since which version.
     """
+    if shipped is not None:
+        yield f"{shipped[0]!r} is served to all since version {shipped[1]}; counted are decisions of the policy before."
     if n_open is None:
         yield "Decisions count when their reward comes; those without one are left out. With a window they would count."
     elif n_open:
