@@ -11,7 +11,16 @@ from bandstrap.engine.compiler import steps
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.states.duels import LEADER, ROUND, WAITING
 from bandstrap.policies.states.fields import declared_leaves
-from contract.test_policies import arrays, either_policy, either_way, every_case, make, make_tape, play_online
+from contract.test_policies import (
+    arrays,
+    either_policy,
+    either_way,
+    every_case,
+    every_case_that_learns_of_each_arm_alone,
+    make,
+    make_tape,
+    play_online,
+)
 from policies.own_policies import Sorted
 from policies.test_journal import spread, steps_of
 from sampling import each, telling
@@ -152,7 +161,7 @@ def test_machine_code_chooses_among_some_arms_as_plain_python_does(case):
 
 
 @either_way
-@every_case
+@every_case_that_learns_of_each_arm_alone
 def test_a_choice_among_some_arms_changes_nothing_that_was_learned(case, compiled):
     """Two policies that learn the same, of which one is asked for some arms all the while, choose alike in the end."""
     observed = game()

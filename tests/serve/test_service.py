@@ -3,6 +3,7 @@
 import asyncio
 import html
 import json
+import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from bandstrap import ShareUCB, live
+from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
@@ -218,6 +220,22 @@ def test_a_wish_that_fails_is_answered_for_itself():
     assert [str(each) for each in found] == ["A", "B", "'poison'", "C"]
 
 
+def test_a_failure_of_one_item_leaves_the_others_their_answers(service, monkeypatch):
+    decide_many = Experiment.decide_many
+
+    def failing(self, units, **options):
+        if "poison" in units:
+            raise KeyError("poison")
+        return decide_many(self, units, **options)
+
+    monkeypatch.setattr(Experiment, "decide_many", failing)
+    wishes = [{"unit": unit} for unit in ("a", "poison", "b")]
+    answer = ask(service, "POST", "/experiments/checkout/decisions", wishes)
+    found = answer.json()
+    assert (answer.status_code, [each.get("unit") for each in found]) == (200, ["a", None, "b"])
+    assert (found[1]["status"], "poison" in found[1]["detail"]) == (500, False)
+
+
 def test_a_key_that_is_asked_for_again_has_the_unit_that_is_stored(service):
     path, key = "/experiments/checkout/decisions", {"key": "k"}
     assert ask(service, "POST", path, key | {"unit": "first"}).json()["unit"] == "first"
@@ -365,6 +383,13 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
         assert answer.headers["Content-Type"] == "application/problem+json"
     file = ask(service, "POST", "/experiments", {"name": "evil", "policy": "/any/x.py:Evil", "arms": ["a", "b"]})
     assert (file.status_code, rows(service)) == (403, before)
+
+
+def test_a_request_for_no_path_is_refused(service):
+    address = (service.client.base_url.host, service.client.base_url.port)
+    with socket.create_connection(address, timeout=30) as line:
+        line.sendall(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert line.recv(4096).startswith(b"HTTP/1.1 404")
 
 
 def test_every_answer_says_how_it_may_be_used(service):

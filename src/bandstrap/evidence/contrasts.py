@@ -203,8 +203,7 @@ class Contrasts:
     References
     ----------
     .. [1] Mineiro. A lower confidence sequence for the changing mean of non-negative right heavy-tailed observations
-    with
-       bounded mean. arXiv:2210.11133, 2022: constant bets and a mixture of them, for a running average.
+       with bounded mean. arXiv:2210.11133, 2022: constant bets and a mixture of them, for a running average.
     .. [2] Waudby-Smith, Wu, Ramdas, Karampatziakis, Mineiro. Anytime-valid off-policy inference for contextual bandits.
        ACM/IMS Journal of Data Science 1, 2024.
     .. [3] Li, Morgan, Zaslavsky. Balancing covariates via propensity score weighting. JASA 113, 2018: overlap weights.

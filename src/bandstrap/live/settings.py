@@ -432,6 +432,8 @@ def read_policy(policy: object, direction: Direction | None) -> tuple[str, Direc
                 policy, "one of bandstrap's, or of a class derived from bandstrap.Policy: others cannot be stored"
             )
         return call_of(description), direction or "max"
+    if getattr(policy, "needs_pickle", False):
+        raise unfit(policy, "one that can be stored: this one needs pickle, which runs code when it is read")
     if not isinstance(policy, Described):
         raise unfit(policy, "a name with options such as 'ucb1:sigma=2', or a policy without arms")
     if policy.arms or vars(policy).get("n_rewards"):

@@ -27,11 +27,13 @@ WHOLE = 1 << BITS
 
 def encoded(*parts: int | str) -> bytes:
     """Numbers and words as bytes, each behind its kind and length, so that different ones never look the same."""
-    words = []
-    for part in parts:
-        text = str(part)
-        length = len(text) if text.isascii() else len(text.encode())
-        words.append(f"{'i' if isinstance(part, int) else 's'}{length}:{text}")
+    # Whole numbers have no other characters than ASCII; most words neither.
+    words = [
+        f"i{len(text := str(part))}:{text}"
+        if isinstance(part, int)
+        else f"s{len(part) if part.isascii() else len(part.encode())}:{part}"
+        for part in parts
+    ]
     return "".join(words).encode()
 
 

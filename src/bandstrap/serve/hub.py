@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import hmac
 import json
 import math
 import threading
@@ -22,6 +21,7 @@ from bandstrap.evidence import Readout
 from bandstrap.live import AppliedChange, Decision, Experiment, StoreError
 from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.elsewhere import published_weights
+from bandstrap.live.erasure import hidden
 from bandstrap.live.status import Status
 from bandstrap.live.store import Store, is_server
 from bandstrap.serve import forced, limits
@@ -75,7 +75,7 @@ class ServiceOptions:
         """A unit or a key as it is stored."""
         if text is None or self.privacy_key is None:
             return text
-        return hmac.new(self.privacy_key.encode(), text.encode(errors="surrogatepass"), "sha256").hexdigest()
+        return hidden(self.privacy_key, text)
 
 
 class Hub:
@@ -230,7 +230,7 @@ class Hub:
 
     def count_decision(self, name: str, decision: Decision) -> None:
         """Count a decision that was answered."""
-        self.metrics.decisions.labels(name, str(decision.arm), decision.source).inc()
+        self.metrics.labelled(self.metrics.decisions, name, str(decision.arm), decision.source).inc()
 
     def count_outcomes(self, counter: Any, name: str, outcomes: Sequence[Any]) -> None:
         """Count outcomes by their words; refusals are one word."""

@@ -24,7 +24,14 @@ from bandstrap.engine.simulator.blocks import (
     warm,
 )
 from bandstrap.engine.simulator.feedback import AT_ONCE, Delay, Feedback, as_learned
-from bandstrap.engine.simulator.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
+from bandstrap.engine.simulator.plain import (
+    ContextualPlainObject,
+    PlainMaker,
+    PlainMakerWithRandomness,
+    PlainObject,
+    PlainPolicy,
+    is_plain,
+)
 from bandstrap.engine.simulator.result import Result
 from bandstrap.engine.simulator.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
 from bandstrap.engine.work.memory import WORD, bytes_of_result, check_memory, check_room, length
@@ -34,7 +41,7 @@ from bandstrap.engine.work.workers import ExecutorName, at_work
 from bandstrap.errors import AssumptionWarning, brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
-Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
+Player = PolicyLike | PlainObject | ContextualPlainObject | PlainMaker | PlainMakerWithRandomness
 
 
 def simulate(
