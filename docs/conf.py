@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from sphinx.errors import SphinxError
 from sphinx.util.fileutil import copy_asset
 
-from docs.making import checks, directives, policies
+import bandstrap.serve.app  # noqa: F401 - before autodoc, in whose imports pydantic cannot make the models of fastapi
+from docs.making import checks, directives, markup, policies
 
 project = "bandstrap"
 author = "the authors of bandstrap"
@@ -62,6 +63,7 @@ html_theme = "furo"
 html_title = "bandstrap"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
@@ -106,8 +108,15 @@ def adapt_docstring(app, what, name, obj, options, lines):
         lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
 
 
+def set_formulas(app, page, source):
+    """The page that spells its formulas with symbols, as they are typed, has them set."""
+    if page == "theorem":
+        source[0] = markup.page_with_formulas(source[0])
+
+
 def setup(app):
     directives.setup(app)
+    app.connect("source-read", set_formulas)
     app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))
     app.connect("build-finished", complete, priority=900)  # once the theme has done its part

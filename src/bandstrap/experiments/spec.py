@@ -57,7 +57,7 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     policy = "gaussian_ts"
 
     [[panels]]
-    name = "d"              # four panels, d-distribution=gaussian-n_arms=2 and so on, of four curves each
+    name = "d"              # four panels, "d-law=gaussian-n_arms=2" and so on, of four curves each
     environment = "{law}:n_arms={n_arms}"
     grid = { law = ["gaussian", "logistic"], n_arms = [2, 10] }  # every combination; numbers, words, true, lists
     [[panels.curves]]
