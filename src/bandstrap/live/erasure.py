@@ -41,7 +41,8 @@ def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | floa
     Notes
     -----
     Decisions of the unit keep a random name that they share, so that a unit counts once in the lift. Repeated calls under
-    the old keys still find their decisions. Features of actions stay: they must not hold what identifies a person.
+    the old keys still find their decisions; a reward that is repeated under its old key is stored once more. Contexts and
+    features of actions stay: they must not hold what identifies a person.
     Copies made before have the unit still. A server keeps old rows until ``VACUUM``, and in its own log.
 
     Examples
