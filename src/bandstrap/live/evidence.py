@@ -287,7 +287,7 @@ def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) 
 
 
 def has_others(definition: Settings, changes: Iterable[Change]) -> bool:
-    """Whether there has been a holdout or a shadow mode, whose decisions are left out."""
+    """Return whether there has been a holdout or a shadow mode, whose decisions are left out."""
     settings = [vars(definition), *(body_of(change) for change in changes)]
     return any(each.get("holdout", 0.0) > 0.0 or each.get("mode") == "shadow" for each in settings)
 
