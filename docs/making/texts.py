@@ -100,7 +100,7 @@ def screen(name):
     return "\n".join(["```text", *lines, "```", ""])
 
 
-trial, banners = partial(screen, "trial"), partial(screen, "banners")
+trial, banners, visits, purchases = (partial(screen, name) for name in ("trial", "banners", "visits", "purchases"))
 
 
 def commands():

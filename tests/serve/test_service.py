@@ -1,6 +1,7 @@
 """The service over HTTP: who may do what, what is refused, and that everything answered is stored."""
 
 import asyncio
+import html
 import json
 import socket
 import sqlite3
@@ -18,6 +19,7 @@ from bandstrap.serve.app import make_app
 from bandstrap.serve.desk import one_by_one
 from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
+from command_line import runner
 from serve.serving import serving
 
 READER, DECIDER = "read", "decide"  # kinds of tokens
@@ -478,6 +480,41 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
         assert "&lt;script&gt;alert" in text
         assert text.count("<script") == 1
     assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+ENDINGS = {
+    "shipped": lambda experiment: experiment.finish(ship="green", holdout=0.1),
+    "shipped anew": lambda experiment: experiment.finish(ship="red"),
+    "back, with another control": lambda experiment: experiment.change(mode="live", holdout=0, control="green"),
+    "in shadow": lambda experiment: experiment.change(mode="shadow"),
+    "archived": lambda experiment: experiment.archive(),
+}
+
+
+def test_the_readout_is_the_same_by_every_door_however_an_experiment_ends(service, tmp_path, monkeypatch, capsys):
+    """Python, HTTP, the board, the command line, and an export with its own reading."""
+    run = runner(monkeypatch, capsys)
+    service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    said = []
+    with live.open(service.target, "checkout") as experiment:
+        experiment.change(control="red")
+        for name, end in ENDINGS.items():
+            decisions = experiment.decide_many([f"{name} {i}" for i in range(60)])
+            experiment.reward_many([(each.id, float(each.arm == "green")) for each in decisions])
+            end(experiment)
+            service.hub._told.clear()
+            found = experiment.readout().to_dict()
+            assert ask(service, "GET", "/experiments/checkout/readout").json() == found, name
+            page = service.client.get("/ui/experiments/checkout")
+            assert page.status_code == 200, name
+            assert html.escape(found["sentence"]).replace("&#x27;", "&#39;") in page.text
+            told = run("live", "readout", service.target, "checkout", "--format", "json").stdout
+            assert json.loads(told) == found, name
+            experiment.export(tmp_path / "log.parquet")
+            exported = json.loads(run("readout", tmp_path / "log.parquet", "--format", "json").stdout)
+            assert exported == found, name
+            said.append((found["n_decisions"], found["control"], len(found["notes"])))
+    assert said == [(60, "red", 3), (60, "red", 3), (60, "green", 2), (120, "green", 2), (120, "green", 2)]
 
 
 def test_the_service_is_ready_only_where_it_can_write(service, monkeypatch):

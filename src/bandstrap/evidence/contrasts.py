@@ -391,13 +391,13 @@ class Contrasts:
         target = log_threshold(alpha, n_arms - 1 if simultaneous else 1)
         evidence = self.log_evidence()
         lower = self._lower_ends(target, evidence >= target)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             shares = np.clip(self.sums / self.overlap, -1.0, 1.0)
         estimate = np.where(self.overlap > 0.0, shares * (self.high - self.low), np.nan)
         # Sums and their order are rounded as well: the estimate is kept inside.
         estimate = np.clip(estimate, lower, -lower.T)
         np.fill_diagonal(estimate, 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             means = np.where(self.overlap > 0.0, np.clip(self.means / self.overlap, 0.0, 1.0), np.nan)
         baseline = self.low + (self.high - self.low) * means.T
         counted = (self.labels, alpha, simultaneous, self.n_decisions)
@@ -406,7 +406,7 @@ class Contrasts:
     def _lower_ends(self, target: float, proved: Bools) -> Floats:
         """Lower ends of all effects; positive only where the evidence against 0 reaches the target."""
         sums = lower_sum(self.lowered_products(), target)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = sums / self.overlap
         ends = np.where(self.overlap > 0.0, ends, -1.0)
         # Rounding of the overlap, of the quotient, and of rewards that were scaled.

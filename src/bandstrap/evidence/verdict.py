@@ -157,7 +157,7 @@ def verdict(
         arm, word = place if place in close else close[0], "equivalent"
     names = state.labels
     told = {
-        "unhealthy": "Unhealthy: rewards are missing in a way that depends on the arm, so that no verdict is given.",
+        "unhealthy": "Unhealthy: being in the log, shown or rewarded depends on the arm, so that no verdict is given.",
         "ship": f"'{names[arm or 0]}' may be shipped: every other arm is ruled out.",
         "equivalent": f"'{names[arm or 0]}' may be shipped: no other arm is better by more than {epsilon or 0:g}.",
         "harm": f"Harm: worse than '{names[place or 0]}' {count(harmful, names)}.",

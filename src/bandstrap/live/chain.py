@@ -8,6 +8,7 @@ somebody who may write the tables, who can compute it as well.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import secrets
 
@@ -54,6 +55,7 @@ def next_link(link: int, entry: LogEntry) -> int:
     return hashed(encoded(link, entry.seq, entry.kind, arm, reward, *(word or "" for word in words)))
 
 
+@functools.lru_cache(maxsize=128)
 def hash_of(text: str) -> int:
     """Hash under which a text shared by decisions is stored."""
     return hashed(text.encode())

@@ -17,7 +17,7 @@ from bandstrap.live import fold
 from bandstrap.live.experiment import Decision, Experiment
 from bandstrap.live.rows import DecisionRow
 from bandstrap.live.settings import Settings, check_text
-from bandstrap.live.weights import WHOLE, encoded
+from bandstrap.live.weights import WHOLE, decision_id, encoded
 
 OWNER = "import"
 # States of earlier versions that are remembered.
@@ -105,7 +105,8 @@ class Importer:
             try:
                 check_text(key, "key", OWNER)
                 row = experiment._plan(
-                    state, None if unit is None else check_text(unit, "unit", OWNER), key, None, None, False,
+                    state, decision_id(experiment.name, key),
+                    None if unit is None else check_text(unit, "unit", OWNER), key, None, None, False,
                     experiment.build.id, OWNER,
                 )  # fmt: skip
                 if state.named(row.arm) != arm:

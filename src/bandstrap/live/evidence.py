@@ -15,7 +15,7 @@ import contextlib
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +24,10 @@ import numpy as np
 from bandstrap.errors import InvalidInput, check_count, check_number, requirement
 from bandstrap.evidence import LogEvidence, Readout, readout
 from bandstrap.evidence.table import MOST_ARMS
+from bandstrap.live.changes import body_of
 from bandstrap.live.database import StoreError
 from bandstrap.live.fold import LiveState, checksum
+from bandstrap.live.rows import Change
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import IS_VOID
 from bandstrap.live.store import Store
@@ -280,7 +282,16 @@ def readout_of(
 
 def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) -> Iterator[str]:
     """Notes on what is not counted, and why."""
-    if state.shipped is not None:
-        yield f"{state.shipped!r} is served to all since version {state.ended}; counted are decisions of the policy before."
-    others = state.settings.holdout > 0 or keeper.definition.holdout > 0 or found.n_left_out > found.n_voided
-    yield from left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)
+    others = has_others(keeper.definition, keeper.store.changes(keeper.experiment))
+    yield from left_out(keeper.n_open(found), n_voided=found.n_voided, others=others, shipped=shipped_of(state))
+
+
+def has_others(definition: Settings, changes: Iterable[Change]) -> bool:
+    """Whether there has been a holdout or a shadow mode, whose decisions are left out."""
+    settings = [vars(definition), *(body_of(change) for change in changes)]
+    return any(each.get("holdout", 0.0) > 0.0 or each.get("mode") == "shadow" for each in settings)
+
+
+def shipped_of(state: LiveState) -> tuple[str, int] | None:
+    """The arm that is served to all, and since which version; ``None`` while the policy decides."""
+    return None if state.shipped is None else (state.shipped, state.ended)

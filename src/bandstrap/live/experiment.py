@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -411,21 +410,23 @@ class Experiment:
         with self._lock:
             contexts = self._contexts(actions, visits, len(units), owner)
 
+            ids = [decision_id(self.name, key) for key in words]
+
             def decided() -> list[DecisionRow]:
                 among = None if available is None else self._available(available, owner)
                 state, build = self._current(), self.build.id
                 planned: list[DecisionRow] = []
                 refused: dict[str, InvalidInput] = {}
-                for unit, key, context in zip(units, words, contexts, strict=True):
+                for id_, unit, key, context in zip(ids, units, words, contexts, strict=True):
                     try:
-                        planned.append(self._plan(state, unit, key, among, context, defer, build, owner))
+                        planned.append(self._plan(state, id_, unit, key, among, context, defer, build, owner))
                     except InvalidInput as refusal:
-                        refused[decision_id(self.name, key)] = refusal
+                        refused[id_] = refusal
                 rows = self._stored(refused)
                 if planned:
                     rows += self.store.add_decisions(self.row.id, planned, self.definition.settle, state.link)
                 found = {row.id: row for row in rows}
-                return [found[decision_id(self.name, key)] for key in words]
+                return [found[id_] for id_ in ids]
 
             return [self._shown(row) for row in self._on_this_log(decided)]
 
@@ -440,6 +441,7 @@ class Experiment:
     def _plan(
         self,
         state: fold.LiveState,
+        id_: str,
         unit: str | None,
         key: str,
         available: list[int] | None,
@@ -450,17 +452,8 @@ class Experiment:
     ) -> DecisionRow:
         """A decision, ready to be stored."""
         choice = state.choose(self.name, unit, key, available, context, owner)
-        return DecisionRow(
-            id=decision_id(self.name, key),
-            key=key,
-            unit=unit,
-            version=state.version,
-            available=None if available is None else json.dumps(available),
-            context=context,
-            deferred=defer,
-            build=build,
-            **choice._asdict(),
-        )
+        labels = None if available is None else json.dumps(available)
+        return DecisionRow(id_, key, unit, state.version, *choice, labels, context, defer, build)
 
     def _available(self, labels: object, owner: str) -> list[int]:
         """The arms that can be served, as numbers; an unknown one may have been added by another worker just now."""
@@ -898,4 +891,4 @@ def read_widths(weights: str) -> tuple[float, ...]:
 
 def new_key() -> str:
     """A key of a decision for which none was given: no other will ever be the same."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()

@@ -81,6 +81,7 @@ NEW_DECISION = (
     | dict.fromkeys(("version", "arm", "proposed", *SHARED), "int8")
     | {"propensity": "float8", "deferred": "bool"}
 )
+WEIGHTS, *_ = SHARED_PLACES = [list(NEW_DECISION).index(column) for column in SHARED]
 # Texts that are remembered, so that they are neither written nor read again.
 MOST_TEXTS = 10_000
 
@@ -814,12 +815,15 @@ def is_server(target: object) -> bool:
 
 def pack(row: DecisionRow) -> tuple[list[object], dict[int, str]]:
     """The columns ``NEW_DECISION`` of a decision, and the texts that it shares with others, by their hashes."""
-    values = dict(zip(DecisionRow._fields[:-1], row, strict=False), own_weights=None)
+    values: list[object] = [None, *row[:-1]]
     if row.context is not None:
-        values |= {"own_weights": row.weights, "weights": None}
-    texts = {hash_of(text): text for column in SHARED if isinstance(text := values[column], str)}
-    values |= {column: hash_of(text) for column in SHARED if isinstance(text := values[column], str)}
-    return [values[column] for column in NEW_DECISION], texts
+        values[0], values[WEIGHTS] = row.weights, None
+    texts = {}
+    for place in SHARED_PLACES:
+        if isinstance(text := values[place], str):
+            values[place] = hash_of(text)
+            texts[hash_of(text)] = text
+    return values, texts
 
 
 def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:

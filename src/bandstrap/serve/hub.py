@@ -302,8 +302,8 @@ class Hub:
 
 
 def entropy_of(experiment: Experiment) -> float | None:
-    """The entropy of the weights now over that of even ones; none of actions, or of one arm."""
-    if experiment.settings.has_context:
+    """The entropy of the weights now over that of even ones; none of actions, of one arm, or once nobody is served."""
+    if experiment.settings.has_context or experiment.state.is_archived:
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
     n_arms = len(experiment.state.active())
