@@ -20,6 +20,7 @@ from bandstrap.evidence import (
     health,
     readout,
     readout_of_log,
+    verdict,
 )
 from bandstrap.evidence.bins import FIRST_LENGTH, MOST_BINS
 from bandstrap.evidence.contrasts import ARRAYS
@@ -362,3 +363,14 @@ def test_other_refusals():
     assert nothing.sentence == "Open: each arm may still be the best."
     assert list(nothing.lines())[1] == "0 decisions."
     assert math.isnan(nothing.gain.estimate)
+
+
+def test_a_difference_as_large_as_the_range_needs_evidence():
+    """Revenue has the range of clicks until somebody has bought: nothing is equivalent yet by more than the range."""
+    state = LogEvidence(["red", "green"])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    state.update([0, 1] * 50, [0.0] * 100, [0.5, 0.5])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    state.update([0, 1] * 50, [0.0, 60.0] * 50, [0.5, 0.5])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    assert verdict(Contrasts(2), epsilon=1.0).word == "open"

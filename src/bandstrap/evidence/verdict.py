@@ -85,7 +85,8 @@ def verdict(
     control
         The arm that others may harm. Default: none, and the word "harm" is not used.
     epsilon
-        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used.
+        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used; nor is it
+        for a difference as large as the range of rewards, which needs no evidence.
     healthy
         Whether rewards are missing independently of the arm. Default: true.
     recent
@@ -147,7 +148,12 @@ def verdict(
             word = "harm"
     elif harmful.any():
         word = "harm"
-    elif epsilon is not None and (close := close_arms(intervals.lower, possible, epsilon)):
+    # A difference as large as the range is no evidence: nothing was seen yet, or the range is a first guess.
+    elif (
+        epsilon is not None
+        and epsilon < state.high - state.low
+        and (close := close_arms(intervals.lower, possible, epsilon))
+    ):
         arm, word = place if place in close else close[0], "equivalent"
     names = state.labels
     told = {
