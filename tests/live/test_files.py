@@ -51,6 +51,7 @@ def test_a_symbolic_link_to_a_file_is_the_file(tmp_path):
 MOUNTED = """
 import ctypes, os, sys
 from bandstrap.live.store import Store
+from sampling import exhaustive
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.unshare(0x00020000) or libc.mount(b"none", b"/", None, 0x44000, None):
     sys.exit(77)
@@ -170,6 +171,7 @@ def test_a_restored_file_keeps_its_log(tmp_path):
 
 
 @posix
+@exhaustive
 def test_the_commands_of_the_page_run_in_a_shell(tmp_path, postgres):
     """docs/howto/backup.md, from its first block to its last."""
     first, last = postgres.new_database(), postgres.new_database()
