@@ -17,6 +17,7 @@ from bandstrap.live.store import Store
 from live.checkout import make
 from live_rows import add, new_experiment
 from pages import ROOT, blocks
+from sampling import exhaustive
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are those of Unix")
 
@@ -51,7 +52,6 @@ def test_a_symbolic_link_to_a_file_is_the_file(tmp_path):
 MOUNTED = """
 import ctypes, os, sys
 from bandstrap.live.store import Store
-from sampling import exhaustive
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.unshare(0x00020000) or libc.mount(b"none", b"/", None, 0x44000, None):
     sys.exit(77)
